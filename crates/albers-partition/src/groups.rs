@@ -1,0 +1,44 @@
+//! What a method hands to the release: rows in groups, with their codes.
+
+/// All rows of a table, divided into classes.
+pub struct Groups {
+    /// Number of attributes.
+    pub n_attributes: usize,
+    /// The classes, in blocks; a class lies in one block.
+    pub blocks: Vec<GroupBlock>,
+}
+
+/// A run of classes.
+pub struct GroupBlock {
+    /// The number of each row in the table, class by class.
+    pub row_ids: Vec<u32>,
+    /// The codes of each row, row by row.
+    pub codes: Vec<u32>,
+    /// Where each class ends among the rows.
+    pub class_ends: Vec<u32>,
+    /// The least and greatest code of each class's region, attribute by attribute; empty when
+    /// regions were not asked for.
+    pub regions: Vec<(u32, u32)>,
+}
+
+impl Groups {
+    /// Number of rows.
+    pub fn n_rows(&self) -> usize {
+        self.blocks.iter().map(|block| block.row_ids.len()).sum()
+    }
+
+    /// Number of classes.
+    pub fn n_classes(&self) -> usize {
+        self.blocks.iter().map(|block| block.class_ends.len()).sum()
+    }
+}
+
+impl GroupBlock {
+    /// The rows of each class, as ranges into the block's rows.
+    pub fn classes(&self) -> impl ExactSizeIterator<Item = std::ops::Range<usize>> + '_ {
+        (0..self.class_ends.len()).map(|class_idx| {
+            let start = if class_idx == 0 { 0 } else { self.class_ends[class_idx - 1] };
+            start as usize..self.class_ends[class_idx] as usize
+        })
+    }
+}

@@ -1,0 +1,256 @@
+//! Files to write: a temporary file in the target's folder, renamed when all is written.
+//!
+//! ```text
+//!   create ──► .albers-XXXXXX.tmp ──write──► sync ──rename──► target
+//!                    │ dropped, failed or interrupted
+//!                    ▼
+//!                 removed
+//! ```
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use tempfile::{NamedTempFile, TempPath};
+
+use crate::input::Packing;
+use crate::{Result, StorageError};
+
+/// Temporary files that exist now, so that an interrupt can remove them.
+static UNFINISHED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// Removes every temporary file that is being written. For interrupt handlers: after this call the
+/// process must end, since no output can be finished any more.
+pub fn remove_unfinished() {
+    // A poisoned lock still guards a usable set: insertions and removals cannot be half done.
+    let unfinished = UNFINISHED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    for path in unfinished.iter() {
+        // The file may be gone already; at an interrupt there is nobody left to tell.
+        let _ = std::fs::remove_file(path);
+    }
+}
+
+/// A file that appears under its name only when [`OutputFile::finish`] succeeds.
+#[derive(Debug)]
+pub struct OutputFile {
+    file: File,
+    temporary: Option<TempPath>,
+    target: PathBuf,
+}
+
+impl OutputFile {
+    /// Creates the temporary file beside `target`.
+    pub fn create(target: &Path) -> Result<OutputFile> {
+        if target.is_dir() {
+            return Err(StorageError::IsFolder { path: target.to_owned() });
+        }
+        let folder = match target.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let created = tempfile::Builder::new()
+            .prefix(".albers-")
+            .suffix(".tmp")
+            .tempfile_in(folder)
+            .map_err(|source| StorageError::Write { path: target.to_owned(), source })?;
+        Ok(OutputFile::from_temporary(created, target))
+    }
+
+    fn from_temporary(created: NamedTempFile, target: &Path) -> OutputFile {
+        let (file, temporary) = created.into_parts();
+        register(&temporary);
+        OutputFile { file, temporary: Some(temporary), target: target.to_owned() }
+    }
+
+    /// Where the file will appear.
+    pub fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// Turns an I/O error of this file into one that names the target.
+    pub fn write_error(&self, source: io::Error) -> StorageError {
+        StorageError::Write { path: self.target.clone(), source }
+    }
+
+    /// Writes the bytes to disk and gives them their name, with the permissions of an ordinary new
+    /// file.
+    pub fn finish(mut self) -> Result<()> {
+        let target = self.target.clone();
+        let write_error = |source| StorageError::Write { path: target.clone(), source };
+        self.file.flush().map_err(write_error)?;
+        allow_ordinary_access(&self.file).map_err(write_error)?;
+        self.file.sync_all().map_err(write_error)?;
+        let temporary = self.temporary.take().expect("taken only here and on drop");
+        let path = temporary.to_path_buf();
+        temporary.persist(&self.target).map_err(|error| write_error(error.error))?;
+        unregister(&path);
+        Ok(())
+    }
+}
+
+impl Write for OutputFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for OutputFile {
+    fn drop(&mut self) {
+        if let Some(temporary) = self.temporary.take() {
+            unregister(&temporary);
+        }
+    }
+}
+
+/// An [`OutputFile`] that packs what is written by the ending of its name.
+pub enum PackedOutput {
+    /// As it is.
+    Plain(io::BufWriter<OutputFile>),
+    /// `.gz`
+    Gzip(flate2::write::GzEncoder<OutputFile>),
+    /// `.zst` or `.zstd`
+    Zstd(zstd::stream::write::Encoder<'static, OutputFile>),
+}
+
+impl PackedOutput {
+    /// Creates the temporary file beside `target`.
+    pub fn create(target: &Path) -> Result<PackedOutput> {
+        const BUFFER_BYTES: usize = 1 << 20;
+        let file = OutputFile::create(target)?;
+        Ok(match Packing::of(target) {
+            Packing::Plain => {
+                PackedOutput::Plain(io::BufWriter::with_capacity(BUFFER_BYTES, file))
+            }
+            Packing::Gzip => PackedOutput::Gzip(flate2::write::GzEncoder::new(
+                file,
+                flate2::Compression::default(),
+            )),
+            Packing::Zstd => PackedOutput::Zstd(
+                zstd::stream::write::Encoder::new(file, zstd::DEFAULT_COMPRESSION_LEVEL)
+                    .map_err(|source| StorageError::Write { path: target.to_owned(), source })?,
+            ),
+        })
+    }
+
+    /// Ends the packing, writes the bytes to disk and gives them their name.
+    pub fn finish(self, target: &Path) -> Result<()> {
+        let write_error = |source| StorageError::Write { path: target.to_owned(), source };
+        let file = match self {
+            PackedOutput::Plain(buffered) => {
+                buffered.into_inner().map_err(|error| write_error(error.into_error()))?
+            }
+            PackedOutput::Gzip(encoder) => encoder.finish().map_err(write_error)?,
+            PackedOutput::Zstd(encoder) => encoder.finish().map_err(write_error)?,
+        };
+        file.finish()
+    }
+}
+
+impl Write for PackedOutput {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            PackedOutput::Plain(inner) => inner.write(bytes),
+            PackedOutput::Gzip(inner) => inner.write(bytes),
+            PackedOutput::Zstd(inner) => inner.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            PackedOutput::Plain(inner) => inner.flush(),
+            PackedOutput::Gzip(inner) => inner.flush(),
+            PackedOutput::Zstd(inner) => inner.flush(),
+        }
+    }
+}
+
+fn register(path: &Path) {
+    UNFINISHED.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).insert(path.to_owned());
+}
+
+fn unregister(path: &Path) {
+    UNFINISHED.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).remove(path);
+}
+
+/// A temporary file is private to its owner; the finished one gets what the creation mask allows.
+#[cfg(unix)]
+fn allow_ordinary_access(file: &File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let mask = creation_mask();
+    file.set_permissions(std::fs::Permissions::from_mode(0o666 & !mask))
+}
+
+#[cfg(not(unix))]
+fn allow_ordinary_access(_file: &File) -> io::Result<()> {
+    Ok(())
+}
+
+/// The process's creation mask, as Linux tells it; a private file where it does not.
+#[cfg(unix)]
+fn creation_mask() -> u32 {
+    std::fs::read_to_string("/proc/self/status")
+        .ok()
+        .and_then(|status| {
+            let line = status.lines().find(|line| line.starts_with("Umask:"))?.to_owned();
+            u32::from_str_radix(line.trim_start_matches("Umask:").trim(), 8).ok()
+        })
+        .unwrap_or(0o077)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_output_dropped_before_finish_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("out.csv");
+        let mut output = OutputFile::create(&target).unwrap();
+        output.write_all(b"half").unwrap();
+        drop(output);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_finished_output_replaces_its_target_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("out.csv");
+        std::fs::write(&target, "old").unwrap();
+        let mut output = OutputFile::create(&target).unwrap();
+        output.write_all(b"new").unwrap();
+        assert_eq!(std::fs::read_to_string(&target).unwrap(), "old");
+        output.finish().unwrap();
+        assert_eq!(std::fs::read_to_string(&target).unwrap(), "new");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn packed_outputs_read_back_as_written() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["a.csv", "a.csv.gz", "a.csv.zst"] {
+            let target = folder.path().join(name);
+            let mut output = PackedOutput::create(&target).unwrap();
+            output.write_all(b"a,b\n1,2\n").unwrap();
+            output.finish(&target).unwrap();
+            let mut text = String::new();
+            let mut input = crate::input::open_unpacked(&target).unwrap();
+            std::io::Read::read_to_string(&mut input, &mut text).unwrap();
+            assert_eq!(text, "a,b\n1,2\n", "{name}");
+        }
+    }
+
+    #[test]
+    fn a_folder_as_target_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(matches!(
+            OutputFile::create(folder.path()),
+            Err(StorageError::IsFolder { .. })
+        ));
+    }
+}

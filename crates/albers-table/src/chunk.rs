@@ -1,0 +1,276 @@
+//! A stretch of rows as read: typed cells, column by column.
+//!
+//! Readers produce chunks; [`crate::domain`] turns their cells into ordered codes once the whole
+//! column has been seen. Whole numbers are kept as 32-bit distances from the chunk's least value, so
+//! that a chunk of small 64-bit integers takes no more memory than its codes will.
+
+use std::hash::BuildHasher;
+
+use rustc_hash::FxBuildHasher;
+
+use crate::schema::ColumnType;
+use crate::value::{self, Decimal, ParseProblem};
+
+/// The cells of one column in a stretch of rows.
+#[derive(Clone)]
+pub struct ColumnChunk {
+    /// One entry per row; what stands in a missing cell's place has no meaning.
+    pub cells: Cells,
+    /// The rows of the chunk whose cell is missing, ascending.
+    pub missing: Vec<u32>,
+}
+
+/// Cells by how they are stored.
+#[derive(Clone)]
+pub enum Cells {
+    /// Whole numbers as distances from a base.
+    Ticks {
+        /// The least value.
+        base: i64,
+        /// Value minus base.
+        offsets: Vec<u32>,
+        /// What the ticks count.
+        unit: TickUnit,
+    },
+    /// Whole numbers that lie too far apart for 32-bit distances.
+    WideTicks {
+        /// The values.
+        ticks: Vec<i64>,
+        /// What the ticks count.
+        unit: TickUnit,
+    },
+    /// Floating-point numbers.
+    Floats(Vec<f64>),
+    /// Names, as places in a list of the chunk's distinct names.
+    Names {
+        /// The distinct names, in the order in which they came.
+        names: Vec<String>,
+        /// One place per row.
+        places: Vec<u32>,
+    },
+}
+
+/// What a chunk's ticks count; chunks of one column may differ and are brought together later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TickUnit {
+    /// Ones.
+    Integer,
+    /// The last of so many digits after the point.
+    Decimal(u8),
+    /// Days.
+    Date,
+    /// Microseconds, with or without an offset in the text.
+    Timestamp {
+        /// Whether the text carried an offset.
+        zoned: bool,
+    },
+}
+
+impl ColumnChunk {
+    /// Number of rows.
+    pub fn n_rows(&self) -> usize {
+        match &self.cells {
+            Cells::Ticks { offsets, .. } => offsets.len(),
+            Cells::WideTicks { ticks, .. } => ticks.len(),
+            Cells::Floats(values) => values.len(),
+            Cells::Names { places, .. } => places.len(),
+        }
+    }
+}
+
+/// Stores ticks as narrowly as their spread allows; missing rows are ignored for the spread.
+pub fn narrow_ticks(mut ticks: Vec<i64>, missing: &[u32], unit: TickUnit) -> Cells {
+    let mut min = i64::MAX;
+    let mut max = i64::MIN;
+    if missing.is_empty() {
+        for &tick in &ticks {
+            min = min.min(tick);
+            max = max.max(tick);
+        }
+    } else {
+        let mut holes = missing.iter().peekable();
+        for (row_idx, &tick) in ticks.iter().enumerate() {
+            if holes.peek().is_some_and(|&&hole| hole as usize == row_idx) {
+                holes.next();
+                continue;
+            }
+            min = min.min(tick);
+            max = max.max(tick);
+        }
+    }
+    if min > max {
+        return Cells::Ticks { base: 0, offsets: vec![0; ticks.len()], unit };
+    }
+    for &hole in missing {
+        ticks[hole as usize] = min;
+    }
+    if max.abs_diff(min) < u64::from(u32::MAX) {
+        let offsets = ticks.iter().map(|&tick| tick.wrapping_sub(min) as u32).collect();
+        Cells::Ticks { base: min, offsets, unit }
+    } else {
+        Cells::WideTicks { ticks, unit }
+    }
+}
+
+/// Collects the cells of one column from text.
+pub struct TextColumnBuilder {
+    missing: Vec<u32>,
+    n_rows: u32,
+    cells: TextCells,
+}
+
+enum TextCells {
+    Ticks(Vec<i64>, fn(&[u8]) -> Result<i64, ParseProblem>, TickUnit),
+    Decimals(Vec<Decimal>),
+    Timestamps(Vec<i64>, Option<bool>),
+    Floats(Vec<f64>),
+    Booleans(NameBuilder),
+    Names(NameBuilder),
+}
+
+impl TextColumnBuilder {
+    /// A builder for cells of the given type.
+    pub fn new(column_type: ColumnType) -> TextColumnBuilder {
+        let cells = match column_type {
+            ColumnType::Integer => {
+                TextCells::Ticks(Vec::new(), value::parse_integer, TickUnit::Integer)
+            }
+            ColumnType::Date => TextCells::Ticks(Vec::new(), value::parse_date, TickUnit::Date),
+            ColumnType::Decimal => TextCells::Decimals(Vec::new()),
+            ColumnType::Timestamp => TextCells::Timestamps(Vec::new(), None),
+            ColumnType::Float => TextCells::Floats(Vec::new()),
+            ColumnType::Boolean => TextCells::Booleans(NameBuilder::default()),
+            ColumnType::Text | ColumnType::Code => TextCells::Names(NameBuilder::default()),
+        };
+        TextColumnBuilder { missing: Vec::new(), n_rows: 0, cells }
+    }
+
+    /// Adds a missing cell.
+    pub fn push_missing(&mut self) {
+        self.missing.push(self.n_rows);
+        self.n_rows += 1;
+        match &mut self.cells {
+            TextCells::Ticks(ticks, ..) | TextCells::Timestamps(ticks, _) => ticks.push(0),
+            TextCells::Decimals(decimals) => decimals.push(Decimal { mantissa: 0, scale: 0 }),
+            TextCells::Floats(values) => values.push(0.0),
+            TextCells::Booleans(names) | TextCells::Names(names) => names.places.push(0),
+        }
+    }
+
+    /// Adds a cell that is not missing.
+    #[inline]
+    pub fn push(&mut self, cell: &[u8]) -> Result<(), ParseProblem> {
+        match &mut self.cells {
+            TextCells::Ticks(ticks, parse, _) => ticks.push(parse(cell)?),
+            TextCells::Decimals(decimals) => decimals.push(value::parse_decimal(cell)?),
+            TextCells::Timestamps(ticks, seen_zoned) => {
+                let (tick, zoned) = value::parse_timestamp(cell)?;
+                if *seen_zoned.get_or_insert(zoned) != zoned {
+                    return Err(ParseProblem::NotA(ColumnType::Timestamp));
+                }
+                ticks.push(tick);
+            }
+            TextCells::Floats(values) => values.push(value::parse_float(cell)?),
+            TextCells::Booleans(names) => {
+                names.push(if value::parse_boolean(cell)? { b"true" } else { b"false" })?;
+            }
+            TextCells::Names(names) => names.push(cell)?,
+        }
+        self.n_rows += 1;
+        Ok(())
+    }
+
+    /// The finished chunk.
+    pub fn finish(self) -> Result<ColumnChunk, ParseProblem> {
+        let missing = self.missing;
+        let cells = match self.cells {
+            TextCells::Ticks(ticks, _, unit) => narrow_ticks(ticks, &missing, unit),
+            TextCells::Timestamps(ticks, zoned) => {
+                let unit = TickUnit::Timestamp { zoned: zoned.unwrap_or(false) };
+                narrow_ticks(ticks, &missing, unit)
+            }
+            TextCells::Decimals(decimals) => {
+                let scale = decimals.iter().map(|decimal| decimal.scale).max().unwrap_or(0);
+                let ticks: Option<Vec<i64>> =
+                    decimals.iter().map(|decimal| decimal.mantissa_at(scale)).collect();
+                let ticks = ticks.ok_or(ParseProblem::BeyondI64)?;
+                narrow_ticks(ticks, &missing, TickUnit::Decimal(scale))
+            }
+            TextCells::Floats(values) => Cells::Floats(values),
+            TextCells::Booleans(names) | TextCells::Names(names) => names.finish(),
+        };
+        Ok(ColumnChunk { cells, missing })
+    }
+}
+
+/// Collects names and the places of their distinct ones.
+#[derive(Default)]
+pub struct NameBuilder {
+    /// Positions in `names` by the hash of the name.
+    table: rustc_hash::FxHashMap<u64, Vec<u32>>,
+    names: Vec<String>,
+    places: Vec<u32>,
+}
+
+impl NameBuilder {
+    /// Adds a name.
+    #[inline]
+    pub fn push(&mut self, name: &[u8]) -> Result<(), ParseProblem> {
+        let place = self.place_of(name)?;
+        self.places.push(place);
+        Ok(())
+    }
+
+    /// Adds a row whose cell is missing.
+    pub fn push_missing(&mut self) {
+        self.places.push(0);
+    }
+
+    fn place_of(&mut self, name: &[u8]) -> Result<u32, ParseProblem> {
+        let candidates = self.table.entry(FxBuildHasher.hash_one(name)).or_default();
+        for &place in candidates.iter() {
+            if self.names[place as usize].as_bytes() == name {
+                return Ok(place);
+            }
+        }
+        let text = std::str::from_utf8(name).map_err(|_| ParseProblem::NotUtf8)?;
+        let place = u32::try_from(self.names.len()).expect("a chunk has fewer than 2^32 rows");
+        self.names.push(text.to_owned());
+        candidates.push(place);
+        Ok(place)
+    }
+
+    /// The finished cells.
+    pub fn finish(self) -> Cells {
+        Cells::Names { names: self.names, places: self.places }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_far_apart_stay_wide_and_near_ones_become_narrow() {
+        let near = narrow_ticks(vec![-5, 7, 0], &[2], TickUnit::Integer);
+        assert!(
+            matches!(near, Cells::Ticks { base: -5, ref offsets, .. } if offsets[..2] == [0, 12])
+        );
+        let far = narrow_ticks(vec![i64::MIN, i64::MAX], &[], TickUnit::Integer);
+        assert!(matches!(far, Cells::WideTicks { .. }));
+    }
+
+    #[test]
+    fn decimals_of_one_chunk_share_their_scale() {
+        let mut builder = TextColumnBuilder::new(ColumnType::Decimal);
+        for cell in ["1.5", "2", "0.25"] {
+            builder.push(cell.as_bytes()).unwrap();
+        }
+        let chunk = builder.finish().unwrap();
+        assert!(matches!(
+            chunk.cells,
+            Cells::Ticks { base: 25, ref offsets, unit: TickUnit::Decimal(2) }
+                if offsets[..] == [125, 175, 0]
+        ));
+    }
+}

@@ -1,0 +1,278 @@
+//! Distinct values of a column, and ordered values that lie far apart.
+//!
+//! A far value's code is its place on a scale of 2^30 steps between the least and the greatest
+//! value. Values that would fall on the same step are moved apart by one, so that distinct values
+//! always have distinct codes.
+
+use rustc_hash::FxHashMap;
+
+use crate::chunk::{Cells, ColumnChunk};
+use crate::domain::RawColumn;
+use crate::value::TickFormat;
+
+/// The number of steps of a scale: with a missing value below, codes still fit in 31 bits.
+pub const LONGEST: u32 = (1 << 30) - 2;
+
+/// The distinct values of an ordered column and their codes.
+#[derive(Clone)]
+pub struct Scale {
+    values: Values,
+    /// Ascending, parallel to the values.
+    codes: Vec<u32>,
+}
+
+#[derive(Clone)]
+enum Values {
+    Ticks(Vec<i64>, TickFormat),
+    Floats(Vec<f64>),
+}
+
+impl Scale {
+    /// Codes all values of a column.
+    pub fn build(
+        chunks: &[ColumnChunk],
+        format: Option<TickFormat>,
+        has_missing: bool,
+    ) -> (Scale, Vec<Vec<u32>>) {
+        let keys = sorted_distinct(chunks.iter().flat_map(|chunk| present_keys(chunk)));
+        let places: Vec<f64> = match format {
+            Some(_) => {
+                let first = keys.first().copied().unwrap_or(0);
+                keys.iter().map(|&key| key.abs_diff(first) as f64).collect()
+            }
+            None => {
+                // Halved, so that the distance of the two ends of f64 stays finite.
+                let first = keys.first().map_or(0.0, |&key| float_of_key(key) / 2.0);
+                keys.iter().map(|&key| float_of_key(key) / 2.0 - first).collect()
+            }
+        };
+        let codes = spread(&places);
+        let length = codes.last().copied().unwrap_or(0);
+        let first_code = if has_missing { length + 1 } else { 0 };
+        let code_of: FxHashMap<i64, u32> =
+            keys.iter().copied().zip(codes.iter().copied()).collect();
+        let coded = chunks
+            .iter()
+            .map(|chunk| {
+                let mut of_chunk: Vec<u32> = all_keys(chunk)
+                    .map(|key| first_code + code_of.get(&key).copied().unwrap_or(0))
+                    .collect();
+                chunk.missing.iter().for_each(|&row| of_chunk[row as usize] = 0);
+                of_chunk
+            })
+            .collect();
+        let values = match format {
+            Some(format) => Values::Ticks(keys, format),
+            None => Values::Floats(keys.into_iter().map(float_of_key).collect()),
+        };
+        (Scale { values, codes }, coded)
+    }
+
+    /// The greatest code.
+    pub fn length(&self) -> u32 {
+        self.codes.last().copied().unwrap_or(0)
+    }
+
+    /// How many values have codes in `lo..=hi`.
+    pub fn n_between(&self, lo: u32, hi: u32) -> u64 {
+        let below = self.codes.partition_point(|&code| code < lo);
+        let up_to = self.codes.partition_point(|&code| code <= hi);
+        (up_to - below.min(up_to)) as u64
+    }
+
+    /// The exact distance between two codes' values, as a share of the whole.
+    pub fn distance(&self, lo: u32, hi: u32) -> f64 {
+        let (lo, hi) = (self.place(lo), self.place(hi));
+        match &self.values {
+            Values::Ticks(ticks, _) => {
+                let whole = ticks[ticks.len() - 1].abs_diff(ticks[0]) as f64;
+                ticks[hi].abs_diff(ticks[lo]) as f64 / whole
+            }
+            Values::Floats(floats) => {
+                let whole = floats[floats.len() - 1] / 2.0 - floats[0] / 2.0;
+                (floats[hi] / 2.0 - floats[lo] / 2.0) / whole
+            }
+        }
+    }
+
+    /// The ticks of a code.
+    pub fn ticks(&self, code: u32) -> Option<i64> {
+        match &self.values {
+            Values::Ticks(ticks, _) => Some(ticks[self.place(code)]),
+            Values::Floats(_) => None,
+        }
+    }
+
+    /// The number of a code.
+    pub fn float(&self, code: u32) -> Option<f64> {
+        match &self.values {
+            Values::Ticks(..) => None,
+            Values::Floats(floats) => Some(floats[self.place(code)]),
+        }
+    }
+
+    /// How the ticks are written.
+    pub fn format(&self) -> Option<TickFormat> {
+        match &self.values {
+            Values::Ticks(_, format) => Some(*format),
+            Values::Floats(_) => None,
+        }
+    }
+
+    /// The place of the value with this code, or of the nearest one below it: region bounds may
+    /// fall between values.
+    fn place(&self, code: u32) -> usize {
+        self.codes.partition_point(|&other| other <= code).saturating_sub(1)
+    }
+}
+
+/// Codes on the scale for ascending places, all distinct.
+fn spread(places: &[f64]) -> Vec<u32> {
+    let whole = places.last().copied().unwrap_or(0.0);
+    let n = places.len() as u64;
+    let mut codes: Vec<u32> = Vec::with_capacity(places.len());
+    for (value_idx, &place) in places.iter().enumerate() {
+        let step = if whole > 0.0 { (place / whole * f64::from(LONGEST)).round() } else { 0.0 };
+        let least = codes.last().map_or(0, |&code| u64::from(code) + 1);
+        let greatest = u64::from(LONGEST) - (n - 1 - value_idx as u64);
+        codes.push((step as u64).clamp(least, greatest.max(least)) as u32);
+    }
+    codes
+}
+
+/// The distinct values of a column in their natural order, and each row's place among them.
+pub struct DistinctValues {
+    /// As text.
+    pub names: Vec<String>,
+    /// As numbers, where the column holds numbers, dates or times.
+    pub numbers: Option<Vec<f64>>,
+    /// Per chunk and row; without meaning where the cell is missing.
+    pub places: Vec<Vec<u32>>,
+}
+
+/// Finds the distinct values of a column of any type.
+pub fn distinct_values(column: &RawColumn, format: Option<TickFormat>) -> DistinctValues {
+    if let Some(Cells::Names { .. }) = column.chunks.first().map(|chunk| &chunk.cells) {
+        return distinct_names(&column.chunks);
+    }
+    let keys = sorted_distinct(column.chunks.iter().flat_map(|chunk| present_keys(chunk)));
+    let names = keys.iter().map(|&key| match format {
+        Some(format) => format.text(key),
+        None => float_of_key(key).to_string(),
+    });
+    let numbers = keys.iter().map(|&key| match format {
+        Some(TickFormat::Decimal { scale }) => key as f64 / 10f64.powi(i32::from(scale)),
+        Some(_) => key as f64,
+        None => float_of_key(key),
+    });
+    let place_of: FxHashMap<i64, u32> =
+        keys.iter().enumerate().map(|(place, &key)| (key, place as u32)).collect();
+    let places = column
+        .chunks
+        .iter()
+        .map(|chunk| all_keys(chunk).map(|key| place_of.get(&key).copied().unwrap_or(0)).collect())
+        .collect();
+    DistinctValues { names: names.collect(), numbers: Some(numbers.collect()), places }
+}
+
+fn distinct_names(chunks: &[ColumnChunk]) -> DistinctValues {
+    let mut sorted: Vec<&str> = Vec::new();
+    for chunk in chunks {
+        if let Cells::Names { names, .. } = &chunk.cells {
+            sorted.extend(names.iter().map(String::as_str));
+        }
+        if sorted.len() > 1 << 20 {
+            sorted.sort_unstable();
+            sorted.dedup();
+        }
+    }
+    sorted.sort_unstable();
+    sorted.dedup();
+    let place_of: FxHashMap<&str, u32> =
+        sorted.iter().enumerate().map(|(place, &name)| (name, place as u32)).collect();
+    let places = chunks
+        .iter()
+        .map(|chunk| match &chunk.cells {
+            Cells::Names { names, places } => {
+                let new_place: Vec<u32> =
+                    names.iter().map(|name| place_of[name.as_str()]).collect();
+                let place = |&old: &u32| new_place.get(old as usize).copied().unwrap_or(0);
+                places.iter().map(place).collect()
+            }
+            _ => unreachable!("all chunks of a column store their cells alike"),
+        })
+        .collect();
+    DistinctValues {
+        names: sorted.into_iter().map(str::to_owned).collect(),
+        numbers: None,
+        places,
+    }
+}
+
+fn sorted_distinct(keys: impl Iterator<Item = i64>) -> Vec<i64> {
+    let mut distinct: Vec<i64> = Vec::new();
+    let mut compact_at = 1 << 20;
+    for key in keys {
+        distinct.push(key);
+        if distinct.len() > compact_at {
+            distinct.sort_unstable();
+            distinct.dedup();
+            compact_at = (distinct.len() * 2).max(1 << 20);
+        }
+    }
+    distinct.sort_unstable();
+    distinct.dedup();
+    distinct
+}
+
+/// A key per row, ordered like the values: the ticks themselves, or the bits of a float turned so
+/// that they sort like the number.
+fn all_keys(chunk: &ColumnChunk) -> Box<dyn Iterator<Item = i64> + '_> {
+    match &chunk.cells {
+        Cells::Ticks { base, offsets, .. } => {
+            Box::new(offsets.iter().map(move |&offset| base.wrapping_add(i64::from(offset))))
+        }
+        Cells::WideTicks { ticks, .. } => Box::new(ticks.iter().copied()),
+        Cells::Floats(floats) => Box::new(floats.iter().map(|&float| key_of_float(float))),
+        Cells::Names { .. } => unreachable!("names have no keys"),
+    }
+}
+
+fn present_keys(chunk: &ColumnChunk) -> impl Iterator<Item = i64> + '_ {
+    let mut holes = chunk.missing.iter().peekable();
+    all_keys(chunk).enumerate().filter_map(move |(row_idx, key)| {
+        holes.next_if(|&&hole| hole as usize == row_idx).is_none().then_some(key)
+    })
+}
+
+fn key_of_float(float: f64) -> i64 {
+    let bits = float.to_bits() as i64;
+    if bits < 0 { bits ^ i64::MAX } else { bits }
+}
+
+fn float_of_key(key: i64) -> f64 {
+    f64::from_bits((if key < 0 { key ^ i64::MAX } else { key }) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn float_keys_sort_like_the_numbers() {
+        let floats = [f64::MIN, -1.5, -1e-300, 0.0, 1e-300, 2.0, f64::MAX];
+        let keys: Vec<i64> = floats.iter().map(|&float| key_of_float(float)).collect();
+        assert!(keys.is_sorted());
+        for (&key, &float) in keys.iter().zip(&floats) {
+            assert_eq!(float_of_key(key), float);
+        }
+    }
+
+    #[test]
+    fn crowded_values_keep_distinct_codes() {
+        let codes = spread(&[0.0, 1e-300, 2e-300, 0.5, 1.0 - 1e-16, 1.0]);
+        assert!(codes.windows(2).all(|pair| pair[0] < pair[1]));
+        assert_eq!(codes[5], LONGEST);
+        assert!(codes[3].abs_diff(LONGEST / 2) <= 1);
+    }
+}

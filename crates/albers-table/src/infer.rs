@@ -1,0 +1,115 @@
+//! The type of a column of text, told from its first rows.
+//!
+//! A type is taken when nearly all sampled cells have it, not only when all do: a date column with
+//! one bad date is then refused where the bad date stands, instead of being read as names.
+
+use crate::schema::ColumnType;
+use crate::value::{self, ParseProblem};
+
+/// What the sampled cells of one column look like.
+#[derive(Debug, Clone, Default)]
+pub struct TypeSample {
+    n_cells: u64,
+    /// Cells that are whole numbers, of any size.
+    n_integers: u64,
+    /// Cells that are digits with a leading zero.
+    n_leading_zeros: u64,
+    /// Cells that are plain decimals, whole numbers among them.
+    n_decimals: u64,
+    /// Cells that any floating-point reader takes, decimals among them.
+    n_floats: u64,
+    n_dates: u64,
+    n_timestamps: u64,
+    n_booleans: u64,
+}
+
+impl TypeSample {
+    /// Looks at one cell that is not missing.
+    pub fn add(&mut self, cell: &[u8]) {
+        self.n_cells += 1;
+        let cell = cell.trim_ascii();
+        let Some(&first) = cell.first() else { return };
+        if first.is_ascii_digit() || matches!(first, b'-' | b'+' | b'.') {
+            self.add_number_or_date(cell);
+        } else if value::parse_boolean(cell).is_ok() {
+            self.n_booleans += 1;
+        } else if value::parse_float(cell) == Err(ParseProblem::NotFinite) {
+            self.n_floats += 1;
+        }
+    }
+
+    fn add_number_or_date(&mut self, cell: &[u8]) {
+        if !matches!(value::parse_integer(cell), Err(ParseProblem::NotA(_))) {
+            self.n_integers += 1;
+            self.n_decimals += 1;
+            self.n_floats += 1;
+            let digits = cell.strip_prefix(b"-").unwrap_or(cell);
+            if digits.len() > 1 && digits[0] == b'0' {
+                self.n_leading_zeros += 1;
+            }
+        } else if value::parse_decimal(cell).is_ok() {
+            self.n_decimals += 1;
+            self.n_floats += 1;
+        } else if !matches!(value::parse_float(cell), Err(ParseProblem::NotA(_))) {
+            self.n_floats += 1;
+        } else if !matches!(value::parse_date(cell), Err(ParseProblem::NotA(_))) {
+            self.n_dates += 1;
+        } else if !matches!(value::parse_timestamp(cell), Err(ParseProblem::NotA(_))) {
+            self.n_timestamps += 1;
+        }
+    }
+
+    /// The type that fits; text when none does or when every cell is missing.
+    pub fn column_type(&self) -> ColumnType {
+        if self.n_cells == 0 {
+            return ColumnType::Text;
+        }
+        let nearly_all = |n: u64| n * 20 >= self.n_cells * 19;
+        if nearly_all(self.n_integers) {
+            if self.n_leading_zeros > 0 { ColumnType::Code } else { ColumnType::Integer }
+        } else if nearly_all(self.n_decimals) {
+            ColumnType::Decimal
+        } else if nearly_all(self.n_floats) {
+            ColumnType::Float
+        } else if nearly_all(self.n_dates) {
+            ColumnType::Date
+        } else if nearly_all(self.n_timestamps) {
+            ColumnType::Timestamp
+        } else if self.n_booleans == self.n_cells {
+            ColumnType::Boolean
+        } else {
+            ColumnType::Text
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn inferred(cells: &[&str]) -> ColumnType {
+        let mut sample = TypeSample::default();
+        cells.iter().for_each(|cell| sample.add(cell.as_bytes()));
+        sample.column_type()
+    }
+
+    #[test]
+    fn types_are_told_from_their_cells() {
+        assert_eq!(inferred(&["1", "-2", "30"]), ColumnType::Integer);
+        assert_eq!(inferred(&["01234", "99999"]), ColumnType::Code);
+        assert_eq!(inferred(&["1.50", "2"]), ColumnType::Decimal);
+        assert_eq!(inferred(&["1e5", "2"]), ColumnType::Float);
+        assert_eq!(inferred(&["2024-01-31"]), ColumnType::Date);
+        assert_eq!(inferred(&["2024-01-31 10:00:00"]), ColumnType::Timestamp);
+        assert_eq!(inferred(&["true", "False"]), ColumnType::Boolean);
+        assert_eq!(inferred(&["a", "1"]), ColumnType::Text);
+        assert_eq!(inferred(&[]), ColumnType::Text);
+    }
+
+    #[test]
+    fn one_bad_date_among_many_does_not_make_the_column_text() {
+        let mut cells = vec!["2024-01-31"; 30];
+        cells.push("31.1.2024");
+        assert_eq!(inferred(&cells), ColumnType::Date);
+    }
+}

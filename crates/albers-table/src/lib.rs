@@ -1,0 +1,22 @@
+//! What comes in: tables, their schema, and the coding of values into points.
+//!
+//! - [`schema`]: the type and the role of each column.
+//! - [`value`]: text to typed values and back.
+//! - [`hierarchy`]: generalization hierarchies, from files or built in.
+//! - [`generate`]: the synthetic tables of the papers.
+//! - [`write`](mod@write): record batches to CSV and Parquet files.
+
+pub mod chunk;
+pub mod domain;
+pub mod error;
+pub mod generate;
+pub mod hierarchy;
+mod infer;
+pub mod points;
+pub mod progress;
+pub mod read;
+pub mod schema;
+pub mod value;
+pub mod write;
+
+pub use error::{Result, TableError};

@@ -1,0 +1,113 @@
+//! The table as points: one code per row and attribute.
+
+/// Rows as points, in chunks of columns as they were read.
+pub struct Points {
+    n_rows: usize,
+    n_attributes: usize,
+    chunks: Vec<PointChunk>,
+}
+
+/// A stretch of rows.
+pub struct PointChunk {
+    /// The number of the first row in the table.
+    pub first_row: u32,
+    /// Number of rows.
+    pub n_rows: usize,
+    /// The codes of each attribute.
+    pub columns: Vec<Vec<u32>>,
+}
+
+impl Points {
+    /// Puts coded columns side by side; all must have the same chunks.
+    pub fn new(columns: Vec<Vec<Vec<u32>>>) -> Points {
+        let n_attributes = columns.len();
+        let n_chunks = columns.first().map_or(0, Vec::len);
+        let mut columns: Vec<_> = columns.into_iter().map(Vec::into_iter).collect();
+        let mut chunks = Vec::with_capacity(n_chunks);
+        let mut first_row = 0u32;
+        for _ in 0..n_chunks {
+            let of_chunk: Vec<Vec<u32>> = columns
+                .iter_mut()
+                .map(|column| column.next().expect("all columns have the same chunks"))
+                .collect();
+            let n_rows = of_chunk[0].len();
+            assert!(of_chunk.iter().all(|codes| codes.len() == n_rows), "columns of equal length");
+            chunks.push(PointChunk { first_row, n_rows, columns: of_chunk });
+            first_row = u32::try_from(n_rows)
+                .ok()
+                .and_then(|n_rows| first_row.checked_add(n_rows))
+                .expect("a table in memory has fewer than 2^32 rows");
+        }
+        Points { n_rows: first_row as usize, n_attributes, chunks }
+    }
+
+    /// Number of rows.
+    pub fn n_rows(&self) -> usize {
+        self.n_rows
+    }
+
+    /// Number of attributes.
+    pub fn n_attributes(&self) -> usize {
+        self.n_attributes
+    }
+
+    /// The chunks, in file order.
+    pub fn chunks(&self) -> &[PointChunk] {
+        &self.chunks
+    }
+
+    /// Gives up the chunks, in file order.
+    pub fn into_chunks(self) -> Vec<PointChunk> {
+        self.chunks
+    }
+
+    /// A sum over all rows that tells whether every row is still there with its own codes,
+    /// whatever the order of the rows.
+    pub fn fingerprint(&self) -> u64 {
+        let mut sum = 0u64;
+        let mut hashes = Vec::new();
+        for chunk in &self.chunks {
+            hashes.clear();
+            hashes.extend((0..chunk.n_rows).map(|row| row_hash_start(chunk.first_row + row as u32)));
+            for codes in &chunk.columns {
+                for (hash, &code) in hashes.iter_mut().zip(codes) {
+                    *hash = row_hash_step(*hash, code);
+                }
+            }
+            sum = hashes.iter().fold(sum, |sum, &hash| sum.wrapping_add(hash));
+        }
+        sum
+    }
+}
+
+/// The contribution of one row to [`Points::fingerprint`].
+#[inline]
+pub fn row_fingerprint(row_id: u32, codes: &[u32]) -> u64 {
+    codes.iter().fold(row_hash_start(row_id), |hash, &code| row_hash_step(hash, code))
+}
+
+#[inline]
+fn row_hash_start(row_id: u32) -> u64 {
+    (u64::from(row_id) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+#[inline]
+fn row_hash_step(hash: u64, code: u32) -> u64 {
+    let mixed = (hash ^ u64::from(code)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed ^ (mixed >> 29)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fingerprint_notices_swapped_codes_and_not_the_order_of_rows() {
+        let points = Points::new(vec![vec![vec![1, 2], vec![3]], vec![vec![4, 5], vec![6]]]);
+        let of = |rows: &[(u32, [u32; 2])]| {
+            rows.iter().fold(0u64, |sum, (id, codes)| sum.wrapping_add(row_fingerprint(*id, codes)))
+        };
+        assert_eq!(points.fingerprint(), of(&[(2, [3, 6]), (0, [1, 4]), (1, [2, 5])]));
+        assert_ne!(points.fingerprint(), of(&[(2, [3, 6]), (0, [2, 5]), (1, [1, 4])]));
+    }
+}

@@ -1,0 +1,169 @@
+//! Tables from files, in chunks of rows.
+//!
+//! ```text
+//!   file ──► header ──► types of the columns asked for ──► chunk, chunk, chunk, ... (file order)
+//! ```
+//!
+//! Chunks are parsed on all threads of the current pool and handed on in the order of the file.
+
+mod csv;
+mod parquet;
+
+use std::path::{Path, PathBuf};
+
+use arrow_array::ArrayRef;
+use arrow_schema::DataType;
+
+use crate::chunk::ColumnChunk;
+use crate::progress::Progress;
+use crate::schema::ColumnType;
+use crate::{Result, TableError};
+
+/// How a file is to be read where the file does not say it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReadOptions {
+    /// The byte between the cells of a CSV file; sniffed from the header when not given.
+    pub delimiter: Option<u8>,
+    /// Texts that stand for a missing value, besides the empty cell.
+    pub missing: Vec<String>,
+}
+
+impl ReadOptions {
+    /// Whether a cell's text stands for a missing value.
+    pub fn is_missing(&self, cell: &[u8]) -> bool {
+        let cell = cell.trim_ascii();
+        cell.is_empty() || self.missing.iter().any(|token| token.as_bytes() == cell)
+    }
+}
+
+/// A column as the file announces it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeaderColumn {
+    /// Its name.
+    pub name: String,
+    /// Its type in a typed file, or nothing in a text file.
+    pub data_type: Option<DataType>,
+}
+
+/// A column to be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ColumnRequest {
+    /// Its name.
+    pub name: String,
+    /// Its type; told from the file when not given.
+    pub column_type: Option<ColumnType>,
+    /// Whether its cells are needed as typed cells, to be coded.
+    pub coded: bool,
+    /// Whether its cells are needed as they are, to be published.
+    pub carried: bool,
+}
+
+/// A stretch of rows.
+pub struct SourceChunk {
+    /// Number of rows.
+    pub n_rows: usize,
+    /// The coded columns, in the order of their requests.
+    pub coded: Vec<ColumnChunk>,
+    /// The carried columns, in the order of their requests; texts where the file is text.
+    pub carried: Vec<ArrayRef>,
+}
+
+/// What is known of the columns before their rows arrive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceColumns {
+    /// The type of each requested column.
+    pub column_types: Vec<ColumnType>,
+    /// The type of each requested column in a typed file.
+    pub data_types: Vec<Option<DataType>>,
+}
+
+/// The formats that can be read, told by the ending of the name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Text with a delimiter, perhaps packed.
+    Csv,
+    /// Parquet.
+    Parquet,
+}
+
+impl Format {
+    /// The format of a file by its name: `.parquet` is Parquet, everything else is text.
+    pub fn of(path: &Path) -> Format {
+        match path.extension().and_then(|ending| ending.to_str()) {
+            Some("parquet" | "pq") => Format::Parquet,
+            _ => Format::Csv,
+        }
+    }
+}
+
+/// The columns of a file.
+pub fn header(path: &Path, options: &ReadOptions) -> Result<Vec<HeaderColumn>> {
+    let columns = match Format::of(path) {
+        Format::Csv => csv::header(path, options)?,
+        Format::Parquet => parquet::header(path)?,
+    };
+    check_names(path, &columns)?;
+    Ok(columns)
+}
+
+/// Reads the requested columns and hands their chunks to `sink`, in file order.
+///
+/// `begin` hears what the columns are before the first chunk comes.
+pub fn read(
+    path: &Path,
+    options: &ReadOptions,
+    requests: &[ColumnRequest],
+    progress: &dyn Progress,
+    sink: &mut dyn FnMut(SourceChunk) -> Result<()>,
+) -> Result<SourceColumns> {
+    let columns = header(path, options)?;
+    let places = requests
+        .iter()
+        .map(|request| place_of(path, &columns, &request.name))
+        .collect::<Result<Vec<usize>>>()?;
+    match Format::of(path) {
+        Format::Csv => csv::read(path, options, requests, &places, progress, sink),
+        Format::Parquet => parquet::read(path, options, requests, &places, progress, sink),
+    }
+}
+
+/// The place of a column in the file, or an error that lists what there is.
+pub fn place_of(path: &Path, columns: &[HeaderColumn], name: &str) -> Result<usize> {
+    columns.iter().position(|column| column.name == name).ok_or_else(|| {
+        let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+        TableError::File {
+            path: path.to_owned(),
+            problem: format!("there is no column '{name}'"),
+            hint: format!("the columns are {}", names.join(", ")),
+        }
+    })
+}
+
+fn check_names(path: &Path, columns: &[HeaderColumn]) -> Result<()> {
+    let mut seen = rustc_hash::FxHashSet::default();
+    for (column_idx, column) in columns.iter().enumerate() {
+        if column.name.is_empty() {
+            return Err(file_error(
+                path,
+                format!("column {} has no name", column_idx + 1),
+                "give every column a name in the first line",
+            ));
+        }
+        if !seen.insert(column.name.as_str()) {
+            return Err(file_error(
+                path,
+                format!("two columns are named '{}'", column.name),
+                "rename one of them",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn file_error(path: &Path, problem: impl Into<String>, hint: impl Into<String>) -> TableError {
+    TableError::File { path: path.to_owned(), problem: problem.into(), hint: hint.into() }
+}
+
+fn read_error(path: &Path, source: std::io::Error) -> TableError {
+    albers_storage::StorageError::Read { path: PathBuf::from(path), source }.into()
+}

@@ -1,0 +1,522 @@
+//! Delimited text: parsed block by block, several blocks at a time.
+//!
+//! ```text
+//!   bytes ──► blocks that end where a record ends ──► one parser per block ──► chunks in order
+//! ```
+//!
+//! A block's end is found by following the quotes, so that a line break inside a quoted cell does
+//! not end a record.
+
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+use albers_storage::input::{self, Packing};
+use arrow_array::builder::StringBuilder;
+use arrow_array::{ArrayRef, StringArray};
+use rayon::prelude::*;
+
+use super::{
+    ColumnRequest, HeaderColumn, ReadOptions, SourceChunk, SourceColumns, file_error, read_error,
+};
+use crate::chunk::TextColumnBuilder;
+use crate::infer::TypeSample;
+use crate::progress::Progress;
+use crate::schema::ColumnType;
+use crate::value::ParseProblem;
+use crate::{Result, TableError};
+
+const BLOCK_BYTES: usize = 4 << 20;
+const LONGEST_RECORD_BYTES: usize = 256 << 20;
+const INFERENCE_ROWS: usize = 20_000;
+const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
+
+/// The columns named in the first line.
+pub fn header(path: &Path, options: &ReadOptions) -> Result<Vec<HeaderColumn>> {
+    let mut blocks = BlockReader::open(path, options)?;
+    let names = blocks.read_header()?;
+    Ok(names.into_iter().map(|name| HeaderColumn { name, data_type: None }).collect())
+}
+
+/// Reads the columns at `places`.
+pub fn read(
+    path: &Path,
+    options: &ReadOptions,
+    requests: &[ColumnRequest],
+    places: &[usize],
+    progress: &dyn Progress,
+    sink: &mut dyn FnMut(SourceChunk) -> Result<()>,
+) -> Result<SourceColumns> {
+    let mut blocks = BlockReader::open(path, options)?;
+    let n_columns = blocks.read_header()?.len();
+    let delimiter = blocks.delimiter;
+    let mut parser = BlockParser {
+        path,
+        options,
+        delimiter,
+        n_columns,
+        requests,
+        places,
+        column_types: Vec::new(),
+    };
+    let mut next = blocks.next_block()?;
+    parser.column_types = parser.infer_types(next.as_deref().unwrap_or_default())?;
+    progress.phase("read", next.as_deref().and_then(|block| estimated_rows(path, block)));
+
+    let mut first_line = blocks.first_data_line;
+    while let Some(block) = next {
+        let mut round = vec![block];
+        while round.len() < rayon::current_num_threads() {
+            match blocks.next_block()? {
+                Some(block) => round.push(block),
+                None => break,
+            }
+        }
+        let parsed: Vec<_> = round.par_iter().map(|block| parser.parse(block)).collect();
+        for (block, outcome) in round.iter().zip(parsed) {
+            let chunk = outcome.map_err(|fault| fault.at(&parser, first_line))?;
+            first_line += count_lines(block);
+            progress.advance(chunk.n_rows as u64);
+            if chunk.n_rows > 0 {
+                sink(chunk)?;
+            }
+        }
+        next = blocks.next_block()?;
+    }
+    Ok(SourceColumns {
+        data_types: vec![None; requests.len()],
+        column_types: parser.column_types,
+    })
+}
+
+fn count_lines(block: &[u8]) -> u64 {
+    memchr::memchr_iter(b'\n', block).count() as u64
+}
+
+fn estimated_rows(path: &Path, first_block: &[u8]) -> Option<u64> {
+    if Packing::of(path) != Packing::Plain {
+        return None;
+    }
+    let bytes = std::fs::metadata(path).ok()?.len();
+    let lines = count_lines(first_block).max(1);
+    Some(bytes * lines / (first_block.len().max(1) as u64))
+}
+
+/// Cuts a file into blocks of whole records.
+struct BlockReader<'a> {
+    path: &'a Path,
+    input: Box<dyn Read + Send>,
+    pending: Vec<u8>,
+    at_end: bool,
+    delimiter: u8,
+    given_delimiter: Option<u8>,
+    first_data_line: u64,
+}
+
+impl<'a> BlockReader<'a> {
+    fn open(path: &'a Path, options: &ReadOptions) -> Result<BlockReader<'a>> {
+        Ok(BlockReader {
+            path,
+            input: input::open_unpacked(path)?,
+            pending: Vec::new(),
+            at_end: false,
+            delimiter: options.delimiter.unwrap_or(b','),
+            given_delimiter: options.delimiter,
+            first_data_line: 1,
+        })
+    }
+
+    /// Reads the first record and leaves the rest for [`BlockReader::next_block`].
+    fn read_header(&mut self) -> Result<Vec<String>> {
+        self.fill(BLOCK_BYTES)?;
+        if self.pending.starts_with(b"\xef\xbb\xbf") {
+            self.pending.drain(..3);
+        }
+        let n_blank = self.pending.iter().take_while(|byte| matches!(byte, b'\n' | b'\r')).count();
+        let n_blank_lines = count_lines(&self.pending[..n_blank]);
+        self.pending.drain(..n_blank);
+        if self.pending.is_empty() {
+            return Err(file_error(
+                self.path,
+                "the file is empty",
+                "a table needs a first line with the column names and at least one row",
+            ));
+        }
+        let end = first_record_end(&self.pending).unwrap_or(self.pending.len());
+        let line: Vec<u8> = self.pending.drain(..end).collect();
+        if self.given_delimiter.is_none() {
+            self.delimiter = sniff_delimiter(&line);
+        }
+        self.first_data_line = 1 + n_blank_lines + count_lines(&line);
+        let mut names = Vec::new();
+        let mut records = Records::new(&line, self.delimiter);
+        if let Some(cells) = records.next_record() {
+            for cell_idx in 0..cells.len() {
+                let name = std::str::from_utf8(cells.get(cell_idx)).map_err(|_| {
+                    TableError::Line {
+                        path: self.path.to_owned(),
+                        line: 1 + n_blank_lines,
+                        problem: format!("the name of column {} is not valid UTF-8", cell_idx + 1),
+                        hint: ParseProblem::NotUtf8.hint(""),
+                    }
+                })?;
+                names.push(name.trim().to_owned());
+            }
+        }
+        Ok(names)
+    }
+
+    fn next_block(&mut self) -> Result<Option<Vec<u8>>> {
+        let mut wanted = BLOCK_BYTES;
+        loop {
+            self.fill(wanted)?;
+            if self.pending.is_empty() {
+                return Ok(None);
+            }
+            let (end, open_quote) = last_record_end(&self.pending, self.delimiter);
+            if self.at_end {
+                if open_quote {
+                    return Err(file_error(
+                        self.path,
+                        "a quoted cell never ends",
+                        "close the quote, or double it if it is part of the text",
+                    ));
+                }
+                return Ok(Some(std::mem::take(&mut self.pending)));
+            }
+            if let Some(end) = end {
+                let rest = self.pending.split_off(end);
+                return Ok(Some(std::mem::replace(&mut self.pending, rest)));
+            }
+            if wanted > LONGEST_RECORD_BYTES {
+                return Err(file_error(
+                    self.path,
+                    format!("a row is longer than {} MB", LONGEST_RECORD_BYTES >> 20),
+                    "look for a quote that is never closed",
+                ));
+            }
+            wanted *= 2;
+        }
+    }
+
+    /// Reads until `wanted` bytes are pending or the file ends.
+    fn fill(&mut self, wanted: usize) -> Result<()> {
+        if self.at_end || self.pending.len() >= wanted {
+            return Ok(());
+        }
+        let missing = (wanted - self.pending.len()) as u64;
+        let n_read = (&mut self.input)
+            .take(missing)
+            .read_to_end(&mut self.pending)
+            .map_err(|source| read_error(self.path, source))?;
+        self.at_end = (n_read as u64) < missing;
+        Ok(())
+    }
+}
+
+/// The delimiter that occurs most often in the header, a comma if none does.
+fn sniff_delimiter(header: &[u8]) -> u8 {
+    let mut best = (0, b',');
+    for delimiter in DELIMITERS {
+        let mut quoted = false;
+        let count = header
+            .iter()
+            .filter(|&&byte| {
+                quoted ^= byte == b'"';
+                !quoted && byte == delimiter
+            })
+            .count();
+        if count > best.0 {
+            best = (count, delimiter);
+        }
+    }
+    best.1
+}
+
+/// The end of the first line that does not break inside quotes.
+fn first_record_end(bytes: &[u8]) -> Option<usize> {
+    let mut quoted = false;
+    for at in memchr::memchr2_iter(b'"', b'\n', bytes) {
+        if bytes[at] == b'"' {
+            quoted = !quoted;
+        } else if !quoted {
+            return Some(at + 1);
+        }
+    }
+    None
+}
+
+/// The end of the last whole record, and whether the bytes end inside a quoted cell.
+///
+/// A quote opens a cell only at the cell's start; inside a quoted cell two quotes stand for one.
+fn last_record_end(bytes: &[u8], delimiter: u8) -> (Option<usize>, bool) {
+    if memchr::memchr(b'"', bytes).is_none() {
+        return (memchr::memrchr(b'\n', bytes).map(|at| at + 1), false);
+    }
+    let mut quoted = false;
+    let mut end = None;
+    let mut skip_until = 0;
+    for at in memchr::memchr2_iter(b'"', b'\n', bytes) {
+        if at < skip_until {
+            continue;
+        }
+        if bytes[at] == b'\n' {
+            if !quoted {
+                end = Some(at + 1);
+            }
+        } else if quoted {
+            if bytes.get(at + 1) == Some(&b'"') {
+                skip_until = at + 2;
+            } else {
+                quoted = false;
+            }
+        } else {
+            let starts_cell =
+                at == 0 || matches!(bytes[at - 1], b'\n' | b'\r') || bytes[at - 1] == delimiter;
+            quoted = starts_cell;
+        }
+    }
+    (end, quoted)
+}
+
+/// The records of a block, one after the other.
+struct Records<'a> {
+    reader: csv_core::Reader,
+    rest: &'a [u8],
+    text: Vec<u8>,
+    ends: Vec<usize>,
+    n_cells: usize,
+    line: u64,
+}
+
+/// The cells of one record.
+struct CellsOfRecord<'a> {
+    text: &'a [u8],
+    ends: &'a [usize],
+}
+
+impl CellsOfRecord<'_> {
+    fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    fn get(&self, cell_idx: usize) -> &[u8] {
+        let start = if cell_idx == 0 { 0 } else { self.ends[cell_idx - 1] };
+        &self.text[start..self.ends[cell_idx]]
+    }
+}
+
+impl<'a> Records<'a> {
+    fn new(block: &'a [u8], delimiter: u8) -> Records<'a> {
+        Records {
+            reader: csv_core::ReaderBuilder::new().delimiter(delimiter).build(),
+            rest: block,
+            text: vec![0; 4096],
+            ends: vec![0; 64],
+            n_cells: 0,
+            line: 0,
+        }
+    }
+
+    /// The next record; its first line is `self.line`, counted from 0 at the block's start.
+    fn next_record(&mut self) -> Option<CellsOfRecord<'_>> {
+        self.line = self.reader.line() - 1;
+        let mut n_text = 0;
+        let mut n_ends = 0;
+        loop {
+            let (result, n_in, n_out, n_new_ends) = self.reader.read_record(
+                self.rest,
+                &mut self.text[n_text..],
+                &mut self.ends[n_ends..],
+            );
+            self.rest = &self.rest[n_in..];
+            n_text += n_out;
+            n_ends += n_new_ends;
+            match result {
+                csv_core::ReadRecordResult::InputEmpty => {}
+                csv_core::ReadRecordResult::OutputFull => {
+                    self.text.resize(self.text.len() * 2, 0);
+                }
+                csv_core::ReadRecordResult::OutputEndsFull => {
+                    self.ends.resize(self.ends.len() * 2, 0);
+                }
+                csv_core::ReadRecordResult::Record => {
+                    self.n_cells = n_ends;
+                    return Some(CellsOfRecord {
+                        text: &self.text[..n_text],
+                        ends: &self.ends[..self.n_cells],
+                    });
+                }
+                csv_core::ReadRecordResult::End => return None,
+            }
+        }
+    }
+}
+
+/// Parses blocks into chunks; shared by all threads.
+struct BlockParser<'a> {
+    path: &'a Path,
+    options: &'a ReadOptions,
+    delimiter: u8,
+    n_columns: usize,
+    requests: &'a [ColumnRequest],
+    places: &'a [usize],
+    column_types: Vec<ColumnType>,
+}
+
+/// What is wrong with a block, with its line counted from the block's start.
+struct Fault {
+    line: u64,
+    what: FaultKind,
+}
+
+enum FaultKind {
+    Ragged { n_cells: usize },
+    Cell { request_idx: usize, problem: ParseProblem },
+}
+
+impl Fault {
+    fn at(self, parser: &BlockParser<'_>, first_line: u64) -> TableError {
+        let line = first_line + self.line + 1;
+        match self.what {
+            FaultKind::Ragged { n_cells } => TableError::Line {
+                path: parser.path.to_owned(),
+                line,
+                problem: format!(
+                    "the row has {n_cells} cells where the header has {}",
+                    parser.n_columns
+                ),
+                hint: "quote cells that hold the delimiter, or name it with --delimiter".to_owned(),
+            },
+            FaultKind::Cell { request_idx, problem } => {
+                let column = &parser.requests[request_idx].name;
+                TableError::Cell {
+                    path: parser.path.to_owned(),
+                    place: format!("line {line}"),
+                    column: column.clone(),
+                    problem: problem.problem(),
+                    hint: problem.hint(column),
+                }
+            }
+        }
+    }
+}
+
+impl BlockParser<'_> {
+    fn infer_types(&self, block: &[u8]) -> Result<Vec<ColumnType>> {
+        let mut samples = vec![TypeSample::default(); self.requests.len()];
+        if self.requests.iter().any(|request| request.column_type.is_none()) {
+            let mut records = Records::new(block, self.delimiter);
+            for _ in 0..INFERENCE_ROWS {
+                let Some(cells) = records.next_record() else { break };
+                for (sample, &place) in samples.iter_mut().zip(self.places) {
+                    if place < cells.len() && !self.options.is_missing(cells.get(place)) {
+                        sample.add(cells.get(place));
+                    }
+                }
+            }
+        }
+        let types = self.requests.iter().zip(&samples);
+        Ok(types
+            .map(|(request, sample)| request.column_type.unwrap_or_else(|| sample.column_type()))
+            .collect())
+    }
+
+    fn parse(&self, block: &[u8]) -> std::result::Result<SourceChunk, Fault> {
+        let mut coded: Vec<Option<TextColumnBuilder>> = self
+            .requests
+            .iter()
+            .zip(&self.column_types)
+            .map(|(request, &kind)| request.coded.then(|| TextColumnBuilder::new(kind)))
+            .collect();
+        let mut carried: Vec<Option<StringBuilder>> = self
+            .requests
+            .iter()
+            .map(|request| request.carried.then(StringBuilder::new))
+            .collect();
+        let mut records = Records::new(block, self.delimiter);
+        let mut n_rows = 0;
+        loop {
+            let Some(cells) = records.next_record() else { break };
+            let n_cells = cells.len();
+            if n_cells != self.n_columns {
+                return Err(Fault { line: records.line, what: FaultKind::Ragged { n_cells } });
+            }
+            let outcome = self.push_row(&cells, &mut coded, &mut carried);
+            if let Err((request_idx, problem)) = outcome {
+                let what = FaultKind::Cell { request_idx, problem };
+                return Err(Fault { line: records.line, what });
+            }
+            n_rows += 1;
+        }
+        let mut finished = Vec::new();
+        for (request_idx, builder) in coded.into_iter().enumerate() {
+            let Some(builder) = builder else { continue };
+            finished.push(builder.finish().map_err(|problem| Fault {
+                line: 0,
+                what: FaultKind::Cell { request_idx, problem },
+            })?);
+        }
+        let carried = carried
+            .into_iter()
+            .flatten()
+            .map(|mut builder| Arc::new(builder.finish()) as ArrayRef)
+            .inspect(|array| debug_assert!(array.as_any().is::<StringArray>()))
+            .collect();
+        Ok(SourceChunk { n_rows, coded: finished, carried })
+    }
+
+    fn push_row(
+        &self,
+        cells: &CellsOfRecord<'_>,
+        coded: &mut [Option<TextColumnBuilder>],
+        carried: &mut [Option<StringBuilder>],
+    ) -> std::result::Result<(), (usize, ParseProblem)> {
+        for (request_idx, &place) in self.places.iter().enumerate() {
+            let cell = cells.get(place);
+            if let Some(builder) = &mut coded[request_idx] {
+                if self.options.is_missing(cell) {
+                    builder.push_missing();
+                } else {
+                    builder.push(cell).map_err(|problem| (request_idx, problem))?;
+                }
+            }
+            if let Some(builder) = &mut carried[request_idx] {
+                let text = std::str::from_utf8(cell)
+                    .map_err(|_| (request_idx, ParseProblem::NotUtf8))?;
+                builder.append_value(text);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_break_inside_quotes_does_not_end_a_record() {
+        let bytes = b"a,\"b\nc\",d\ne,\"f\n";
+        assert_eq!(last_record_end(bytes, b','), (Some(10), true));
+    }
+
+    #[test]
+    fn a_quote_inside_an_unquoted_cell_is_text() {
+        let bytes = b"5\" pipe,x\n6\" pipe,y\nz";
+        assert_eq!(last_record_end(bytes, b','), (Some(20), false));
+    }
+
+    #[test]
+    fn doubled_quotes_stay_inside_their_cell() {
+        let bytes = b"\"a\"\"\n\"\"b\",c\nd";
+        assert_eq!(last_record_end(bytes, b','), (Some(12), false));
+    }
+
+    #[test]
+    fn the_delimiter_is_the_most_frequent_candidate_outside_quotes() {
+        assert_eq!(sniff_delimiter(b"a;b;\"c,d,e,f\""), b';');
+        assert_eq!(sniff_delimiter(b"a\tb"), b'\t');
+        assert_eq!(sniff_delimiter(b"alone"), b',');
+    }
+}

@@ -1,0 +1,367 @@
+//! Parquet files: row groups read on all threads, handed on in file order.
+
+use std::fs::File;
+use std::path::Path;
+
+use albers_storage::input;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowPrimitiveType, Date32Type, Date64Type, Decimal128Type, Float32Type, Float64Type,
+    Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::{DataType, TimeUnit};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReaderBuilder};
+use rayon::prelude::*;
+
+use super::{
+    ColumnRequest, HeaderColumn, ReadOptions, SourceChunk, SourceColumns, file_error,
+};
+use crate::chunk::{Cells, ColumnChunk, NameBuilder, TextColumnBuilder, TickUnit, narrow_ticks};
+use crate::progress::Progress;
+use crate::schema::ColumnType;
+use crate::value::ParseProblem;
+use crate::{Result, TableError};
+
+const CHUNK_ROWS: usize = 65_536;
+
+/// The columns of the file's schema.
+pub fn header(path: &Path) -> Result<Vec<HeaderColumn>> {
+    let (_, metadata) = open(path)?;
+    let fields = metadata.schema().fields().iter();
+    Ok(fields
+        .map(|field| HeaderColumn {
+            name: field.name().clone(),
+            data_type: Some(field.data_type().clone()),
+        })
+        .collect())
+}
+
+/// Reads the columns at `places`.
+pub fn read(
+    path: &Path,
+    options: &ReadOptions,
+    requests: &[ColumnRequest],
+    places: &[usize],
+    progress: &dyn Progress,
+    sink: &mut dyn FnMut(SourceChunk) -> Result<()>,
+) -> Result<SourceColumns> {
+    let (file, metadata) = open(path)?;
+    let fields = metadata.schema().fields().clone();
+    let mut column_types = Vec::new();
+    for (request, &place) in requests.iter().zip(places) {
+        let native = native_type(&request.name, fields[place].data_type())?;
+        column_types.push(request.column_type.unwrap_or(native));
+    }
+    let reader = GroupReader {
+        path,
+        file: &file,
+        metadata: &metadata,
+        options,
+        requests,
+        places,
+        column_types: &column_types,
+    };
+    let groups = metadata.metadata().row_groups();
+    progress.phase("read", Some(groups.iter().map(|group| group.num_rows().max(0) as u64).sum()));
+    let mut first_row = 0;
+    let group_ids: Vec<usize> = (0..groups.len()).collect();
+    for round in group_ids.chunks(rayon::current_num_threads()) {
+        let mut starts = Vec::new();
+        for &group_idx in round {
+            starts.push((group_idx, first_row));
+            first_row += groups[group_idx].num_rows().max(0) as u64;
+        }
+        let outcomes: Vec<Result<Vec<SourceChunk>>> = starts
+            .par_iter()
+            .map(|&(group_idx, first_row)| reader.read_group(group_idx, first_row, progress))
+            .collect();
+        for chunks in outcomes {
+            for chunk in chunks? {
+                sink(chunk)?;
+            }
+        }
+    }
+    Ok(SourceColumns {
+        column_types,
+        data_types: places.iter().map(|&place| Some(fields[place].data_type().clone())).collect(),
+    })
+}
+
+fn open(path: &Path) -> Result<(File, ArrowReaderMetadata)> {
+    let file = input::open(path)?;
+    let metadata = ArrowReaderMetadata::load(&file, Default::default())
+        .map_err(|_| damaged(path, "the file is not a whole Parquet file"))?;
+    Ok((file, metadata))
+}
+
+/// An error of the Parquet reader; its own text is left out since it may quote bytes of the data.
+fn damaged(path: &Path, problem: &str) -> TableError {
+    file_error(path, problem, "copy the file again; it may have been cut off on its way")
+}
+
+/// The type that a column of this Arrow type has when the user does not say otherwise.
+fn native_type(column: &str, data_type: &DataType) -> Result<ColumnType> {
+    Ok(match data_type {
+        DataType::Int8
+        | DataType::Int16
+        | DataType::Int32
+        | DataType::Int64
+        | DataType::UInt8
+        | DataType::UInt16
+        | DataType::UInt32
+        | DataType::UInt64 => ColumnType::Integer,
+        DataType::Decimal128(_, 0..=18) => ColumnType::Decimal,
+        DataType::Float32 | DataType::Float64 => ColumnType::Float,
+        DataType::Date32 | DataType::Date64 => ColumnType::Date,
+        DataType::Timestamp(..) => ColumnType::Timestamp,
+        DataType::Boolean => ColumnType::Boolean,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null => {
+            ColumnType::Text
+        }
+        DataType::Dictionary(_, values) => return native_type(column, values),
+        other => {
+            return Err(TableError::Column {
+                column: column.to_owned(),
+                problem: format!("cells of the Parquet type {other} cannot be anonymized"),
+                hint: "drop the column, or store it as numbers, dates or text".to_owned(),
+            });
+        }
+    })
+}
+
+/// Reads row groups; shared by all threads.
+struct GroupReader<'a> {
+    path: &'a Path,
+    file: &'a File,
+    metadata: &'a ArrowReaderMetadata,
+    options: &'a ReadOptions,
+    requests: &'a [ColumnRequest],
+    places: &'a [usize],
+    column_types: &'a [ColumnType],
+}
+
+impl GroupReader<'_> {
+    fn read_group(
+        &self,
+        group_idx: usize,
+        first_row: u64,
+        progress: &dyn Progress,
+    ) -> Result<Vec<SourceChunk>> {
+        let broken = |_| damaged(self.path, "the Parquet file is damaged or cut off");
+        let file = self.file.try_clone().map_err(|error| super::read_error(self.path, error))?;
+        let builder =
+            ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone());
+        let mask = ProjectionMask::roots(builder.parquet_schema(), self.places.iter().copied());
+        let batches = builder
+            .with_row_groups(vec![group_idx])
+            .with_projection(mask)
+            .with_batch_size(CHUNK_ROWS)
+            .build()
+            .map_err(broken)?;
+        let mut chunks = Vec::new();
+        let mut row = first_row;
+        for batch in batches {
+            let batch =
+                batch.map_err(|_| damaged(self.path, "the Parquet file is damaged or cut off"))?;
+            progress.advance(batch.num_rows() as u64);
+            chunks.push(self.chunk_of(&batch, row)?);
+            row += batch.num_rows() as u64;
+        }
+        Ok(chunks)
+    }
+
+    fn chunk_of(&self, batch: &RecordBatch, first_row: u64) -> Result<SourceChunk> {
+        let mut coded = Vec::new();
+        let mut carried = Vec::new();
+        for (request_idx, request) in self.requests.iter().enumerate() {
+            let array = batch.column(self.place_in_batch(request_idx));
+            if request.coded {
+                let kind = self.column_types[request_idx];
+                let cells = code_array(array, kind, self.options);
+                coded.push(cells.map_err(|(row_idx, problem)| TableError::Cell {
+                    path: self.path.to_owned(),
+                    place: format!("row {}", first_row + row_idx as u64 + 1),
+                    column: request.name.clone(),
+                    problem: problem.problem(),
+                    hint: problem.hint(&request.name),
+                })?);
+            }
+            if request.carried {
+                carried.push(array.clone());
+            }
+        }
+        Ok(SourceChunk { n_rows: batch.num_rows(), coded, carried })
+    }
+
+    /// A projection keeps the file's column order.
+    fn place_in_batch(&self, request_idx: usize) -> usize {
+        let place = self.places[request_idx];
+        let mut earlier: Vec<usize> =
+            self.places.iter().copied().filter(|&other| other < place).collect();
+        earlier.sort_unstable();
+        earlier.dedup();
+        earlier.len()
+    }
+}
+
+type CellFault = (usize, ParseProblem);
+
+/// The typed cells of an array, or the row that does not fit and why.
+fn code_array(
+    array: &ArrayRef,
+    kind: ColumnType,
+    options: &ReadOptions,
+) -> std::result::Result<ColumnChunk, CellFault> {
+    let missing = missing_rows(array);
+    let cells = match (array.data_type(), kind) {
+        (DataType::Int32, ColumnType::Integer) => whole::<Int32Type>(array, &missing, i64::from),
+        (DataType::Int64, ColumnType::Integer) => whole::<Int64Type>(array, &missing, |v| v),
+        (DataType::Int16, ColumnType::Integer) => whole::<Int16Type>(array, &missing, i64::from),
+        (DataType::Int8, ColumnType::Integer) => whole::<Int8Type>(array, &missing, i64::from),
+        (DataType::UInt32, ColumnType::Integer) => whole::<UInt32Type>(array, &missing, i64::from),
+        (DataType::UInt16, ColumnType::Integer) => whole::<UInt16Type>(array, &missing, i64::from),
+        (DataType::UInt8, ColumnType::Integer) => whole::<UInt8Type>(array, &missing, i64::from),
+        (DataType::UInt64, ColumnType::Integer) => {
+            checked(array, &missing, TickUnit::Integer, |row_idx| {
+                i64::try_from(array.as_primitive::<UInt64Type>().value(row_idx)).ok()
+            })?
+        }
+        (&DataType::Decimal128(_, scale), ColumnType::Decimal) => {
+            let unit = TickUnit::Decimal(u8::try_from(scale).expect("checked by native_type"));
+            checked(array, &missing, unit, |row_idx| {
+                i64::try_from(array.as_primitive::<Decimal128Type>().value(row_idx)).ok()
+            })?
+        }
+        (DataType::Date32, ColumnType::Date) => {
+            let days = array.as_primitive::<Date32Type>().values().iter();
+            narrow_ticks(days.map(|&days| i64::from(days)).collect(), &missing, TickUnit::Date)
+        }
+        (DataType::Date64, ColumnType::Date) => {
+            let milliseconds = array.as_primitive::<Date64Type>().values().iter();
+            let days = milliseconds.map(|&ms| ms.div_euclid(86_400_000)).collect();
+            narrow_ticks(days, &missing, TickUnit::Date)
+        }
+        (DataType::Timestamp(unit, zone), ColumnType::Timestamp) => {
+            let unit_of_chunk = TickUnit::Timestamp { zoned: zone.is_some() };
+            let ticks = microseconds(array, *unit);
+            checked(array, &missing, unit_of_chunk, |row_idx| ticks(row_idx))?
+        }
+        (DataType::Float64, ColumnType::Float) => {
+            let values = array.as_primitive::<Float64Type>().values().iter().copied();
+            floats(values, &missing)?
+        }
+        (DataType::Float32, ColumnType::Float) => {
+            let values = array.as_primitive::<Float32Type>().values().iter();
+            // Through the shortest text, so that 0.1 stays 0.1.
+            floats(values.map(|v| v.to_string().parse().unwrap_or(f64::NAN)), &missing)?
+        }
+        _ => return code_as_text(array, kind, options),
+    };
+    Ok(ColumnChunk { cells, missing })
+}
+
+fn missing_rows(array: &ArrayRef) -> Vec<u32> {
+    match array.logical_nulls() {
+        Some(nulls) if nulls.null_count() > 0 => {
+            (0..array.len()).filter(|&row| nulls.is_null(row)).map(|row| row as u32).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn whole<T: ArrowPrimitiveType>(
+    array: &ArrayRef,
+    missing: &[u32],
+    widen: impl Fn(T::Native) -> i64,
+) -> Cells {
+    let ticks = array.as_primitive::<T>().values().iter().map(|&value| widen(value)).collect();
+    narrow_ticks(ticks, missing, TickUnit::Integer)
+}
+
+fn checked(
+    array: &ArrayRef,
+    missing: &[u32],
+    unit: TickUnit,
+    tick: impl Fn(usize) -> Option<i64>,
+) -> std::result::Result<Cells, CellFault> {
+    let mut ticks = Vec::with_capacity(array.len());
+    for row_idx in 0..array.len() {
+        if array.is_null(row_idx) {
+            ticks.push(0);
+        } else {
+            ticks.push(tick(row_idx).ok_or((row_idx, ParseProblem::BeyondI64))?);
+        }
+    }
+    Ok(narrow_ticks(ticks, missing, unit))
+}
+
+fn microseconds(array: &ArrayRef, unit: TimeUnit) -> Box<dyn Fn(usize) -> Option<i64> + '_> {
+    match unit {
+        TimeUnit::Second => {
+            let values = array.as_primitive::<TimestampSecondType>();
+            Box::new(|row_idx| values.value(row_idx).checked_mul(1_000_000))
+        }
+        TimeUnit::Millisecond => {
+            let values = array.as_primitive::<TimestampMillisecondType>();
+            Box::new(|row_idx| values.value(row_idx).checked_mul(1_000))
+        }
+        TimeUnit::Microsecond => {
+            let values = array.as_primitive::<TimestampMicrosecondType>();
+            Box::new(|row_idx| Some(values.value(row_idx)))
+        }
+        TimeUnit::Nanosecond => {
+            let values = array.as_primitive::<TimestampNanosecondType>();
+            Box::new(|row_idx| Some(values.value(row_idx).div_euclid(1_000)))
+        }
+    }
+}
+
+fn floats(
+    values: impl Iterator<Item = f64>,
+    missing: &[u32],
+) -> std::result::Result<Cells, CellFault> {
+    let mut values: Vec<f64> = values.map(|v| if v == 0.0 { 0.0 } else { v }).collect();
+    for &row in missing {
+        values[row as usize] = 0.0;
+    }
+    match values.iter().position(|value| !value.is_finite()) {
+        Some(row_idx) => Err((row_idx, ParseProblem::NotFinite)),
+        None => Ok(Cells::Floats(values)),
+    }
+}
+
+/// Any other pair of types: through the text of the cells.
+fn code_as_text(
+    array: &ArrayRef,
+    kind: ColumnType,
+    options: &ReadOptions,
+) -> std::result::Result<ColumnChunk, CellFault> {
+    let not = (0, ParseProblem::NotA(kind));
+    let texts = arrow_cast::cast(array, &DataType::Utf8).map_err(|_| not)?;
+    let texts = texts.as_string::<i32>();
+    if matches!(kind, ColumnType::Text | ColumnType::Code) {
+        let mut names = NameBuilder::default();
+        let mut missing = Vec::new();
+        for row_idx in 0..texts.len() {
+            if texts.is_null(row_idx) || options.is_missing(texts.value(row_idx).as_bytes()) {
+                missing.push(row_idx as u32);
+                names.push_missing();
+            } else {
+                names.push(texts.value(row_idx).as_bytes()).map_err(|p| (row_idx, p))?;
+            }
+        }
+        return Ok(ColumnChunk { cells: names.finish(), missing });
+    }
+    let mut builder = TextColumnBuilder::new(kind);
+    for row_idx in 0..texts.len() {
+        if texts.is_null(row_idx) || options.is_missing(texts.value(row_idx).as_bytes()) {
+            builder.push_missing();
+        } else {
+            builder.push(texts.value(row_idx).as_bytes()).map_err(|p| (row_idx, p))?;
+        }
+    }
+    builder.finish().map_err(|problem| (0, problem))
+}

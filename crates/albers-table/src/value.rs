@@ -1,0 +1,352 @@
+//! Text to typed values and back.
+//!
+//! Whole-number types (integers, decimals, dates, timestamps) become *ticks*: an `i64` that counts
+//! units, the last digits of a decimal, days or microseconds. A [`TickFormat`] writes ticks back the
+//! way their column writes them.
+
+use jiff::civil;
+
+use crate::schema::ColumnType;
+
+/// Why a text is not a value of a type. Never holds the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ParseProblem {
+    /// The text does not look like the type at all.
+    NotA(ColumnType),
+    /// A whole number or a decimal that needs more than 64 bits.
+    BeyondI64,
+    /// NaN or an infinity.
+    NotFinite,
+    /// A well-formed date or time that no calendar has.
+    NoSuchDate,
+    /// Bytes that are not UTF-8.
+    NotUtf8,
+}
+
+impl ParseProblem {
+    /// What is wrong, for a message.
+    pub fn problem(self) -> String {
+        match self {
+            ParseProblem::NotA(kind) => format!("the cell is not of type {kind}"),
+            ParseProblem::BeyondI64 => "the number does not fit in 64 bits".to_owned(),
+            ParseProblem::NotFinite => "NaN and infinities have no place in an order".to_owned(),
+            ParseProblem::NoSuchDate => "there is no such date".to_owned(),
+            ParseProblem::NotUtf8 => "the cell is not valid UTF-8".to_owned(),
+        }
+    }
+
+    /// What the user can do, for a message.
+    pub fn hint(self, column: &str) -> String {
+        match self {
+            ParseProblem::NotA(_) => format!(
+                "correct the cell, name its text with --missing if it stands for a missing value, \
+                 or read the column as names with --type '{column}=text'"
+            ),
+            ParseProblem::BeyondI64 => {
+                format!("read the digits as names with --type '{column}=code'")
+            }
+            ParseProblem::NotFinite => {
+                "name its text with --missing if it stands for a missing value".to_owned()
+            }
+            ParseProblem::NoSuchDate => {
+                format!("correct the cell, or read the column with --type '{column}=text'")
+            }
+            ParseProblem::NotUtf8 => "convert the file to UTF-8".to_owned(),
+        }
+    }
+}
+
+/// How the ticks of a column are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TickFormat {
+    /// The number itself.
+    Integer,
+    /// The number with its last `scale` digits after the point.
+    Decimal {
+        /// Digits after the point.
+        scale: u8,
+    },
+    /// Days since 1970-01-01, written `YYYY-MM-DD`.
+    Date,
+    /// Microseconds since 1970-01-01 00:00:00, written `YYYY-MM-DD HH:MM:SS`.
+    Timestamp {
+        /// Whether the column's times carry an offset; shown in UTC with a `Z` then.
+        zoned: bool,
+    },
+}
+
+impl TickFormat {
+    /// Writes ticks as text at the end of `out`.
+    pub fn write(self, ticks: i64, out: &mut String) {
+        use std::fmt::Write as _;
+        let written = match self {
+            TickFormat::Integer => write!(out, "{ticks}"),
+            TickFormat::Decimal { scale: 0 } => write!(out, "{ticks}"),
+            TickFormat::Decimal { scale } => {
+                let unit = 10u64.pow(u32::from(scale));
+                let sign = if ticks < 0 { "-" } else { "" };
+                let size = ticks.unsigned_abs();
+                write!(out, "{sign}{}.{:0width$}", size / unit, size % unit, width = scale.into())
+            }
+            TickFormat::Date => write!(out, "{}", date_of_days(ticks)),
+            TickFormat::Timestamp { zoned } => {
+                let time = jiff::Timestamp::from_microsecond(ticks).unwrap_or(if ticks < 0 {
+                    jiff::Timestamp::MIN
+                } else {
+                    jiff::Timestamp::MAX
+                });
+                let local = jiff::tz::Offset::UTC.to_datetime(time);
+                write!(out, "{} {}{}", local.date(), local.time(), if zoned { "Z" } else { "" })
+            }
+        };
+        written.expect("writing to a String cannot fail");
+    }
+
+    /// Ticks as text.
+    pub fn text(self, ticks: i64) -> String {
+        let mut out = String::new();
+        self.write(ticks, &mut out);
+        out
+    }
+}
+
+/// The day that is so many days after 1970-01-01; the calendar's ends beyond it.
+fn date_of_days(days: i64) -> civil::Date {
+    const EPOCH: civil::Date = civil::date(1970, 1, 1);
+    let days = days.clamp(-4_371_587, 2_932_896);
+    EPOCH.saturating_add(jiff::Span::new().days(days))
+}
+
+/// The one way in which a value of this type is written, or `None` if the text is not such a value.
+pub fn canonical(column_type: ColumnType, text: &str) -> Option<String> {
+    match column_type {
+        ColumnType::Text | ColumnType::Code => Some(text.to_owned()),
+        ColumnType::Boolean => parse_boolean(text.as_bytes()).ok().map(|value| value.to_string()),
+        ColumnType::Integer => {
+            parse_integer(text.as_bytes()).ok().map(|ticks| TickFormat::Integer.text(ticks))
+        }
+        ColumnType::Decimal => parse_decimal(text.as_bytes())
+            .ok()
+            .map(|decimal| decimal.without_trailing_zeros().text()),
+        ColumnType::Float => parse_float(text.as_bytes()).ok().map(|value| value.to_string()),
+        ColumnType::Date => {
+            parse_date(text.as_bytes()).ok().map(|ticks| TickFormat::Date.text(ticks))
+        }
+        ColumnType::Timestamp => parse_timestamp(text.as_bytes())
+            .ok()
+            .map(|(ticks, zoned)| TickFormat::Timestamp { zoned }.text(ticks)),
+    }
+}
+
+/// A whole number of 64 bits.
+pub fn parse_integer(cell: &[u8]) -> Result<i64, ParseProblem> {
+    const NOT: ParseProblem = ParseProblem::NotA(ColumnType::Integer);
+    let cell = cell.trim_ascii();
+    let (negative, digits) = split_sign(cell);
+    if digits.is_empty() {
+        return Err(NOT);
+    }
+    if digits.len() <= 18 {
+        let mut size = 0i64;
+        for &digit in digits {
+            if !digit.is_ascii_digit() {
+                return Err(NOT);
+            }
+            size = size * 10 + i64::from(digit - b'0');
+        }
+        return Ok(if negative { -size } else { size });
+    }
+    if !digits.iter().all(u8::is_ascii_digit) {
+        return Err(NOT);
+    }
+    let text = std::str::from_utf8(cell).map_err(|_| NOT)?;
+    text.parse().map_err(|_| ParseProblem::BeyondI64)
+}
+
+/// A decimal number: `mantissa / 10^scale`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Decimal {
+    /// All digits, without the point.
+    pub mantissa: i64,
+    /// How many of them stand after the point.
+    pub scale: u8,
+}
+
+impl Decimal {
+    /// The same number with as few digits after the point as it takes.
+    pub fn without_trailing_zeros(mut self) -> Decimal {
+        while self.scale > 0 && self.mantissa % 10 == 0 {
+            self.mantissa /= 10;
+            self.scale -= 1;
+        }
+        self
+    }
+
+    /// The digits of the number at a scale of at least its own, if they fit in 64 bits.
+    pub fn mantissa_at(self, scale: u8) -> Option<i64> {
+        let factor = 10i64.checked_pow(u32::from(scale.checked_sub(self.scale)?))?;
+        self.mantissa.checked_mul(factor)
+    }
+
+    /// As text.
+    pub fn text(self) -> String {
+        TickFormat::Decimal { scale: self.scale }.text(self.mantissa)
+    }
+}
+
+/// A number in plain digits with at most one point.
+pub fn parse_decimal(cell: &[u8]) -> Result<Decimal, ParseProblem> {
+    const NOT: ParseProblem = ParseProblem::NotA(ColumnType::Decimal);
+    let cell = cell.trim_ascii();
+    let (negative, digits) = split_sign(cell);
+    let mut mantissa = 0i64;
+    let mut scale = None;
+    let mut n_digits = 0;
+    let mut overflow = false;
+    for &byte in digits {
+        match byte {
+            b'.' if scale.is_none() => scale = Some(0u8),
+            b'0'..=b'9' => {
+                n_digits += 1;
+                let digit = i64::from(byte - b'0');
+                match mantissa.checked_mul(10).and_then(|shifted| shifted.checked_add(digit)) {
+                    Some(longer) => mantissa = longer,
+                    None => overflow = true,
+                }
+                scale = scale.map(|scale| scale.saturating_add(1));
+            }
+            _ => return Err(NOT),
+        }
+    }
+    if n_digits == 0 {
+        return Err(NOT);
+    }
+    if overflow || scale.is_some_and(|scale| scale > 18) {
+        return Err(ParseProblem::BeyondI64);
+    }
+    let mantissa = if negative { -mantissa } else { mantissa };
+    Ok(Decimal { mantissa, scale: scale.unwrap_or(0) })
+}
+
+/// A finite floating-point number.
+pub fn parse_float(cell: &[u8]) -> Result<f64, ParseProblem> {
+    const NOT: ParseProblem = ParseProblem::NotA(ColumnType::Float);
+    let text = std::str::from_utf8(cell.trim_ascii()).map_err(|_| NOT)?;
+    let value: f64 = text.parse().map_err(|_| NOT)?;
+    if !value.is_finite() {
+        return Err(ParseProblem::NotFinite);
+    }
+    Ok(if value == 0.0 { 0.0 } else { value })
+}
+
+/// `true` or `false`, in any case.
+pub fn parse_boolean(cell: &[u8]) -> Result<bool, ParseProblem> {
+    let cell = cell.trim_ascii();
+    if cell.eq_ignore_ascii_case(b"true") {
+        Ok(true)
+    } else if cell.eq_ignore_ascii_case(b"false") {
+        Ok(false)
+    } else {
+        Err(ParseProblem::NotA(ColumnType::Boolean))
+    }
+}
+
+/// A day, as days since 1970-01-01.
+pub fn parse_date(cell: &[u8]) -> Result<i64, ParseProblem> {
+    const NOT: ParseProblem = ParseProblem::NotA(ColumnType::Date);
+    let cell = cell.trim_ascii();
+    let shaped = cell.len() == 10
+        && cell.iter().enumerate().all(|(at, &byte)| match at {
+            4 | 7 => byte == b'-',
+            _ => byte.is_ascii_digit(),
+        });
+    if !shaped {
+        return Err(NOT);
+    }
+    let number = |digits: &[u8]| digits.iter().fold(0i16, |n, d| n * 10 + i16::from(d - b'0'));
+    let small = |digits: &[u8]| i8::try_from(number(digits)).expect("two digits fit");
+    let date = civil::Date::new(number(&cell[..4]), small(&cell[5..7]), small(&cell[8..]))
+        .map_err(|_| ParseProblem::NoSuchDate)?;
+    Ok(days_of_date(date))
+}
+
+fn days_of_date(date: civil::Date) -> i64 {
+    let time = jiff::tz::Offset::UTC.to_timestamp(date.at(0, 0, 0, 0));
+    time.map(|time| time.as_second().div_euclid(86_400)).expect("a civil date has a timestamp")
+}
+
+/// A point in time, as microseconds since 1970-01-01, and whether it carried an offset.
+pub fn parse_timestamp(cell: &[u8]) -> Result<(i64, bool), ParseProblem> {
+    const NOT: ParseProblem = ParseProblem::NotA(ColumnType::Timestamp);
+    let text = std::str::from_utf8(cell.trim_ascii()).map_err(|_| NOT)?;
+    if text.len() < 16 || !text.is_ascii() {
+        return Err(NOT);
+    }
+    parse_date(&text.as_bytes()[..10]).map_err(|problem| match problem {
+        ParseProblem::NoSuchDate => ParseProblem::NoSuchDate,
+        _ => NOT,
+    })?;
+    if let Ok(time) = text.parse::<jiff::Timestamp>() {
+        return Ok((time.as_microsecond(), true));
+    }
+    let local: civil::DateTime = text.parse().map_err(|_| NOT)?;
+    let time = jiff::tz::Offset::UTC.to_timestamp(local).map_err(|_| NOT)?;
+    Ok((time.as_microsecond(), false))
+}
+
+fn split_sign(cell: &[u8]) -> (bool, &[u8]) {
+    match cell {
+        [b'-', digits @ ..] => (true, digits),
+        [b'+', digits @ ..] => (false, digits),
+        digits => (false, digits),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_reach_to_the_ends_of_64_bits_and_not_beyond() {
+        assert_eq!(parse_integer(b"-9223372036854775808"), Ok(i64::MIN));
+        assert_eq!(parse_integer(b"9223372036854775807"), Ok(i64::MAX));
+        assert_eq!(parse_integer(b"9223372036854775808"), Err(ParseProblem::BeyondI64));
+        assert_eq!(parse_integer(b"12a"), Err(ParseProblem::NotA(ColumnType::Integer)));
+        assert_eq!(parse_integer(b"-"), Err(ParseProblem::NotA(ColumnType::Integer)));
+    }
+
+    #[test]
+    fn decimals_keep_their_digits() {
+        for text in ["0.05", "-0.50", "12.345", "7", "-3.0"] {
+            assert_eq!(parse_decimal(text.as_bytes()).unwrap().text(), text);
+        }
+        assert!(parse_decimal(b"1.2.3").is_err());
+        assert!(parse_decimal(b"1e5").is_err());
+    }
+
+    #[test]
+    fn dates_survive_a_round_trip_and_impossible_ones_are_refused() {
+        for text in ["1970-01-01", "1969-12-31", "2024-02-29", "0001-01-01", "9999-12-31"] {
+            let days = parse_date(text.as_bytes()).unwrap();
+            assert_eq!(TickFormat::Date.text(days), text);
+        }
+        assert_eq!(parse_date(b"2023-02-29"), Err(ParseProblem::NoSuchDate));
+        assert_eq!(parse_date(b"2023-2-9"), Err(ParseProblem::NotA(ColumnType::Date)));
+    }
+
+    #[test]
+    fn timestamps_survive_a_round_trip() {
+        let (ticks, zoned) = parse_timestamp(b"2024-03-01 12:30:05").unwrap();
+        assert!(!zoned);
+        assert_eq!(TickFormat::Timestamp { zoned }.text(ticks), "2024-03-01 12:30:05");
+        let (ticks, zoned) = parse_timestamp(b"2024-03-01T12:30:05.25+02:00").unwrap();
+        assert_eq!(TickFormat::Timestamp { zoned }.text(ticks), "2024-03-01 10:30:05.25Z");
+    }
+
+    #[test]
+    fn nan_and_infinities_are_refused() {
+        for text in ["NaN", "inf", "-Infinity"] {
+            assert_eq!(parse_float(text.as_bytes()), Err(ParseProblem::NotFinite));
+        }
+    }
+}

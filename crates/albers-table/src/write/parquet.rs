@@ -1,0 +1,154 @@
+//! Parquet files: row groups of bounded size, Snappy, columns encoded in parallel.
+//!
+//! Memory: one row group, encoded, plus the batch at hand.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use albers_storage::StorageError;
+use albers_storage::output::OutputFile;
+use arrow_array::RecordBatch;
+use arrow_schema::{Schema, SchemaRef};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_writer::{
+    ArrowColumnWriter, ArrowLeafColumn, ArrowRowGroupWriterFactory, compute_leaves,
+};
+use parquet::basic::Compression;
+use parquet::errors::ParquetError;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::writer::SerializedFileWriter;
+use rayon::prelude::*;
+
+use crate::{Result, TableError};
+
+/// A row group ends with the batch that brings it to this many rows …
+const ROW_GROUP_ROWS: usize = 1 << 20;
+
+/// … or that brings its encoded columns to this size.
+const ROW_GROUP_BYTES: usize = 128 << 20;
+
+/// Batches are written in slices of this many rows, so that neither bound is overshot by much.
+const SLICE_ROWS: usize = 1 << 16;
+
+/// A Parquet file that is being written.
+pub(super) struct ParquetWriter {
+    file: SerializedFileWriter<OutputFile>,
+    factory: ArrowRowGroupWriterFactory,
+    schema: SchemaRef,
+    target: PathBuf,
+    /// The row group at hand: one writer per leaf column, and its rows so far.
+    columns: Vec<ArrowColumnWriter>,
+    n_group_rows: usize,
+    n_groups: usize,
+}
+
+impl ParquetWriter {
+    /// Starts the file.
+    pub(super) fn create(target: &Path, schema: &SchemaRef) -> Result<ParquetWriter> {
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_statistics_enabled(EnabledStatistics::Chunk)
+            .build();
+        check_types(schema)?;
+        let output = OutputFile::create(target)?;
+        let (file, factory) = ArrowWriter::try_new(output, schema.clone(), Some(properties))
+            .and_then(ArrowWriter::into_serialized_writer)
+            .map_err(|error| write_error(target, error))?;
+        Ok(ParquetWriter {
+            file,
+            factory,
+            schema: schema.clone(),
+            target: target.to_owned(),
+            columns: Vec::new(),
+            n_group_rows: 0,
+            n_groups: 0,
+        })
+    }
+
+    /// Appends the rows of a batch.
+    pub(super) fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        let mut offset = 0;
+        while offset < batch.num_rows() {
+            let room = SLICE_ROWS.min(ROW_GROUP_ROWS - self.n_group_rows);
+            let n_rows = room.min(batch.num_rows() - offset);
+            self.write_slice(&batch.slice(offset, n_rows))
+                .map_err(|error| write_error(&self.target, error))?;
+            offset += n_rows;
+        }
+        Ok(())
+    }
+
+    /// Writes the footer and gives the file its name.
+    pub(super) fn finish(mut self) -> Result<()> {
+        self.end_group().map_err(|error| write_error(&self.target, error))?;
+        let output = self.file.into_inner().map_err(|error| write_error(&self.target, error))?;
+        Ok(output.finish()?)
+    }
+
+    fn write_slice(&mut self, slice: &RecordBatch) -> std::result::Result<(), ParquetError> {
+        if self.columns.is_empty() {
+            self.columns = self.factory.create_column_writers(self.n_groups)?;
+        }
+        let mut leaves: Vec<ArrowLeafColumn> = Vec::with_capacity(self.columns.len());
+        for (field, column) in self.schema.fields().iter().zip(slice.columns()) {
+            leaves.extend(compute_leaves(field, column)?);
+        }
+        self.columns
+            .par_iter_mut()
+            .zip(leaves)
+            .try_for_each(|(column, leaf)| column.write(&leaf))?;
+        self.n_group_rows += slice.num_rows();
+        let group_bytes: usize = self.columns.iter().map(ArrowColumnWriter::memory_size).sum();
+        if self.n_group_rows >= ROW_GROUP_ROWS || group_bytes >= ROW_GROUP_BYTES {
+            self.end_group()?;
+        }
+        Ok(())
+    }
+
+    fn end_group(&mut self) -> std::result::Result<(), ParquetError> {
+        if self.n_group_rows == 0 {
+            return Ok(());
+        }
+        let columns = std::mem::take(&mut self.columns);
+        let chunks: Vec<_> = columns
+            .into_par_iter()
+            .map(ArrowColumnWriter::close)
+            .collect::<std::result::Result<_, ParquetError>>()?;
+        let mut group = self.file.next_row_group()?;
+        for chunk in chunks {
+            chunk.append_to_row_group(&mut group)?;
+        }
+        group.close()?;
+        self.n_group_rows = 0;
+        self.n_groups += 1;
+        Ok(())
+    }
+}
+
+/// Refuses types that Parquet does not have, before any file exists.
+fn check_types(schema: &Schema) -> Result<()> {
+    use parquet::arrow::ArrowSchemaConverter;
+    for field in schema.fields() {
+        let alone = Schema::new(vec![field.clone()]);
+        if ArrowSchemaConverter::new().convert(&alone).is_err() {
+            return Err(TableError::Column {
+                column: field.name().clone(),
+                problem: format!("Parquet has no values of type {}", field.data_type()),
+                hint: "convert the column, or leave it out".to_owned(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// What the operating system said, if it was about the file; the encoder's words otherwise.
+fn write_error(target: &Path, error: ParquetError) -> TableError {
+    let source = match error {
+        ParquetError::External(inner) => match inner.downcast::<io::Error>() {
+            Ok(error) => *error,
+            Err(other) => io::Error::other(other),
+        },
+        other => io::Error::other(other),
+    };
+    StorageError::Write { path: target.to_owned(), source }.into()
+}
