@@ -1,2 +1,46 @@
 //! The program `albers`.
-fn main() {}
+//!
+//! Exit codes: 0 published or satisfied, 1 the requirement cannot be met or does not hold (nothing
+//! is written), 2 bad usage or input.
+
+mod commands;
+mod flags;
+mod progress;
+mod render;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Anonymizes tables about people: hides every person in a group and loses as little as possible.
+#[derive(Parser)]
+#[command(name = "albers", version, max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Anonymize(commands::anonymize::Arguments),
+    Generate(commands::generate::Arguments),
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let interrupt = ctrlc::set_handler(|| {
+        albers::remove_unfinished();
+        std::process::exit(130);
+    });
+    if let Err(error) = interrupt {
+        render::warn(&format!("an interrupt may leave a temporary file behind: {error}"));
+    }
+    let outcome = match arguments.command {
+        Command::Anonymize(arguments) => commands::anonymize::run(arguments),
+        Command::Generate(arguments) => commands::generate::run(arguments),
+    };
+    match outcome {
+        Ok(code) => code,
+        Err(error) => render::fail(&error),
+    }
+}

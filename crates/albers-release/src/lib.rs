@@ -1,1 +1,21 @@
-//! albers-release
+//! What goes out: classes as they will be shown, verified and written through one door.
+//!
+//! ```text
+//!   groups of a method ──► describe ──► verify ──► Verified ──► publish ──► file + manifest
+//!                          (from the rows)  (grouped by what is shown)
+//! ```
+//!
+//! - [`cell`]: what a class shows on one attribute, as codes and as text.
+//! - [`verify`](mod@verify): recomputes every class from its rows and checks the requirement.
+//! - [`publish`](mod@publish): writes a verified release; there is no other way to write one.
+
+pub mod attribute;
+pub mod cell;
+pub mod error;
+pub mod publish;
+pub mod verify;
+
+pub use attribute::Attribute;
+pub use cell::ShownCell;
+pub use error::{ReleaseError, Result};
+pub use verify::{Verified, verify};

@@ -8,12 +8,13 @@
 //! - `draw`: random numbers, the same on every machine.
 //!
 //! Source: Agrawal et al. 1993 as given by LeFevre et al. 2008, tables I, II and VI; LeFevre et al.
-//! 2005, figure 9; Iwuchukwu & Naughton 2007, section 5; the BangA paper's `Customer` and `Voter list`.
-//! Departures: only `agrawal` is published as formulas. The others have the papers' columns, sizes and
-//! distinct counts; their marginals and correlations are ours.
-//! Guarantee: a table is a function of kind, number of rows, seed and options. Rows come in blocks of
-//! [`BLOCK_ROWS`]; each has its own random numbers, so threads change nothing, and a longer table
-//! starts with the blocks of a shorter one.
+//! 2005, figure 9; Iwuchukwu & Naughton 2007, section 5; the BangA paper's `Customer` and `Voter
+//! list`.
+//! Departures: only `agrawal` is published as formulas. The others have the papers' columns, sizes
+//! and distinct counts; their marginals and correlations are ours.
+//! Guarantee: a table is a function of kind, number of rows, seed and options. Rows come in blocks
+//! of [`BLOCK_ROWS`]; each has its own random numbers, so threads change nothing, and a longer
+//! table starts with the blocks of a shorter one.
 //! Cost: one block per thread in memory, at any number of rows.
 
 mod adult;
@@ -227,8 +228,8 @@ impl Iterator for Batches {
     }
 }
 
-/// The hierarchies of the papers for a kind: column by column, one row per value that the column can
-/// have. Empty for the kinds whose columns the papers treat as plain numbers.
+/// The hierarchies of the papers for a kind: column by column, one row per value that the column
+/// can have. Empty for the kinds whose columns the papers treat as plain numbers.
 pub fn hierarchies(kind: Kind) -> Vec<(&'static str, HierarchyRows)> {
     match kind {
         Kind::Adult => adult::hierarchies(),
@@ -243,7 +244,10 @@ fn suppression<S: ToString>(values: impl IntoIterator<Item = S>) -> HierarchyRow
 }
 
 /// A hierarchy that rounds off digits from the right: `12`, `001*`, `00**`, `0***`, `*`.
-fn rounded_digits(values: impl IntoIterator<Item = (String, u32)>, n_digits: usize) -> HierarchyRows {
+fn rounded_digits(
+    values: impl IntoIterator<Item = (String, u32)>,
+    n_digits: usize,
+) -> HierarchyRows {
     let levels = |(text, number): (String, u32)| {
         let digits = format!("{number:0n_digits$}");
         let rounded = (1..n_digits)

@@ -75,6 +75,8 @@ pub struct SourceColumns {
     pub column_types: Vec<ColumnType>,
     /// The type of each requested column in a typed file.
     pub data_types: Vec<Option<DataType>>,
+    /// The byte between the cells of a text file.
+    pub delimiter: Option<u8>,
 }
 
 /// The formats that can be read, told by the ending of the name.
@@ -107,8 +109,6 @@ pub fn header(path: &Path, options: &ReadOptions) -> Result<Vec<HeaderColumn>> {
 }
 
 /// Reads the requested columns and hands their chunks to `sink`, in file order.
-///
-/// `begin` hears what the columns are before the first chunk comes.
 pub fn read(
     path: &Path,
     options: &ReadOptions,

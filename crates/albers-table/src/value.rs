@@ -8,6 +8,9 @@ use jiff::civil;
 
 use crate::schema::ColumnType;
 
+/// The day that ticks are counted from.
+const EPOCH: civil::Date = civil::date(1970, 1, 1);
+
 /// Why a text is not a value of a type. Never holds the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParseProblem {
@@ -112,7 +115,6 @@ impl TickFormat {
 
 /// The day that is so many days after 1970-01-01; the calendar's ends beyond it.
 fn date_of_days(days: i64) -> civil::Date {
-    const EPOCH: civil::Date = civil::date(1970, 1, 1);
     let days = days.clamp(-4_371_587, 2_932_896);
     EPOCH.saturating_add(jiff::Span::new().days(days))
 }
@@ -271,8 +273,7 @@ pub fn parse_date(cell: &[u8]) -> Result<i64, ParseProblem> {
 }
 
 fn days_of_date(date: civil::Date) -> i64 {
-    let time = jiff::tz::Offset::UTC.to_timestamp(date.at(0, 0, 0, 0));
-    time.map(|time| time.as_second().div_euclid(86_400)).expect("a civil date has a timestamp")
+    date.duration_since(EPOCH).as_secs() / 86_400
 }
 
 /// A point in time, as microseconds since 1970-01-01, and whether it carried an offset.

@@ -9,17 +9,19 @@
 //!                └─ ParquetWriter ─ OutputFile ───┴─► temporary file ──rename──► target
 //! ```
 //!
-//! Nothing appears under the target's name before [`BatchWriter::finish`] succeeds, and a writer that
-//! is dropped or fails leaves no file behind.
+//! Nothing appears under the target's name before [`BatchWriter::finish`] succeeds, and a writer
+//! that is dropped or fails leaves no file behind.
 
 mod cell;
 mod csv;
 mod parquet;
 
+use std::io::Write as _;
 use std::path::Path;
 
 use albers_storage::StorageError;
 use albers_storage::input::Packing;
+use albers_storage::output::PackedOutput;
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 
@@ -82,11 +84,23 @@ enum Sink {
 impl BatchWriter {
     /// Starts a table with the columns of `schema`, in the format that the ending of `path` tells.
     pub fn create(path: &Path, schema: SchemaRef) -> Result<BatchWriter> {
+        BatchWriter::create_with_delimiter(path, schema, None)
+    }
+
+    /// The same, with another byte than the comma between the cells of a `.csv` file.
+    pub fn create_with_delimiter(
+        path: &Path,
+        schema: SchemaRef,
+        delimiter: Option<u8>,
+    ) -> Result<BatchWriter> {
         if path.is_dir() {
             return Err(StorageError::IsFolder { path: path.to_owned() }.into());
         }
         let sink = match Format::of(path)? {
-            Format::Csv => Sink::Csv(Box::new(CsvWriter::create(path, &schema, b',')?)),
+            Format::Csv => {
+                let delimiter = delimiter.unwrap_or(b',');
+                Sink::Csv(Box::new(CsvWriter::create(path, &schema, delimiter)?))
+            }
             Format::Tsv => Sink::Csv(Box::new(CsvWriter::create(path, &schema, b'\t')?)),
             Format::Parquet => Sink::Parquet(Box::new(ParquetWriter::create(path, &schema)?)),
         };
@@ -109,6 +123,25 @@ impl BatchWriter {
             Sink::Parquet(writer) => writer.finish(),
         }
     }
+}
+
+/// Writes rows of text without a header, cells between commas: the form of a hierarchy file.
+pub fn write_rows(path: &Path, rows: &[Vec<String>]) -> Result<()> {
+    let mut text = Vec::new();
+    for row in rows {
+        for (idx, cell) in row.iter().enumerate() {
+            if idx > 0 {
+                text.push(b',');
+            }
+            csv::push_text(&mut text, cell.as_bytes(), b',');
+        }
+        text.push(b'\n');
+    }
+    let mut output = PackedOutput::create(path)?;
+    output
+        .write_all(&text)
+        .map_err(|source| StorageError::Write { path: path.to_owned(), source })?;
+    Ok(output.finish(path)?)
 }
 
 /// Refuses a batch that is not a piece of the table: other columns, other types, or missing values

@@ -34,7 +34,7 @@ impl Scale {
         format: Option<TickFormat>,
         has_missing: bool,
     ) -> (Scale, Vec<Vec<u32>>) {
-        let keys = sorted_distinct(chunks.iter().flat_map(|chunk| present_keys(chunk)));
+        let keys = sorted_distinct(chunks.iter().flat_map(present_keys));
         let places: Vec<f64> = match format {
             Some(_) => {
                 let first = keys.first().copied().unwrap_or(0);
@@ -155,7 +155,7 @@ pub fn distinct_values(column: &RawColumn, format: Option<TickFormat>) -> Distin
     if let Some(Cells::Names { .. }) = column.chunks.first().map(|chunk| &chunk.cells) {
         return distinct_names(&column.chunks);
     }
-    let keys = sorted_distinct(column.chunks.iter().flat_map(|chunk| present_keys(chunk)));
+    let keys = sorted_distinct(column.chunks.iter().flat_map(present_keys));
     let names = keys.iter().map(|&key| match format {
         Some(format) => format.text(key),
         None => float_of_key(key).to_string(),

@@ -19,7 +19,7 @@ use arrow_schema::{DataType, Schema};
 
 use self::tables::{
     AGE_WEIGHTS, COUNTRIES, EDUCATIONS, MARITAL_BY_AGE, MARITAL_STATUSES, OCCUPATIONS, RACES,
-    SALARY_CLASSES, SEXES, SCHOOLING_LEVELS, WORKCLASSES,
+    SALARY_CLASSES, SCHOOLING_LEVELS, SEXES, WORKCLASSES,
 };
 use super::draw::{Draw, Weighted, field, integers, labels};
 use super::{HierarchyRows, suppression};
@@ -84,8 +84,7 @@ impl Adult {
             let country = self.country[race].pick(draw);
             let occupation = self.occupation[sex][EDUCATIONS[education].level].pick(draw);
             let workclass = self.workclass[occupation].pick(draw);
-            let is_rich =
-                draw.chance(rich_per_mille(age, sex, marital, education, occupation));
+            let is_rich = draw.chance(rich_per_mille(age, sex, marital, education, occupation));
             ages.push(age);
             let row = [
                 sex,
@@ -116,11 +115,18 @@ impl Adult {
     }
 }
 
-/// How many in a thousand of such people earn much: points for each circumstance, one curve for all.
-fn rich_per_mille(age: i32, sex: usize, marital: usize, education: usize, occupation: usize) -> u32 {
+/// How many in a thousand of such people earn much: points for each circumstance, one curve for
+/// all.
+fn rich_per_mille(
+    age: i32,
+    sex: usize,
+    marital: usize,
+    education: usize,
+    occupation: usize,
+) -> u32 {
     /// Indexed by points; halfway up at 8.
     const CURVE: [u32; 17] =
-        [3, 6, 12, 24, 50, 100, 180, 280, 400, 520, 630, 730, 810, 870, 910, 940, 960];
+        [5, 10, 22, 45, 90, 170, 270, 390, 510, 630, 730, 810, 870, 910, 940, 960, 975];
     let age_points = match age {
         ..22 => -3,
         22..28 => 0,
@@ -154,7 +160,7 @@ fn age_weights() -> Vec<f64> {
 fn country_weights(race: usize) -> Weighted {
     let weight = |country: &tables::Country| {
         let is_usual = country.usual_races.contains(&race);
-        country.weight * if is_usual { 1.0 } else { 0.05 }
+        country.weight * if is_usual { 1.0 } else { 0.002 }
     };
     Weighted::new(&COUNTRIES.each_ref().map(weight))
 }
@@ -191,9 +197,11 @@ fn occupation_weights(sex: usize, level: usize) -> Weighted {
 
 /// Some occupations are mostly found in public service.
 fn workclass_weights(public_factor: f64) -> [f64; 7] {
-    WORKCLASSES.map(|(_, group, weight)| {
-        if group == tables::GOVERNMENT { weight * public_factor } else { weight }
-    })
+    WORKCLASSES.map(
+        |(_, group, weight)| {
+            if group == tables::GOVERNMENT { weight * public_factor } else { weight }
+        },
+    )
 }
 
 /// The nine attributes.

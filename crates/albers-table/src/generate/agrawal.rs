@@ -1,11 +1,11 @@
 //! Nine whole numbers per person, with labels and targets that are functions of them.
 //!
-//! Source: Agrawal, Imielinski & Swami 1993 as given by LeFevre, DeWitt & Ramakrishnan 2008, tables I,
-//! II and VI.
-//! Departures: salary, commission, house value and loan are whole numbers, as in Iwuchukwu & Naughton
-//! 2007, where a record is nine numbers of 32 bits.
-//! Guarantee: labels and targets are computed in whole hundredths, so that no rounding decides a class
-//! and a target is the float nearest to its exact value.
+//! Source: Agrawal, Imielinski & Swami 1993 as given by LeFevre, DeWitt & Ramakrishnan 2008, tables
+//! I, II and VI.
+//! Departures: salary, commission, house value and loan are whole numbers, as in Iwuchukwu &
+//! Naughton 2007, where a record is nine numbers of 32 bits.
+//! Guarantee: labels and targets are computed in whole hundredths, so that no rounding decides a
+//! class and a target is the float nearest to its exact value.
 
 use std::fmt;
 use std::str::FromStr;
@@ -66,13 +66,14 @@ impl ClassFunction {
         match self {
             ClassFunction::C2 => by_age_and_money(age, salary),
             ClassFunction::C4 => {
-                let (low, high) = match (is_young, is_old, elevel) {
-                    (true, _, 0..=1) => (25, 75),
-                    (true, _, _) => (50, 100),
-                    (_, true, 2..=4) => (50, 100),
-                    (_, true, _) => (25, 75),
-                    (_, _, 1..=3) => (50, 100),
-                    (_, _, _) => (75, 125),
+                let (low, high) = if is_young {
+                    if elevel <= 1 { (25, 75) } else { (50, 100) }
+                } else if is_old {
+                    if elevel >= 2 { (50, 100) } else { (25, 75) }
+                } else if (1..=3).contains(&elevel) {
+                    (50, 100)
+                } else {
+                    (75, 125)
                 };
                 within(salary, low, high)
             }
@@ -222,9 +223,8 @@ fn by_age_and_money(age: i32, money: i32) -> bool {
 
 /// The nine attributes and what the options add.
 pub(super) fn schema(options: &Options) -> Schema {
-    let names = [
-        "salary", "commission", "age", "elevel", "car", "zipcode", "hvalue", "hyears", "loan",
-    ];
+    let names =
+        ["salary", "commission", "age", "elevel", "car", "zipcode", "hvalue", "hyears", "loan"];
     let mut fields: Vec<_> = names.map(|name| field(name, DataType::Int32)).into();
     let is_only_class = options.class_functions.len() == 1;
     for function in &options.class_functions {

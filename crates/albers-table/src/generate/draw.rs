@@ -1,8 +1,8 @@
 //! Random numbers, the same on every machine.
 //!
-//! ChaCha8 gives the bits. All that follows is whole numbers and the four operations on floats, which
-//! IEEE 754 fixes to the last bit; logarithms and powers, which it does not, stay out. The samplers are
-//! our own because `rand` may change the values of its own between versions.
+//! ChaCha8 gives the bits. All that follows is whole numbers and the four operations on floats,
+//! which IEEE 754 fixes to the last bit; logarithms and powers, which it does not, stay out. The
+//! samplers are our own because `rand` may change the values of its own between versions.
 
 use std::sync::Arc;
 
@@ -120,7 +120,8 @@ pub(super) fn scattered(n: usize) -> Vec<usize> {
     order
 }
 
-/// Numbers with a given distribution: the values at equally spaced quantiles, straight lines between.
+/// Numbers with a given distribution: the values at equally spaced quantiles, straight lines
+/// between.
 pub(super) fn from_quantiles(draw: &mut Draw, quantiles: &[f64]) -> f64 {
     let place = draw.unit() * (quantiles.len() - 1) as f64;
     let step = place as usize;
@@ -186,7 +187,8 @@ mod tests {
     #[test]
     fn quantiles_bound_what_is_drawn() {
         let mut draw = Draw::new(4, 5, 6);
-        let drawn: Vec<f64> = (0..1000).map(|_| from_quantiles(&mut draw, &[1.0, 2.0, 9.0])).collect();
+        let drawn: Vec<f64> =
+            (0..1000).map(|_| from_quantiles(&mut draw, &[1.0, 2.0, 9.0])).collect();
         assert!(drawn.iter().all(|x| (1.0..9.0).contains(x)));
         let n_low = drawn.iter().filter(|&&x| x < 2.0).count();
         assert!((400..600).contains(&n_low));

@@ -1,10 +1,10 @@
 //! Sales of a mail-order house: eight attributes with the distinct counts of the real table.
 //!
 //! Source: LeFevre, DeWitt & Ramakrishnan 2005, figure 9.
-//! Departures: the values and their skew are ours; only names, distinct counts and the shapes of the
-//! hierarchies are the paper's.
-//! Guarantee: no column ever has more distinct values than figure 9 says, and a table of the default
-//! size has all of them.
+//! Departures: the values and their skew are ours; only names, distinct counts and the shapes of
+//! the hierarchies are the paper's.
+//! Guarantee: no column ever has more distinct values than figure 9 says, and a table of the
+//! default size has all of them.
 //!
 //! ```text
 //!   style ──► price ──► cost            order-date ──► shipment
@@ -121,21 +121,22 @@ fn draw_price_idx(draw: &mut Draw, style: &Style) -> i32 {
     (style.price_idx + change).clamp(0, N_PRICES as i32 - 1)
 }
 
-/// The style's share of the price, give or take; a multiple of five cents.
+/// The style's share of the price, give or take; a multiple of four cents.
 fn draw_cost(draw: &mut Draw, style: &Style, price: i32) -> i32 {
     let share = (style.cost_share + draw.around_zero(120)).clamp(400, 800);
-    let cost_idx = (price * share / 1000 - cost_of(0)) / 5;
+    let cost_idx = (price * share / 1000 - cost_of(0)) / 4;
     cost_of(cost_idx.clamp(0, N_COSTS as i32 - 1))
 }
 
-/// In cents: 4.50, 4.75, … 90.75.
+/// In cents: 5.00, 5.50, 5.95, 5.98, 6.00, … 91.50.
 fn price_of(price_idx: i32) -> i32 {
-    450 + 25 * price_idx
+    const ENDINGS: [i32; 4] = [0, 50, 95, 98];
+    500 + price_idx / 4 * 100 + ENDINGS[price_idx as usize % 4]
 }
 
-/// In cents: 1.80, 1.85, … 72.35.
+/// In cents: 2.00, 2.04, … 58.44.
 fn cost_of(cost_idx: i32) -> i32 {
-    180 + 5 * cost_idx
+    200 + 4 * cost_idx
 }
 
 /// Codes from 00501 to 99949, about every third number.
@@ -148,7 +149,7 @@ fn date_weights() -> Vec<f64> {
     let weight = |idx: usize| {
         let season = 1.0 + 2.0 * (idx as f64 / N_DATES as f64 - 0.35).max(0.0);
         // 2002-01-15 was a Tuesday.
-        if (idx + 2) % 7 == 0 { season * 0.3 } else { season }
+        if (idx + 2).is_multiple_of(7) { season * 0.3 } else { season }
     };
     (0..N_DATES).map(weight).collect()
 }

@@ -18,8 +18,8 @@ const AGE_QUANTILES: [f64; 21] = [
 
 /// Twenty equally frequent groups of salaries, before age and neighbourhood change them.
 const SALARY_QUANTILES: [f64; 21] = [
-    6e3, 12e3, 16e3, 19e3, 22e3, 25e3, 27.5e3, 30e3, 32.5e3, 35e3, 38e3, 41e3, 44.5e3, 48e3, 52.5e3,
-    58e3, 65e3, 74e3, 88e3, 115e3, 240e3,
+    6e3, 12e3, 16e3, 19e3, 22e3, 25e3, 27.5e3, 30e3, 32.5e3, 35e3, 38e3, 41e3, 44.5e3, 48e3,
+    52.5e3, 58e3, 65e3, 74e3, 88e3, 115e3, 240e3,
 ];
 
 /// The weights of the neighbourhoods and how well they pay.

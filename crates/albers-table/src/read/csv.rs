@@ -86,6 +86,7 @@ pub fn read(
     Ok(SourceColumns {
         data_types: vec![None; requests.len()],
         column_types: parser.column_types,
+        delimiter: Some(delimiter),
     })
 }
 
@@ -436,17 +437,14 @@ impl BlockParser<'_> {
             .collect();
         let mut records = Records::new(block, self.delimiter);
         let mut n_rows = 0;
-        loop {
-            let Some(cells) = records.next_record() else { break };
-            let n_cells = cells.len();
-            if n_cells != self.n_columns {
-                return Err(Fault { line: records.line, what: FaultKind::Ragged { n_cells } });
-            }
-            let outcome = self.push_row(&cells, &mut coded, &mut carried);
-            if let Err((request_idx, problem)) = outcome {
-                let what = FaultKind::Cell { request_idx, problem };
-                return Err(Fault { line: records.line, what });
-            }
+        while let Some(cells) = records.next_record() {
+            let outcome = if cells.len() == self.n_columns {
+                self.push_row(&cells, &mut coded, &mut carried)
+                    .map_err(|(request_idx, problem)| FaultKind::Cell { request_idx, problem })
+            } else {
+                Err(FaultKind::Ragged { n_cells: cells.len() })
+            };
+            outcome.map_err(|what| Fault { line: records.line, what })?;
             n_rows += 1;
         }
         let mut finished = Vec::new();
@@ -484,7 +482,7 @@ impl BlockParser<'_> {
             if let Some(builder) = &mut carried[request_idx] {
                 let text = std::str::from_utf8(cell)
                     .map_err(|_| (request_idx, ParseProblem::NotUtf8))?;
-                builder.append_value(text);
+                builder.append_option((!text.is_empty()).then_some(text));
             }
         }
         Ok(())

@@ -87,6 +87,7 @@ pub fn read(
     Ok(SourceColumns {
         column_types,
         data_types: places.iter().map(|&place| Some(fields[place].data_type().clone())).collect(),
+        delimiter: None,
     })
 }
 
@@ -247,7 +248,7 @@ fn code_array(
         (DataType::Timestamp(unit, zone), ColumnType::Timestamp) => {
             let unit_of_chunk = TickUnit::Timestamp { zoned: zone.is_some() };
             let ticks = microseconds(array, *unit);
-            checked(array, &missing, unit_of_chunk, |row_idx| ticks(row_idx))?
+            checked(array, &missing, unit_of_chunk, ticks)?
         }
         (DataType::Float64, ColumnType::Float) => {
             let values = array.as_primitive::<Float64Type>().values().iter().copied();

@@ -1,9 +1,11 @@
-//! Rows of text: a header, then one line per row, ended by LF, quoted as RFC 4180 says where needed.
+//! Rows of text: a header, then one line per row, ended by LF, quoted as RFC 4180 says where
+//! needed.
 //!
 //! A missing value is an empty cell, an empty text is `""`, so that the two stay apart. In a table
 //! of one column a missing value is `""` too: readers skip empty lines.
 
-use std::io::Write as _;
+use std::io::{self, Write as _};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use albers_storage::StorageError;
@@ -21,12 +23,13 @@ use arrow_array::{
 use arrow_buffer::NullBuffer;
 use arrow_cast::cast;
 use arrow_schema::{DataType, Schema, TimeUnit};
+use rayon::prelude::*;
 
 use super::cell;
 use crate::{Result, TableError};
 
-/// The buffer goes to the file when it holds this much.
-const BUFFER_BYTES: usize = 1 << 18;
+/// Rows that one thread turns into text at a time.
+const PIECE_ROWS: usize = 1 << 13;
 
 const MILLISECONDS_PER_DAY: i64 = 86_400_000;
 
@@ -35,7 +38,8 @@ pub(super) struct CsvWriter {
     output: PackedOutput,
     target: PathBuf,
     delimiter: u8,
-    buffer: Vec<u8>,
+    /// Text of consecutive rows, made in parallel; kept for its memory.
+    pieces: Vec<Vec<u8>>,
 }
 
 impl CsvWriter {
@@ -50,16 +54,19 @@ impl CsvWriter {
                 });
             }
         }
-        let mut buffer = Vec::with_capacity(BUFFER_BYTES + (1 << 12));
+        let mut header = Vec::new();
         for (idx, field) in schema.fields().iter().enumerate() {
             if idx > 0 {
-                buffer.push(delimiter);
+                header.push(delimiter);
             }
-            push_text(&mut buffer, field.name().as_bytes(), delimiter);
+            push_text(&mut header, field.name().as_bytes(), delimiter);
         }
-        buffer.push(b'\n');
+        header.push(b'\n');
         let output = PackedOutput::create(target)?;
-        Ok(CsvWriter { output, target: target.to_owned(), delimiter, buffer })
+        let mut writer =
+            CsvWriter { output, target: target.to_owned(), delimiter, pieces: Vec::new() };
+        writer.output.write_all(&header).map_err(|source| writer.write_error(source))?;
+        Ok(writer)
     }
 
     /// Appends the rows of a batch.
@@ -77,36 +84,48 @@ impl CsvWriter {
             .collect();
         let columns: Vec<Column<'_>> =
             plain.iter().map(|column| Column::of(column.as_ref())).collect();
-        let missing: &[u8] = if columns.len() == 1 { b"\"\"" } else { b"" };
-        for row_idx in 0..batch.num_rows() {
-            for (idx, column) in columns.iter().enumerate() {
-                if idx > 0 {
-                    self.buffer.push(self.delimiter);
-                }
-                if column.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row_idx)) {
-                    self.buffer.extend_from_slice(missing);
-                } else {
-                    column.cells.push(&mut self.buffer, row_idx, self.delimiter);
-                }
-            }
-            self.buffer.push(b'\n');
-            if self.buffer.len() >= BUFFER_BYTES {
-                self.drain()?;
+        let row_starts: Vec<usize> = (0..batch.num_rows()).step_by(PIECE_ROWS).collect();
+        // As many pieces at a time as there are threads bound the memory at any size of the batch.
+        for starts in row_starts.chunks(rayon::current_num_threads().max(1)) {
+            self.pieces.resize_with(starts.len(), Vec::new);
+            self.pieces.par_iter_mut().zip(starts).for_each(|(piece, &start)| {
+                piece.clear();
+                let end = (start + PIECE_ROWS).min(batch.num_rows());
+                push_rows(piece, &columns, start..end, self.delimiter);
+            });
+            for piece in &self.pieces {
+                self.output.write_all(piece).map_err(|source| self.write_error(source))?;
             }
         }
         Ok(())
     }
 
     /// Ends the file and gives it its name.
-    pub(super) fn finish(mut self) -> Result<()> {
-        self.drain()?;
+    pub(super) fn finish(self) -> Result<()> {
         Ok(self.output.finish(&self.target)?)
     }
 
-    fn drain(&mut self) -> Result<()> {
-        let written = self.output.write_all(&self.buffer);
-        self.buffer.clear();
-        written.map_err(|source| StorageError::Write { path: self.target.clone(), source }.into())
+    fn write_error(&self, source: io::Error) -> TableError {
+        StorageError::Write { path: self.target.clone(), source }.into()
+    }
+}
+
+/// Appends the lines of some rows.
+fn push_rows(out: &mut Vec<u8>, columns: &[Column<'_>], rows: Range<usize>, delimiter: u8) {
+    // Readers skip an empty line, so the only column has no empty cells.
+    let missing: &[u8] = if columns.len() == 1 { b"\"\"" } else { b"" };
+    for row_idx in rows {
+        for (idx, column) in columns.iter().enumerate() {
+            if idx > 0 {
+                out.push(delimiter);
+            }
+            if column.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row_idx)) {
+                out.extend_from_slice(missing);
+            } else {
+                column.cells.push(out, row_idx, delimiter);
+            }
+        }
+        out.push(b'\n');
     }
 }
 
@@ -200,9 +219,7 @@ fn timestamps(array: &dyn Array, unit: TimeUnit, is_zoned: bool) -> Cells<'_> {
     };
     let (ticks, ticks_per_second) = match unit {
         TimeUnit::Second => (array.as_primitive::<TimestampSecondType>().values(), 1),
-        TimeUnit::Millisecond => {
-            (array.as_primitive::<TimestampMillisecondType>().values(), 1_000)
-        }
+        TimeUnit::Millisecond => (array.as_primitive::<TimestampMillisecondType>().values(), 1_000),
         TimeUnit::Microsecond => {
             (array.as_primitive::<TimestampMicrosecondType>().values(), 1_000_000)
         }
@@ -261,7 +278,7 @@ fn push_milliseconds(out: &mut Vec<u8>, milliseconds: i64) {
 
 /// Appends text, in quotes if it would not read back as one cell without them.
 #[inline]
-fn push_text(out: &mut Vec<u8>, text: &[u8], delimiter: u8) {
+pub(super) fn push_text(out: &mut Vec<u8>, text: &[u8], delimiter: u8) {
     let is_special = |byte: &u8| matches!(byte, b'"' | b'\n' | b'\r') || *byte == delimiter;
     if !text.is_empty() && !text.iter().any(is_special) {
         out.extend_from_slice(text);

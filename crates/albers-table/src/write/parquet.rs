@@ -17,6 +17,7 @@ use parquet::basic::Compression;
 use parquet::errors::ParquetError;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::ColumnPath;
 use rayon::prelude::*;
 
 use crate::{Result, TableError};
@@ -29,6 +30,9 @@ const ROW_GROUP_BYTES: usize = 128 << 20;
 
 /// Batches are written in slices of this many rows, so that neither bound is overshot by much.
 const SLICE_ROWS: usize = 1 << 16;
+
+/// A dictionary of numbers ends when it reaches this size.
+const NUMBER_DICTIONARY_BYTES: usize = 1 << 16;
 
 /// A Parquet file that is being written.
 pub(super) struct ParquetWriter {
@@ -45,11 +49,8 @@ pub(super) struct ParquetWriter {
 impl ParquetWriter {
     /// Starts the file.
     pub(super) fn create(target: &Path, schema: &SchemaRef) -> Result<ParquetWriter> {
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::SNAPPY)
-            .set_statistics_enabled(EnabledStatistics::Chunk)
-            .build();
         check_types(schema)?;
+        let properties = properties(schema);
         let output = OutputFile::create(target)?;
         let (file, factory) = ArrowWriter::try_new(output, schema.clone(), Some(properties))
             .and_then(ArrowWriter::into_serialized_writer)
@@ -123,6 +124,20 @@ impl ParquetWriter {
         self.n_groups += 1;
         Ok(())
     }
+}
+
+/// Dictionaries of numbers end early: numbers that seldom repeat cost more time to look up than
+/// their dictionary saves in bytes. Dictionaries of text keep the size that is usual.
+fn properties(schema: &Schema) -> WriterProperties {
+    let builder = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_statistics_enabled(EnabledStatistics::Chunk);
+    let numbers = schema.fields().iter().filter(|field| field.data_type().is_primitive());
+    let builder = numbers.fold(builder, |builder, field| {
+        let column = ColumnPath::new(vec![field.name().clone()]);
+        builder.set_column_dictionary_page_size_limit(column, NUMBER_DICTIONARY_BYTES)
+    });
+    builder.build()
 }
 
 /// Refuses types that Parquet does not have, before any file exists.

@@ -4,6 +4,8 @@ use std::io::Read as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use ::parquet::basic::Repetition;
 use arrow_array::builder::{StringDictionaryBuilder, StringViewBuilder};
 use arrow_array::types::Int8Type;
 use arrow_array::{
@@ -12,8 +14,6 @@ use arrow_array::{
     UInt64Array,
 };
 use arrow_schema::{DataType, Field};
-use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use ::parquet::basic::Repetition;
 use proptest::prelude::*;
 
 use super::*;
@@ -51,9 +51,9 @@ fn cells_of(text: &str, delimiter: u8) -> Vec<Vec<String>> {
         match result {
             csv_core::ReadRecordResult::Record => {
                 let starts = std::iter::once(0).chain(ends[..n_ends].iter().copied());
-                let row = starts.zip(&ends[..n_ends]).map(|(start, &end)| {
-                    String::from_utf8(output[start..end].to_vec()).unwrap()
-                });
+                let row = starts
+                    .zip(&ends[..n_ends])
+                    .map(|(start, &end)| String::from_utf8(output[start..end].to_vec()).unwrap());
                 rows.push(row.collect());
             }
             csv_core::ReadRecordResult::InputEmpty => {}
@@ -109,7 +109,7 @@ fn every_type_has_one_exact_text() {
 fn a_table_without_rows_is_its_header() {
     let schema = mixed_batch().schema();
     let empty = RecordBatch::new_empty(schema.clone());
-    assert_eq!(cells_of(&text_of("t.csv", &[empty.clone()]), b',').len(), 1);
+    assert_eq!(cells_of(&text_of("t.csv", std::slice::from_ref(&empty)), b',').len(), 1);
     let (_folder, path) = written("t.parquet", &[empty]);
     let file = std::fs::File::open(path).unwrap();
     let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();

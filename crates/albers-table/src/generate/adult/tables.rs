@@ -11,16 +11,8 @@ pub(super) const SEXES: [&str; 2] = ["male", "female"];
 pub(super) const SALARY_CLASSES: [&str; 2] = ["up to 50K", "over 50K"];
 
 /// Weights of ages, straight lines between.
-pub(super) const AGE_WEIGHTS: [(i32, f64); 8] = [
-    (17, 40.0),
-    (23, 80.0),
-    (38, 85.0),
-    (47, 70.0),
-    (60, 28.0),
-    (70, 7.0),
-    (80, 1.5),
-    (90, 1.0),
-];
+pub(super) const AGE_WEIGHTS: [(i32, f64); 8] =
+    [(17, 40.0), (23, 80.0), (38, 85.0), (47, 70.0), (60, 28.0), (70, 7.0), (80, 1.5), (90, 1.0)];
 
 pub(super) const RACES: [(&str, f64); 5] = [
     ("white", 86.0),
@@ -143,7 +135,7 @@ pub(super) const OCCUPATIONS: [Occupation; 14] = [
     occupation("transport", MANUAL, [11.0, 10.0, 5.0, 1.3, 0.5], (0.12, 0.7), -1),
     occupation("laborer", MANUAL, [10.0, 7.0, 4.0, 1.0, 0.3], (0.3, 0.4), -2),
     occupation("farming-and-fishing", MANUAL, [7.0, 5.0, 3.0, 1.7, 0.6], (0.15, 0.2), -2),
-    occupation("service", SERVICE, [17.0, 9.0, 8.0, 2.5, 0.8], (2.5, 1.2), -3),
+    occupation("general-service", SERVICE, [17.0, 9.0, 8.0, 2.5, 0.8], (2.5, 1.2), -3),
     occupation("household-service", SERVICE, [1.0, 0.15, 0.1, 0.05, 0.02], (12.0, 0.05), -4),
     occupation("protective-service", SERVICE, [1.0, 2.8, 4.0, 2.4, 0.7], (0.3, 6.0), 1),
     occupation("armed-forces", SERVICE, [0.03, 0.05, 0.05, 0.05, 0.05], (0.2, 60.0), -1),

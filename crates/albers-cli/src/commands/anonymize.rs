@@ -1,0 +1,102 @@
+//! `albers anonymize`: the main job.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use albers::Report;
+use anyhow::Result;
+use clap::Args;
+
+use crate::flags::{self, ColumnFlags, MethodFlags, RequirementFlags};
+use crate::progress::Bar;
+use crate::render;
+
+/// Read a table, group its rows into classes that satisfy the requirement, and publish them
+#[derive(Args)]
+pub struct Arguments {
+    /// The table: CSV (also .gz, .zst) or Parquet
+    data: Option<PathBuf>,
+    /// The release; its ending tells the format
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// A job file; flags override what it says
+    #[arg(long, value_name = "FILE")]
+    job: Option<PathBuf>,
+    /// Print the manifest as JSON on standard output
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    columns: ColumnFlags,
+    #[command(flatten)]
+    requirement: RequirementFlags,
+    #[command(flatten)]
+    method: MethodFlags,
+}
+
+/// Runs the command.
+pub fn run(arguments: Arguments) -> Result<ExitCode> {
+    let Arguments { data, output, job, json, columns, requirement, method } = arguments;
+    let mut job = flags::job(job.as_ref(), columns, requirement, method)?;
+    job.input = data.or(job.input);
+    job.output = output.or(job.output);
+    let report = {
+        let bar = Bar::new();
+        albers::anonymize(&job, &bar)?
+    };
+    if json {
+        render::print_json(&report);
+    } else {
+        let output = job.output.as_deref().map(|path| path.display().to_string());
+        render::print(&summary(&report, &output.unwrap_or_default()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn summary(report: &Report, output: &str) -> String {
+    let mut lines = vec![
+        format!(
+            "{} rows in {} classes of {} to {} rows (mean {:.1}), {} suppressed",
+            render::count(report.rows),
+            render::count(report.classes),
+            render::count(report.class_size.min),
+            render::count(report.class_size.max),
+            report.class_size.mean,
+            render::count(report.suppressed),
+        ),
+        format!("verified: {}", report.requirement),
+        format!("method:   {}", report.method),
+        format!(
+            "loss:     ncp {}, discernibility {:.0}, KL divergence {:.3} nats",
+            render::share(report.loss.ncp),
+            report.loss.discernibility,
+            report.loss.kl,
+        ),
+    ];
+    lines.push(String::new());
+    let width = report.columns.iter().map(|column| column.name.chars().count()).max().unwrap_or(0);
+    for column in &report.columns {
+        let role = column.role.as_deref().unwrap_or("no role");
+        let loss = match report.loss.ncp_by_column.get(&column.name) {
+            Some(loss) => format!(", loses {}", render::share(*loss)),
+            None => String::new(),
+        };
+        let missing = match column.missing {
+            Some(n) if n > 0 => format!(", {} missing", render::count(n)),
+            _ => String::new(),
+        };
+        let kind = column.column_type.as_deref().map(|kind| format!(" ({kind})"));
+        lines.push(format!(
+            "  {:width$}  {role}{}: {}{missing}{loss}",
+            column.name,
+            kind.unwrap_or_default(),
+            column.shown,
+        ));
+    }
+    lines.push(String::new());
+    lines.extend(report.notes.iter().map(|note| format!("note: {note}")));
+    lines.push(format!(
+        "wrote {output} and {output}.manifest.json in {:.2} s",
+        report.seconds.total
+    ));
+    lines.join("\n") + "\n"
+}

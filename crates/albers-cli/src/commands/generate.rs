@@ -1,0 +1,97 @@
+//! `albers generate`: the synthetic tables of the papers.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use albers::Progress;
+use albers::generate::{self, ClassFunction, Generator, Kind, Options, TargetFunction};
+use albers::write::BatchWriter;
+use anyhow::Result;
+use clap::Args;
+use serde::Serialize;
+
+use crate::progress::Bar;
+use crate::render;
+
+/// Write a synthetic table of the papers: agrawal, lands-end, customer, adult or voters
+#[derive(Args)]
+pub struct Arguments {
+    /// Which table
+    kind: Kind,
+    /// Rows; as many as in the papers when not given
+    #[arg(short, value_name = "ROWS")]
+    n: Option<u64>,
+    /// The file; its ending tells the format
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// The same seed gives the same table
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    /// Class labels to add to agrawal: c2, c4, c5, c6, c7, c9
+    #[arg(long = "class", value_name = "FUNCTIONS", value_delimiter = ',')]
+    classes: Vec<ClassFunction>,
+    /// Numeric targets to add to agrawal: r7, r10
+    #[arg(long = "target", value_name = "FUNCTIONS", value_delimiter = ',')]
+    targets: Vec<TargetFunction>,
+    /// Write the table's hierarchies into this folder, as COLUMN.csv
+    #[arg(long, value_name = "FOLDER")]
+    hierarchies: Option<PathBuf>,
+    /// Print what was written as JSON on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+/// What was written.
+#[derive(Serialize)]
+struct Written {
+    rows: u64,
+    columns: Vec<String>,
+    output: PathBuf,
+    hierarchies: Vec<PathBuf>,
+    seed: u64,
+}
+
+/// Runs the command.
+pub fn run(arguments: Arguments) -> Result<ExitCode> {
+    let Arguments { kind, n, output, seed, classes, targets, hierarchies, json } = arguments;
+    let n_rows = n.unwrap_or_else(|| kind.default_rows());
+    let options = Options {
+        class_functions: classes.into_iter().collect(),
+        target_functions: targets.into_iter().collect(),
+    };
+    let generator = Generator::new(kind, n_rows, seed, options)?;
+    let schema = generator.schema();
+    let mut writer = BatchWriter::create(&output, schema.clone())?;
+    {
+        let bar = Bar::new();
+        bar.phase("generate", Some(n_rows));
+        for batch in generator.into_batches() {
+            writer.write(&batch)?;
+            bar.advance(batch.num_rows() as u64);
+        }
+        writer.finish()?;
+    }
+    let mut files = Vec::new();
+    if let Some(folder) = hierarchies {
+        for (column, rows) in generate::hierarchies(kind) {
+            let path = folder.join(format!("{column}.csv"));
+            albers::write::write_rows(&path, &rows)?;
+            files.push(path);
+        }
+    }
+    let columns: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+    if json {
+        render::print_json(&Written { rows: n_rows, columns, output, hierarchies: files, seed });
+    } else {
+        render::print(&format!(
+            "wrote {} rows of {kind} to {}: {}\n",
+            render::count(n_rows),
+            output.display(),
+            columns.join(", ")
+        ));
+        for file in &files {
+            render::print(&format!("wrote the hierarchy {}\n", file.display()));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

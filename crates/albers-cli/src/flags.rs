@@ -1,0 +1,259 @@
+//! Flags that several commands share, and how they become a job.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use albers::{Categories, ColumnType, Job, Method, Role, SplitPolicy, Values};
+use anyhow::{Result, anyhow};
+use clap::{Args, ValueEnum};
+
+/// What the columns are.
+#[derive(Args, Default)]
+#[command(next_help_heading = "Columns (one without a role is dropped)")]
+pub struct ColumnFlags {
+    /// Columns that others know and that identify people in combination: generalized
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub quasi: Vec<String>,
+    /// Columns that must not be linked to a person: published as they are, protected
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub sensitive: Vec<String>,
+    /// Columns that identify a person alone: dropped
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub identifier: Vec<String>,
+    /// Columns to publish as they are
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub keep: Vec<String>,
+    /// The column that tells which rows belong to the same person: k counts persons, not rows
+    #[arg(long, value_name = "COLUMN")]
+    pub subject: Option<String>,
+    /// The type of a column: integer, decimal, float, date, timestamp, boolean, text or code
+    #[arg(long = "type", value_name = "COLUMN=TYPE")]
+    pub types: Vec<Assignment<ColumnType>>,
+    /// The hierarchy of a column: a FILE (one row per value, from specific to general), prefix,
+    /// ranges:5,10,20, dates or suppress
+    #[arg(long = "hierarchy", value_name = "COLUMN=HIERARCHY")]
+    pub hierarchies: Vec<Assignment<String>>,
+    /// The character between the cells of a CSV file; told from the header when not given
+    #[arg(long, value_name = "CHARACTER")]
+    pub delimiter: Option<char>,
+    /// A text that stands for a missing value, besides the empty cell
+    #[arg(long, value_name = "TEXT")]
+    pub missing: Vec<String>,
+}
+
+/// What every class must satisfy.
+#[derive(Args, Default)]
+#[command(next_help_heading = "Requirement")]
+pub struct RequirementFlags {
+    /// Rows (or subjects) per class, at least
+    #[arg(short, value_name = "N")]
+    pub k: Option<u64>,
+    /// Diversity of a sensitive column: distinct:3, entropy:3 or recursive:C,L
+    #[arg(long, value_name = "COLUMN=KIND:L")]
+    pub l_diversity: Vec<Assignment<String>>,
+    /// Greatest distance of a class's distribution of a sensitive column from the table's
+    #[arg(long, value_name = "COLUMN=T")]
+    pub t_closeness: Vec<Assignment<f64>>,
+    /// Greatest share of one value of a sensitive column in a class
+    #[arg(long, value_name = "COLUMN=SHARE")]
+    pub alpha: Vec<Assignment<f64>>,
+    /// Least variance of a sensitive number within a class
+    #[arg(long, value_name = "COLUMN=V")]
+    pub variance: Vec<Assignment<f64>>,
+}
+
+/// How classes are found and shown.
+#[derive(Args, Default)]
+#[command(next_help_heading = "Method")]
+pub struct MethodFlags {
+    /// How classes are found
+    #[arg(long, value_enum)]
+    pub method: Option<MethodFlag>,
+    /// How cuts are chosen
+    #[arg(long, value_enum)]
+    pub split: Option<SplitFlag>,
+    /// How columns with a hierarchy are shown
+    #[arg(long, value_enum)]
+    pub categories: Option<CategoriesFlag>,
+    /// How intervals are written
+    #[arg(long, value_enum)]
+    pub values: Option<ValuesFlag>,
+    /// Publish the regions of the classes instead of the bounds of their rows
+    #[arg(long)]
+    pub no_compact: bool,
+    /// Columns that are cut before all others
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub bias: Vec<String>,
+    /// How much a loss on a column counts; 1 when not given
+    #[arg(long = "weight", value_name = "COLUMN=WEIGHT")]
+    pub weights: Vec<Assignment<f64>>,
+    /// Decides the order of classes and rows
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Threads to work on; all cores when not given. The result is the same for any number
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+}
+
+/// How classes are found.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum MethodFlag {
+    /// The best for the table: today always mondrian
+    Auto,
+    /// Top-down cuts in memory
+    Mondrian,
+}
+
+/// How cuts are chosen.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum SplitFlag {
+    /// The least loss over all cuts of all columns (default)
+    Compact,
+    /// The widest column, nearest its median: faster, loses more
+    Median,
+}
+
+/// How columns with a hierarchy are shown.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum CategoriesFlag {
+    /// As the label of the lowest common ancestor (default)
+    Label,
+    /// As the set of values that occur, ordered values as an interval: loses less
+    Set,
+}
+
+/// How intervals are written.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum ValuesFlag {
+    /// One column of text, [48, 62] (default for CSV)
+    Interval,
+    /// Two typed columns, age_min and age_max (default for Parquet)
+    Bounds,
+}
+
+/// `COLUMN=VALUE`.
+#[derive(Clone)]
+pub struct Assignment<V> {
+    /// The column.
+    pub column: String,
+    /// What is said of it.
+    pub value: V,
+}
+
+impl<V: FromStr<Err: std::fmt::Display>> FromStr for Assignment<V> {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Assignment<V>> {
+        let (column, value) =
+            text.rsplit_once('=').ok_or_else(|| anyhow!("expected COLUMN=VALUE, found no '='"))?;
+        let value = value.parse().map_err(|error: V::Err| anyhow!("{error}"))?;
+        Ok(Assignment { column: column.trim().to_owned(), value })
+    }
+}
+
+/// A job from a job file, if one is given, and flags that override it.
+pub fn job(
+    file: Option<&PathBuf>,
+    columns: ColumnFlags,
+    requirement: RequirementFlags,
+    method: MethodFlags,
+) -> Result<Job> {
+    let mut job = file.map(|path| Job::from_file(path)).transpose()?.unwrap_or_default();
+    set_roles(&mut job, &columns)?;
+    for Assignment { column, value } in columns.types {
+        job.column(&column).column_type = Some(value);
+    }
+    for Assignment { column, value } in columns.hierarchies {
+        job.column(&column).hierarchy = Some(value);
+    }
+    job.delimiter = columns.delimiter.or(job.delimiter);
+    job.missing.extend(columns.missing);
+
+    job.k = requirement.k.or(job.k);
+    for Assignment { column, value } in requirement.l_diversity {
+        job.column(&column).l_diversity = Some(value);
+    }
+    for Assignment { column, value } in requirement.t_closeness {
+        job.column(&column).t_closeness = Some(value);
+    }
+    for Assignment { column, value } in requirement.alpha {
+        job.column(&column).alpha = Some(value);
+    }
+    for Assignment { column, value } in requirement.variance {
+        job.column(&column).variance = Some(value);
+    }
+
+    job.method = method.method.map(Into::into).or(job.method);
+    job.split = method.split.map(Into::into).or(job.split);
+    job.categories = method.categories.map(Into::into).or(job.categories);
+    job.values = method.values.map(Into::into).or(job.values);
+    job.compact = if method.no_compact { Some(false) } else { job.compact };
+    for column in method.bias {
+        job.column(&column).bias = Some(true);
+    }
+    for Assignment { column, value } in method.weights {
+        job.column(&column).weight = Some(value);
+    }
+    job.seed = method.seed.or(job.seed);
+    job.threads = method.threads.or(job.threads);
+    Ok(job)
+}
+
+/// Roles from flags replace those of the job file, but must not contradict each other.
+fn set_roles(job: &mut Job, flags: &ColumnFlags) -> Result<()> {
+    let roles = [
+        (&flags.quasi, Role::Quasi),
+        (&flags.sensitive, Role::Sensitive),
+        (&flags.identifier, Role::Identifier),
+        (&flags.keep, Role::Keep),
+    ];
+    let mut given = Job::default();
+    for (names, role) in roles {
+        for name in names {
+            given.set_role(name.trim(), role)?;
+        }
+    }
+    if let Some(name) = &flags.subject {
+        given.set_role(name, Role::Subject)?;
+    }
+    for (name, column) in given.columns {
+        job.column(&name).role = column.role;
+    }
+    Ok(())
+}
+
+impl From<MethodFlag> for Method {
+    fn from(flag: MethodFlag) -> Method {
+        match flag {
+            MethodFlag::Auto => Method::Auto,
+            MethodFlag::Mondrian => Method::Mondrian,
+        }
+    }
+}
+
+impl From<SplitFlag> for SplitPolicy {
+    fn from(flag: SplitFlag) -> SplitPolicy {
+        match flag {
+            SplitFlag::Compact => SplitPolicy::Compact,
+            SplitFlag::Median => SplitPolicy::Median,
+        }
+    }
+}
+
+impl From<CategoriesFlag> for Categories {
+    fn from(flag: CategoriesFlag) -> Categories {
+        match flag {
+            CategoriesFlag::Label => Categories::Label,
+            CategoriesFlag::Set => Categories::Set,
+        }
+    }
+}
+
+impl From<ValuesFlag> for Values {
+    fn from(flag: ValuesFlag) -> Values {
+        match flag {
+            ValuesFlag::Interval => Values::Interval,
+            ValuesFlag::Bounds => Values::Bounds,
+        }
+    }
+}

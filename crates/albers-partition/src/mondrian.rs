@@ -1,0 +1,113 @@
+//! Mondrian: cut the space top-down until no allowable cut is left.
+//!
+//! Source: LeFevre, DeWitt & Ramakrishnan 2008, section 2.2; for tables of more than 131,072 rows
+//! the first cuts are chosen on a sample, as in section 5.2 (Rothko-S).
+//! Departures: a cell of the sampled top that violates the requirement is merged with its siblings,
+//! then cut again with all its rows at hand.
+//! Guarantee: every class satisfies the requirement, if the whole table does; no class has a cut
+//! that the policy would still allow. The result depends on the table, the plan and nothing else.
+//! Cost: O(rows * attributes) per level of the tree; memory for the codes twice.
+//!
+//! ```text
+//!   chunks of columns ──sample──► top of the tree ──route──► cells (about 8,000 rows each)
+//!                                                              │ one thread per cell
+//!                                                              ▼
+//!                                                 cut until nothing is allowable ──► classes
+//! ```
+
+mod cell;
+mod top;
+
+use albers_privacy::Requirement;
+use albers_table::points::Points;
+use albers_table::progress::Progress;
+use rayon::prelude::*;
+
+use crate::groups::{GroupBlock, Groups};
+use crate::space::Space;
+use crate::split::Policy;
+use crate::split::extent::has_small_sets;
+use crate::split::rule::Facts;
+
+/// The most attributes a point can have.
+pub const MAX_ATTRIBUTES: usize = 64;
+
+/// Tables up to this size are cut without a sampled top.
+const WHOLE_ROWS: usize = 1 << 17;
+
+/// What a partitioning is to do.
+pub struct Plan<'a> {
+    /// The attributes.
+    pub space: &'a Space,
+    /// What every class must satisfy.
+    pub requirement: &'a Requirement,
+    /// What the requirement looks at, by row number.
+    pub facts: &'a Facts,
+    /// How cuts are chosen.
+    pub policy: Policy,
+    /// Whether the regions of the classes are wanted, not only their points.
+    pub keep_regions: bool,
+}
+
+impl Plan<'_> {
+    /// No class has fewer rows.
+    fn min_rows(&self) -> usize {
+        usize::try_from(self.requirement.min_rows()).unwrap_or(usize::MAX).max(1)
+    }
+
+    /// Whether more than the number of rows decides.
+    fn has_rule(&self) -> bool {
+        self.requirement.is_only_row_count().is_none()
+    }
+}
+
+/// Divides points into classes. The whole table must satisfy the requirement.
+pub fn partition(points: Points, plan: &Plan<'_>, progress: &dyn Progress) -> Groups {
+    assert!(points.n_attributes() <= MAX_ATTRIBUTES, "checked when the job was planned");
+    progress.phase("partition", Some(points.n_rows() as u64));
+    let sets = has_small_sets(plan.space);
+    match (points.n_attributes(), sets) {
+        (0..=8, false) => partition_lanes::<8, false>(points, plan, progress),
+        (0..=8, true) => partition_lanes::<8, true>(points, plan, progress),
+        (9..=16, false) => partition_lanes::<16, false>(points, plan, progress),
+        (9..=16, true) => partition_lanes::<16, true>(points, plan, progress),
+        (17..=32, false) => partition_lanes::<32, false>(points, plan, progress),
+        (17..=32, true) => partition_lanes::<32, true>(points, plan, progress),
+        (_, false) => partition_lanes::<64, false>(points, plan, progress),
+        (_, true) => partition_lanes::<64, true>(points, plan, progress),
+    }
+}
+
+fn partition_lanes<const L: usize, const SETS: bool>(
+    points: Points,
+    plan: &Plan<'_>,
+    progress: &dyn Progress,
+) -> Groups {
+    let n_attributes = points.n_attributes();
+    let cutter = cell::Cutter::<L, SETS>::new(plan);
+    if points.n_rows() <= WHOLE_ROWS {
+        let cell = cell::Cell::whole(points.into_chunks(), n_attributes, plan);
+        let block = cutter.cut(cell);
+        progress.advance(block.row_ids.len() as u64);
+        return Groups { n_attributes, blocks: vec![block] };
+    }
+    let top = top::Top::grow::<L, SETS>(&points, plan);
+    let routed = top.route(points, plan);
+    let blocks: Vec<GroupBlock> = (0..routed.n_cells())
+        .into_par_iter()
+        .map(|cell_idx| {
+            let block = cutter.cut(routed.cell(cell_idx, plan));
+            progress.advance(block.row_ids.len() as u64);
+            block
+        })
+        .collect();
+    Groups { n_attributes, blocks }
+}
+
+/// The region of a set of points: per attribute the least and greatest code that routes there.
+type Region = Vec<(u32, u32)>;
+
+/// The region of all points.
+fn whole_region(plan: &Plan<'_>) -> Option<Region> {
+    plan.keep_regions.then(|| vec![(0, u32::MAX); plan.space.axes.len()])
+}

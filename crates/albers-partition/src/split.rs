@@ -1,0 +1,150 @@
+//! Policies that choose where to cut a set of points.
+//!
+//! A policy is a pure function from points to a [`Split`]; [`crate::mondrian`] acts on it. A split
+//! is *allowable* when every part satisfies the requirement.
+//!
+//! - [`mod@compact`]: the least loss of the parts, over all allowable cuts of all attributes.
+//! - [`mod@median`]: the widest attribute, cut nearest its median.
+
+pub mod compact;
+pub mod extent;
+pub mod median;
+pub mod rule;
+
+use crate::space::{AxisKind, LabelTree, Space, Specialization};
+use extent::Weigher;
+use rule::{Allowance, RuleScratch};
+
+/// The ways to choose a split.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Policy {
+    /// See [`mod@compact`].
+    Compact,
+    /// See [`mod@median`].
+    Median,
+}
+
+/// A division of points into parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Split {
+    /// Into the points with codes up to `code` and the rest.
+    Cut {
+        /// The attribute.
+        axis: usize,
+        /// The last code of the first part.
+        code: u32,
+    },
+    /// Into the points with codes from `lo` to `hi` and the rest: one child of a label against its
+    /// siblings.
+    Peel {
+        /// The attribute.
+        axis: usize,
+        /// The first code of the first part.
+        lo: u32,
+        /// The last code of the first part.
+        hi: u32,
+    },
+    /// Into all parts of a specialization, as many as occur.
+    Specialize {
+        /// The attribute.
+        axis: usize,
+        /// The step down its hierarchy.
+        step: Specialization,
+    },
+}
+
+/// Points with their codes in fixed-width lanes; lanes beyond the attributes are 0.
+pub type Point<const L: usize> = [u32; L];
+
+/// Buffers that a policy reuses from node to node.
+#[derive(Default)]
+pub struct Scratch<const L: usize> {
+    /// Order of points along an attribute: code or part in the upper half, place in the lower.
+    pub keys: Vec<u64>,
+    pub(crate) values: Vec<u32>,
+    pub(crate) buckets: compact::Buckets<L>,
+    pub(crate) costs: Vec<f32>,
+    pub(crate) order: Vec<u32>,
+    pub(crate) rule: RuleScratch,
+    pub(crate) moved_points: Vec<Point<L>>,
+    pub(crate) moved_locals: Vec<u32>,
+}
+
+/// Everything a policy looks at besides the points.
+pub struct Chooser<'a, const L: usize, const SETS: bool> {
+    /// The attributes.
+    pub space: &'a Space,
+    /// The loss of a box.
+    pub weigher: Weigher<'a, L, SETS>,
+    /// Which parts are allowable.
+    pub allowance: Allowance<'a>,
+    /// How to choose.
+    pub policy: Policy,
+}
+
+impl<const L: usize, const SETS: bool> Chooser<'_, L, SETS> {
+    /// The chosen split of some points, or nothing if no split is allowable. `locals` names the
+    /// points' places in the facts that the requirement looks at.
+    #[inline(always)]
+    pub fn choose(
+        &self,
+        points: &[Point<L>],
+        locals: &[u32],
+        scratch: &mut Scratch<L>,
+    ) -> Option<Split> {
+        match self.policy {
+            Policy::Compact => compact::choose(self, points, locals, scratch),
+            Policy::Median => median::choose(self, points, locals, scratch),
+        }
+    }
+
+    /// The hierarchy of an axis that is shown as labels.
+    #[inline(always)]
+    pub(crate) fn label_tree(&self, axis: usize) -> Option<&LabelTree> {
+        match &self.space.axes[axis].kind {
+            AxisKind::Label(tree) => Some(tree),
+            AxisKind::Interval { .. } | AxisKind::Set { .. } => None,
+        }
+    }
+}
+
+/// Fills `keys` with the points' codes on an attribute and their places, in code order.
+#[inline(always)]
+pub(crate) fn sort_by_code<const L: usize>(
+    points: &[Point<L>],
+    axis: usize,
+    keys: &mut Vec<u64>,
+) {
+    keys.clear();
+    keys.extend(
+        points.iter().enumerate().map(|(place, point)| (u64::from(point[axis]) << 32) | place as u64),
+    );
+    keys.sort_unstable();
+}
+
+/// Fills `keys` with the points' parts under a specialization and their places, in part order.
+pub(crate) fn sort_by_part<const L: usize>(
+    points: &[Point<L>],
+    axis: usize,
+    tree: &LabelTree,
+    step: Specialization,
+    keys: &mut Vec<u64>,
+) {
+    keys.clear();
+    keys.extend(points.iter().enumerate().map(|(place, point)| {
+        (u64::from(tree.part_of(step, point[axis])) << 32) | place as u64
+    }));
+    keys.sort_unstable();
+}
+
+/// The value of a key, without its place.
+#[inline(always)]
+pub(crate) fn value_of(key: u64) -> u32 {
+    (key >> 32) as u32
+}
+
+/// The place of a key's point.
+#[inline(always)]
+pub(crate) fn place_of(key: u64) -> usize {
+    (key & 0xffff_ffff) as usize
+}

@@ -1,0 +1,168 @@
+//! Mondrian's split: the widest attribute, cut at the allowable boundary nearest its median.
+//!
+//! Source: LeFevre, DeWitt & Ramakrishnan 2008, section 2.2 (Median Mondrian).
+//! Departures: the boundary nearest the median on either side is taken, not always the one below;
+//! if the widest attribute has no allowable cut, the next widest is tried.
+//! Guarantee: every part of a chosen split satisfies the requirement; if nothing is chosen, no
+//! attribute has an allowable cut.
+//! Cost: O(points) per node for plain k-anonymity, O(points log points) otherwise.
+
+use crate::split::extent::Extent;
+use crate::split::rule::{Rule, RuleScratch};
+use crate::split::{
+    Chooser, Point, Scratch, Split, place_of, sort_by_code, sort_by_part, value_of,
+};
+
+/// Chooses a split; see the module.
+#[inline(always)]
+pub fn choose<const L: usize, const SETS: bool>(
+    chooser: &Chooser<'_, L, SETS>,
+    points: &[Point<L>],
+    locals: &[u32],
+    scratch: &mut Scratch<L>,
+) -> Option<Split> {
+    let whole = Extent::<L>::of::<false>(points);
+    let axes = &chooser.space.axes;
+    let mut widest: Vec<(bool, f64, usize)> = (0..axes.len())
+        .filter(|&axis| whole.lo[axis] < whole.hi[axis])
+        .map(|axis| {
+            let width = axes[axis].width(whole.lo[axis], whole.hi[axis]) * axes[axis].weight;
+            (axes[axis].preferred, width, axis)
+        })
+        .collect();
+    // Preferred first, then wide before narrow, then in the given order.
+    widest.sort_by(|a, b| b.0.cmp(&a.0).then(b.1.total_cmp(&a.1)).then(a.2.cmp(&b.2)));
+    widest.into_iter().find_map(|(_, _, axis)| {
+        if chooser.label_tree(axis).is_some() {
+            specialize(chooser, points, locals, axis, &whole, scratch)
+        } else if let Some(rule) = &chooser.allowance.rule {
+            cut_by_rule(rule, chooser.allowance.min_rows, points, locals, axis, scratch)
+        } else {
+            cut_by_count(chooser.allowance.min_rows, points, axis, &mut scratch.values)
+        }
+    })
+}
+
+/// The boundary nearest the median that leaves enough rows on both sides. Only the boundaries just
+/// below and just above the median value can do so if any can.
+#[inline(always)]
+fn cut_by_count<const L: usize>(
+    min_rows: usize,
+    points: &[Point<L>],
+    axis: usize,
+    values: &mut Vec<u32>,
+) -> Option<Split> {
+    values.clear();
+    values.extend(points.iter().map(|point| point[axis]));
+    let half = values.len() / 2;
+    let (below, &mut median, above) = values.select_nth_unstable(half);
+    let n_equal_below = below.iter().filter(|&&value| value == median).count();
+    let n_equal_above = above.iter().filter(|&&value| value == median).count();
+    let n_less = half - n_equal_below;
+    let n_up_to = half + 1 + n_equal_above;
+    let n = points.len();
+    let allowed = |n_left: usize| n_left >= min_rows && n - n_left >= min_rows;
+    let distance = |n_left: usize| (2 * n_left).abs_diff(n);
+    let lower_is_nearer = distance(n_less) <= distance(n_up_to);
+    if allowed(n_less) && (lower_is_nearer || !allowed(n_up_to)) {
+        let code = below.iter().copied().filter(|&value| value < median).max()?;
+        return Some(Split::Cut { axis, code });
+    }
+    allowed(n_up_to).then_some(Split::Cut { axis, code: median })
+}
+
+/// The boundary nearest the median whose sides satisfy the whole requirement.
+fn cut_by_rule<const L: usize>(
+    rule: &Rule<'_>,
+    min_rows: usize,
+    points: &[Point<L>],
+    locals: &[u32],
+    axis: usize,
+    scratch: &mut Scratch<L>,
+) -> Option<Split> {
+    let Scratch { keys, rule: rule_scratch, .. } = scratch;
+    sort_by_code(points, axis, keys);
+    let n = keys.len();
+    let is_boundary = |n_left: usize| value_of(keys[n_left - 1]) != value_of(keys[n_left]);
+    let distance = |n_left: usize| (2 * n_left).abs_diff(n);
+    let half = n / 2;
+    let range = min_rows.max(1)..(n + 1).saturating_sub(min_rows.max(1));
+
+    let mut search = Sweep::new(rule, keys, locals, half, rule_scratch);
+    let up = (half.max(range.start)..range.end)
+        .filter(|&n_left| is_boundary(n_left))
+        .find(|&n_left| search.holds_at(n_left));
+    let limit = up.map_or(usize::MAX, distance);
+    let down = (range.start..half.min(range.end))
+        .rev()
+        .filter(|&n_left| is_boundary(n_left))
+        .take_while(|&n_left| distance(n_left) <= limit)
+        .find(|&n_left| search.holds_at(n_left));
+    let n_left = down.or(up)?;
+    Some(Split::Cut { axis, code: value_of(keys[n_left - 1]) })
+}
+
+/// The summaries on both sides of a boundary that moves along sorted points.
+struct Sweep<'a, 's> {
+    rule: &'a Rule<'a>,
+    keys: &'a [u64],
+    locals: &'a [u32],
+    n_left: usize,
+    left: &'s mut albers_privacy::ClassSummary,
+    right: &'s mut albers_privacy::ClassSummary,
+}
+
+impl<'a, 's> Sweep<'a, 's> {
+    fn new(
+        rule: &'a Rule<'a>,
+        keys: &'a [u64],
+        locals: &'a [u32],
+        n_left: usize,
+        scratch: &'s mut RuleScratch,
+    ) -> Sweep<'a, 's> {
+        let (left, right) = rule.sides(scratch);
+        for (key_idx, &key) in keys.iter().enumerate() {
+            let local = locals[place_of(key)] as usize;
+            rule.facts.add(local, if key_idx < n_left { left } else { right });
+        }
+        Sweep { rule, keys, locals, n_left, left, right }
+    }
+
+    fn holds_at(&mut self, n_left: usize) -> bool {
+        let facts = self.rule.facts;
+        for key in &self.keys[self.n_left.min(n_left)..self.n_left.max(n_left)] {
+            let local = self.locals[place_of(*key)] as usize;
+            if n_left > self.n_left {
+                facts.remove(local, self.right);
+                facts.add(local, self.left);
+            } else {
+                facts.remove(local, self.left);
+                facts.add(local, self.right);
+            }
+        }
+        self.n_left = n_left;
+        self.rule.requirement.holds(self.left) && self.rule.requirement.holds(self.right)
+    }
+}
+
+/// All children of the label's node, if each that occurs satisfies the requirement.
+fn specialize<const L: usize, const SETS: bool>(
+    chooser: &Chooser<'_, L, SETS>,
+    points: &[Point<L>],
+    locals: &[u32],
+    axis: usize,
+    whole: &Extent<L>,
+    scratch: &mut Scratch<L>,
+) -> Option<Split> {
+    let tree = chooser.label_tree(axis).expect("called for label axes");
+    let step = tree.specialization(whole.lo[axis], whole.hi[axis]);
+    let Scratch { keys, rule: rule_scratch, .. } = scratch;
+    sort_by_part(points, axis, tree, step, keys);
+    let allowed = keys.chunk_by(|a, b| value_of(*a) == value_of(*b)).all(|part| {
+        part.len() >= chooser.allowance.min_rows
+            && chooser.allowance.rule.as_ref().is_none_or(|rule| {
+                rule.holds(part.iter().map(|&key| locals[place_of(key)]), rule_scratch)
+            })
+    });
+    allowed.then_some(Split::Specialize { axis, step })
+}

@@ -1,0 +1,329 @@
+//! What a class shows on one attribute, as codes and as text.
+//!
+//! Source: Iwuchukwu & Naughton 2007, section 2.3 (compaction).
+//! Departures: a missing value is never inside an interval or a label; a class that has both shows
+//! them as a set, `{, [48, 62]}`.
+//! Guarantee: the description covers every row of the class, and its bounds are exact values.
+//! Cost: one pass over the rows of the class.
+
+use std::sync::Mutex;
+
+use albers_partition::space::Shown;
+use albers_table::hierarchy::Node;
+use rustc_hash::FxHashMap;
+
+use crate::attribute::Attribute;
+
+/// What a class shows on one attribute. Two classes show the same if and only if their cells are
+/// equal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ShownCell {
+    /// The least code shown, for intervals and labels; half a set's bits or its number otherwise.
+    a: u32,
+    /// The greatest code shown, for intervals and labels; the other half of the bits otherwise.
+    b: u32,
+}
+
+/// Codes have 31 bits; the last one says that the missing value is shown beside others.
+const WITH_MISSING: u32 = 1 << 31;
+
+/// Sets of up to this many possible values are kept as bits.
+const BIT_SET: u64 = 64;
+
+/// What a cell shows, spelled out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CellContent {
+    /// Only missing values.
+    Missing,
+    /// An interval of ordered codes, perhaps with the missing value.
+    Interval {
+        /// Least code.
+        lo: u32,
+        /// Greatest code.
+        hi: u32,
+        /// Whether the missing value is shown too.
+        with_missing: bool,
+    },
+    /// A node of the hierarchy, perhaps with the missing value.
+    Label {
+        /// The node.
+        node: Node,
+        /// Whether the missing value is shown too.
+        with_missing: bool,
+    },
+    /// A set of codes, ascending; the missing code is one of them.
+    Set(Vec<u32>),
+}
+
+/// Numbers for sets that have too many possible values for bits.
+#[derive(Default)]
+struct SetNumbers {
+    tables: Mutex<SetTables>,
+}
+
+#[derive(Default)]
+struct SetTables {
+    number_of: FxHashMap<Box<[u32]>, u32>,
+    sets: Vec<Box<[u32]>>,
+}
+
+impl SetNumbers {
+    fn number_of(&self, set: &[u32]) -> u32 {
+        // A poisoned lock still guards a usable table: a set is added whole or not at all.
+        let mut tables = self.tables.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(&number) = tables.number_of.get(set) {
+            return number;
+        }
+        let number = u32::try_from(tables.sets.len()).expect("fewer sets than rows");
+        tables.number_of.insert(set.into(), number);
+        tables.sets.push(set.into());
+        number
+    }
+
+    fn set_of(&self, number: u32) -> Vec<u32> {
+        let tables = self.tables.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        tables.sets[number as usize].to_vec()
+    }
+}
+
+/// Turns rows into cells, and cells into what they show, for one attribute.
+pub struct Describer<'a> {
+    attribute: &'a Attribute,
+    missing: Option<u32>,
+    is_bit_set: bool,
+    numbers: SetNumbers,
+}
+
+impl<'a> Describer<'a> {
+    /// The describer of an attribute.
+    pub fn new(attribute: &'a Attribute) -> Describer<'a> {
+        Describer {
+            attribute,
+            missing: attribute.domain.missing_code(),
+            is_bit_set: attribute.domain.n_values() <= BIT_SET,
+            numbers: SetNumbers::default(),
+        }
+    }
+
+    /// The attribute.
+    pub fn attribute(&self) -> &'a Attribute {
+        self.attribute
+    }
+
+    /// The tightest description of a class's codes on this attribute.
+    pub fn describe(&self, codes: impl Iterator<Item = u32> + Clone) -> ShownCell {
+        match self.attribute.shown {
+            Shown::Interval | Shown::Label => {
+                let (mut lo, mut hi, mut with_missing) = (u32::MAX, 0, false);
+                match self.missing {
+                    None => {
+                        for code in codes {
+                            lo = lo.min(code);
+                            hi = hi.max(code);
+                        }
+                    }
+                    Some(missing) => {
+                        for code in codes {
+                            if code == missing {
+                                with_missing = true;
+                            } else {
+                                lo = lo.min(code);
+                                hi = hi.max(code);
+                            }
+                        }
+                    }
+                }
+                self.range_cell(lo, hi, with_missing)
+            }
+            Shown::Set if self.is_bit_set => {
+                let bits = codes.fold(0u64, |bits, code| bits | 1 << code);
+                ShownCell { a: bits as u32, b: (bits >> 32) as u32 }
+            }
+            Shown::Set => {
+                let mut set: Vec<u32> = codes.collect();
+                set.sort_unstable();
+                set.dedup();
+                ShownCell { a: self.numbers.number_of(&set), b: 0 }
+            }
+        }
+    }
+
+    /// The description of a class's region: all of the domain that routes to the class.
+    pub fn describe_region(&self, lo: u32, hi: u32) -> ShownCell {
+        let (first, last) = self.attribute.domain.code_range();
+        let with_missing = self.missing.is_some_and(|missing| (lo..=hi).contains(&missing));
+        match self.attribute.shown {
+            Shown::Interval | Shown::Label => {
+                self.range_cell(lo.max(first), hi.min(last), with_missing)
+            }
+            Shown::Set => {
+                let missing = self.missing.filter(|_| with_missing);
+                self.describe((lo.max(first)..=hi.min(last)).chain(missing))
+            }
+        }
+    }
+
+    fn range_cell(&self, lo: u32, hi: u32, with_missing: bool) -> ShownCell {
+        if lo > hi {
+            let missing = self.missing.expect("a class has rows, and these are all missing");
+            return ShownCell { a: missing, b: missing };
+        }
+        let (lo, hi) = match (self.attribute.shown, self.attribute.domain.hierarchy()) {
+            (Shown::Label, Some(hierarchy)) => {
+                let leaves = hierarchy.leaves_of(hierarchy.lowest_common_ancestor(lo, hi));
+                (leaves.start, leaves.end - 1)
+            }
+            _ => (lo, hi),
+        };
+        ShownCell { a: lo, b: hi | if with_missing { WITH_MISSING } else { 0 } }
+    }
+
+    /// What a cell shows.
+    pub fn content(&self, cell: ShownCell) -> CellContent {
+        if self.attribute.shown == Shown::Set {
+            let set = if self.is_bit_set {
+                let bits = u64::from(cell.a) | u64::from(cell.b) << 32;
+                (0..64).filter(|&code| bits >> code & 1 == 1).collect()
+            } else {
+                self.numbers.set_of(cell.a)
+            };
+            return CellContent::Set(set);
+        }
+        if self.missing == Some(cell.a) {
+            return CellContent::Missing;
+        }
+        let (lo, hi) = (cell.a, cell.b & !WITH_MISSING);
+        let with_missing = cell.b & WITH_MISSING != 0;
+        match (self.attribute.shown, self.attribute.domain.hierarchy()) {
+            (Shown::Label, Some(hierarchy)) => {
+                let node = hierarchy.lowest_common_ancestor(lo, hi);
+                CellContent::Label { node, with_missing }
+            }
+            _ => CellContent::Interval { lo, hi, with_missing },
+        }
+    }
+
+    /// What the cell loses, from 0 to 1, before weights.
+    ///
+    /// An interval loses its length over the domain's; a label or a set loses the values it covers
+    /// beyond the first, over those of the domain. An interval or a label that is shown with the
+    /// missing value loses everything.
+    pub fn loss(&self, cell: ShownCell) -> f64 {
+        let domain = &self.attribute.domain;
+        let per_value = 1.0 / (domain.n_values().max(2) - 1) as f64;
+        if self.attribute.shown == Shown::Set {
+            return (self.set_len(cell) - 1) as f64 * per_value;
+        }
+        if self.missing == Some(cell.a) {
+            return 0.0;
+        }
+        if cell.b & WITH_MISSING != 0 {
+            return 1.0;
+        }
+        match self.attribute.shown {
+            Shown::Interval => domain.interval_loss(cell.a, cell.b),
+            Shown::Label | Shown::Set => f64::from(cell.b - cell.a) * per_value,
+        }
+    }
+
+    /// How many values of the domain the cell covers.
+    pub fn n_covered(&self, cell: ShownCell) -> u64 {
+        if self.attribute.shown == Shown::Set {
+            return self.set_len(cell);
+        }
+        if self.missing == Some(cell.a) {
+            return 1;
+        }
+        let with_missing = u64::from(cell.b & WITH_MISSING != 0);
+        let (lo, hi) = (cell.a, cell.b & !WITH_MISSING);
+        self.attribute.domain.n_distinct_between(lo, hi) + with_missing
+    }
+
+    fn set_len(&self, cell: ShownCell) -> u64 {
+        if self.is_bit_set {
+            u64::from(cell.a.count_ones() + cell.b.count_ones())
+        } else {
+            self.numbers.set_of(cell.a).len() as u64
+        }
+    }
+
+    /// A number that depends only on what the cell shows, not on how the program counts sets.
+    pub fn content_hash(&self, cell: ShownCell) -> u64 {
+        use std::hash::BuildHasher;
+        if self.attribute.shown == Shown::Set && !self.is_bit_set {
+            return rustc_hash::FxBuildHasher.hash_one(self.numbers.set_of(cell.a));
+        }
+        u64::from(cell.a) << 32 | u64::from(cell.b)
+    }
+
+    /// Writes what the cell shows at the end of `out`.
+    pub fn write_text(&self, cell: ShownCell, out: &mut String) {
+        let domain = &self.attribute.domain;
+        match self.content(cell) {
+            CellContent::Missing => {}
+            CellContent::Interval { lo, hi, with_missing } => {
+                with_braces(with_missing, out, |out| {
+                    if lo == hi {
+                        domain.write_value(lo, out);
+                    } else {
+                        out.push('[');
+                        domain.write_value(lo, out);
+                        out.push_str(", ");
+                        domain.write_value(hi, out);
+                        out.push(']');
+                    }
+                });
+            }
+            CellContent::Label { node, with_missing } => {
+                let hierarchy = domain.hierarchy().expect("labels come from a hierarchy");
+                let label = hierarchy.label(node);
+                with_braces(with_missing, out, |out| {
+                    if with_missing { push_member(label, out) } else { out.push_str(label) }
+                });
+            }
+            CellContent::Set(codes) => self.write_set(&codes, out),
+        }
+    }
+
+    fn write_set(&self, codes: &[u32], out: &mut String) {
+        let domain = &self.attribute.domain;
+        if let [code] = codes {
+            return domain.write_value(*code, out);
+        }
+        out.push('{');
+        let with_missing = self.missing.is_some_and(|missing| codes.contains(&missing));
+        let present = codes.iter().filter(|&&code| Some(code) != self.missing);
+        for (member_idx, &code) in present.enumerate() {
+            if member_idx > 0 || with_missing {
+                out.push_str(", ");
+            }
+            push_member(domain.category(code).unwrap_or_default(), out);
+        }
+        out.push('}');
+    }
+}
+
+/// Writes a description, as the second member of a set if the missing value is the first.
+fn with_braces(with_missing: bool, out: &mut String, write: impl FnOnce(&mut String)) {
+    if with_missing {
+        out.push_str("{, ");
+    }
+    write(out);
+    if with_missing {
+        out.push('}');
+    }
+}
+
+/// Writes a member of a set, quoted if it could be taken for more than one member.
+pub fn push_member(member: &str, out: &mut String) {
+    let is_plain = !member.is_empty()
+        && member.trim() == member
+        && !member.contains([',', '{', '}', '"', '[', ']']);
+    if is_plain {
+        out.push_str(member);
+    } else {
+        out.push('"');
+        out.push_str(&member.replace('"', "\"\""));
+        out.push('"');
+    }
+}

@@ -1,0 +1,36 @@
+//! Why a release cannot go out.
+
+use albers_privacy::Violation;
+use albers_storage::StorageError;
+use albers_table::TableError;
+
+/// The result of an operation on releases.
+pub type Result<T> = std::result::Result<T, ReleaseError>;
+
+/// Why a release cannot go out.
+#[derive(Debug, thiserror::Error)]
+pub enum ReleaseError {
+    /// A class does not satisfy the requirement.
+    #[error(
+        "a class of {n_rows} rows does not satisfy the requirement ({}); nothing was written",
+        violations.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+    )]
+    RequirementViolated {
+        /// Rows of the class.
+        n_rows: u64,
+        /// What it does not satisfy.
+        violations: Vec<Violation>,
+    },
+    /// Rows were lost, doubled or changed on their way through a method.
+    #[error(
+        "the rows to be published are not the rows that were read; nothing was written; \
+         this is a defect of the program, please report it"
+    )]
+    RowsChanged,
+    /// A file cannot be written.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// A table cannot be written.
+    #[error(transparent)]
+    Table(#[from] TableError),
+}

@@ -1,0 +1,210 @@
+//! Quasi-identifiers as columns of the release.
+
+use std::sync::Arc;
+
+use albers_partition::space::Shown;
+use albers_table::schema::ColumnType;
+use arrow_array::builder::StringBuilder;
+use arrow_array::types::{
+    ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type,
+    Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{ArrayRef, BooleanArray, PrimitiveArray};
+use arrow_buffer::NullBuffer;
+use arrow_schema::{DataType, Field, TimeUnit};
+use serde::{Deserialize, Serialize};
+
+use super::Slab;
+use crate::cell::{CellContent, Describer};
+use crate::verify::Verified;
+
+/// How intervals of ordered values are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Values {
+    /// One column of text, `[48, 62]`.
+    Interval,
+    /// Two typed columns, `age_min` and `age_max`, and `age_missing` where values are missing.
+    Bounds,
+}
+
+/// The fields that show an attribute.
+pub fn fields(describer: &Describer<'_>, values: Values) -> Vec<Field> {
+    let domain = &describer.attribute().domain;
+    let name = domain.name();
+    let has_missing = domain.n_missing() > 0;
+    if values == Values::Interval || describer.attribute().shown != Shown::Interval {
+        return vec![Field::new(name, DataType::Utf8, has_missing)];
+    }
+    let data_type = bounds_type(describer);
+    let bound = |end: &str| Field::new(format!("{name}_{end}"), data_type.clone(), has_missing);
+    let mut fields = vec![bound("min"), bound("max")];
+    if has_missing {
+        fields.push(Field::new(format!("{name}_missing"), DataType::Boolean, false));
+    }
+    fields
+}
+
+/// The arrays of an attribute's fields, for a slab of rows.
+pub fn arrays(
+    release: &Verified<'_>,
+    slab: &Slab,
+    attribute: usize,
+    values: Values,
+) -> Vec<ArrayRef> {
+    let describer = &release.describers()[attribute];
+    let cells = slab.classes.clone().map(|class| release.class(class).cells[attribute]);
+    if values == Values::Interval || describer.attribute().shown != Shown::Interval {
+        let mut builder = StringBuilder::with_capacity(slab.row_ids.len(), slab.row_ids.len() * 8);
+        let mut text = String::new();
+        for (cell, &size) in cells.zip(&slab.sizes) {
+            text.clear();
+            describer.write_text(cell, &mut text);
+            for _ in 0..size {
+                if text.is_empty() {
+                    builder.append_null();
+                } else {
+                    builder.append_value(&text);
+                }
+            }
+        }
+        return vec![Arc::new(builder.finish())];
+    }
+    let bounds: Vec<Bounds> = cells
+        .map(|cell| match describer.content(cell) {
+            CellContent::Interval { lo, hi, with_missing } => {
+                Bounds { codes: Some((lo, hi)), with_missing }
+            }
+            _ => Bounds { codes: None, with_missing: true },
+        })
+        .collect();
+    let mut arrays = vec![
+        bound_array(describer, slab, &bounds, |(lo, _)| lo),
+        bound_array(describer, slab, &bounds, |(_, hi)| hi),
+    ];
+    if describer.attribute().domain.n_missing() > 0 {
+        let flags = repeat(slab, bounds.iter().map(|bounds| bounds.with_missing));
+        arrays.push(Arc::new(BooleanArray::from(flags)));
+    }
+    arrays
+}
+
+/// The codes at the ends of a class's interval; none if all its values are missing.
+struct Bounds {
+    codes: Option<(u32, u32)>,
+    with_missing: bool,
+}
+
+/// The type of the bounds: the column's own in a typed file, else the natural one.
+fn bounds_type(describer: &Describer<'_>) -> DataType {
+    let domain = &describer.attribute().domain;
+    let natural = match domain.column_type() {
+        ColumnType::Integer => DataType::Int64,
+        ColumnType::Decimal => {
+            let scale = match domain.tick_format() {
+                Some(albers_table::value::TickFormat::Decimal { scale }) => scale,
+                _ => 0,
+            };
+            DataType::Decimal128(38, i8::try_from(scale).expect("at most 18 digits"))
+        }
+        ColumnType::Float => DataType::Float64,
+        ColumnType::Date => DataType::Date32,
+        ColumnType::Timestamp => DataType::Timestamp(TimeUnit::Microsecond, None),
+        ColumnType::Boolean | ColumnType::Text | ColumnType::Code => DataType::Utf8,
+    };
+    match (domain.data_type(), &natural) {
+        (Some(own), _) if is_same_kind(own, domain.column_type()) => own.clone(),
+        _ => natural,
+    }
+}
+
+/// Whether a column type is what a typed file's type is read as.
+fn is_same_kind(own: &DataType, column_type: ColumnType) -> bool {
+    match column_type {
+        ColumnType::Integer => own.is_integer(),
+        ColumnType::Decimal => matches!(own, DataType::Decimal128(..)),
+        ColumnType::Float => matches!(own, DataType::Float32 | DataType::Float64),
+        ColumnType::Date => matches!(own, DataType::Date32),
+        ColumnType::Timestamp => matches!(own, DataType::Timestamp(..)),
+        ColumnType::Boolean | ColumnType::Text | ColumnType::Code => false,
+    }
+}
+
+fn bound_array(
+    describer: &Describer<'_>,
+    slab: &Slab,
+    bounds: &[Bounds],
+    end: impl Fn((u32, u32)) -> u32,
+) -> ArrayRef {
+    let domain = &describer.attribute().domain;
+    let data_type = bounds_type(describer);
+    let nulls = (domain.n_missing() > 0).then(|| {
+        NullBuffer::from(repeat(slab, bounds.iter().map(|bounds| bounds.codes.is_some())))
+    });
+    let ticks = |bounds: &Bounds| {
+        bounds.codes.map_or(0, |codes| domain.ticks(end(codes)).expect("ordered codes have ticks"))
+    };
+    macro_rules! of_ticks {
+        ($type:ty, $from:expr) => {{
+            let values = bounds.iter().map(|bounds| $from(ticks(bounds)));
+            primitive::<$type>(slab, values, nulls, &data_type)
+        }};
+    }
+    match &data_type {
+        DataType::Int8 => of_ticks!(Int8Type, |tick| tick as i8),
+        DataType::Int16 => of_ticks!(Int16Type, |tick| tick as i16),
+        DataType::Int32 => of_ticks!(Int32Type, |tick| tick as i32),
+        DataType::Int64 => of_ticks!(Int64Type, |tick| tick),
+        DataType::UInt8 => of_ticks!(UInt8Type, |tick| tick as u8),
+        DataType::UInt16 => of_ticks!(UInt16Type, |tick| tick as u16),
+        DataType::UInt32 => of_ticks!(UInt32Type, |tick| tick as u32),
+        DataType::UInt64 => of_ticks!(UInt64Type, |tick| tick as u64),
+        DataType::Date32 => of_ticks!(Date32Type, |tick| tick as i32),
+        DataType::Decimal128(..) => of_ticks!(Decimal128Type, i128::from),
+        DataType::Timestamp(TimeUnit::Second, _) => {
+            of_ticks!(TimestampSecondType, |tick: i64| tick.div_euclid(1_000_000))
+        }
+        DataType::Timestamp(TimeUnit::Millisecond, _) => {
+            of_ticks!(TimestampMillisecondType, |tick: i64| tick.div_euclid(1_000))
+        }
+        DataType::Timestamp(TimeUnit::Microsecond, _) => {
+            of_ticks!(TimestampMicrosecondType, |tick| tick)
+        }
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => {
+            of_ticks!(TimestampNanosecondType, |tick: i64| tick.saturating_mul(1_000))
+        }
+        _ => {
+            let float = |bounds: &Bounds| {
+                let value = bounds.codes.map(|codes| domain.float(end(codes)));
+                value.flatten().unwrap_or(0.0)
+            };
+            if data_type == DataType::Float32 {
+                let values = bounds.iter().map(|bounds| float(bounds) as f32);
+                primitive::<Float32Type>(slab, values, nulls, &data_type)
+            } else {
+                primitive::<Float64Type>(slab, bounds.iter().map(float), nulls, &data_type)
+            }
+        }
+    }
+}
+
+fn primitive<T: ArrowPrimitiveType>(
+    slab: &Slab,
+    values: impl Iterator<Item = T::Native>,
+    nulls: Option<NullBuffer>,
+    data_type: &DataType,
+) -> ArrayRef {
+    let values = repeat(slab, values);
+    let array = PrimitiveArray::<T>::new(values.into(), nulls);
+    Arc::new(array.with_data_type(data_type.clone()))
+}
+
+/// One value per class, repeated for its rows.
+fn repeat<V: Copy>(slab: &Slab, values: impl Iterator<Item = V>) -> Vec<V> {
+    let mut repeated = Vec::with_capacity(slab.row_ids.len());
+    for (value, &size) in values.zip(&slab.sizes) {
+        repeated.extend(std::iter::repeat_n(value, size as usize));
+    }
+    repeated
+}

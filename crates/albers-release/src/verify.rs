@@ -1,0 +1,256 @@
+//! The check before the door: every class recomputed from its rows.
+//!
+//! Guarantee: a [`Verified`] release satisfies its requirement, grouped by what its rows will show
+//! and whatever the method that made the groups claims; it holds exactly the rows that were read,
+//! with their codes; and its classes are in an order that depends on the seed and on what they
+//! show, not on the order of the input.
+//! Cost: one pass over the rows, and a sort of the classes.
+
+use albers_partition::groups::{GroupBlock, Groups};
+use albers_partition::split::rule::Facts;
+use albers_privacy::{ClassSummary, Requirement};
+use albers_table::points::row_fingerprint;
+use rayon::prelude::*;
+
+use crate::attribute::Attribute;
+use crate::cell::{Describer, ShownCell};
+use crate::error::{ReleaseError, Result};
+
+/// What a release is to be checked against.
+pub struct Expectation<'a> {
+    /// What every class must satisfy.
+    pub requirement: &'a Requirement,
+    /// What the requirement looks at, by row number.
+    pub facts: &'a Facts,
+    /// Rows read.
+    pub n_rows: usize,
+    /// The fingerprint of the points that were read.
+    pub fingerprint: u64,
+    /// Decides the order of the classes.
+    pub seed: u64,
+    /// Whether classes show their regions instead of their points' bounds.
+    pub show_regions: bool,
+}
+
+/// A release that may go out.
+pub struct Verified<'a> {
+    describers: Vec<Describer<'a>>,
+    blocks: Vec<VerifiedBlock>,
+    /// The method's classes in the order of publication.
+    order: Vec<ClassRef>,
+    /// Where each published class ends in the order: classes that show the same are one.
+    ends: Vec<u32>,
+    n_rows: usize,
+}
+
+struct VerifiedBlock {
+    groups: GroupBlock,
+    /// What each class shows, attribute by attribute.
+    cells: Vec<ShownCell>,
+}
+
+#[derive(Clone, Copy)]
+struct ClassRef {
+    key: u64,
+    block: u32,
+    class: u32,
+}
+
+/// A published class.
+#[derive(Clone, Copy)]
+pub struct Class<'v> {
+    /// What it shows, attribute by attribute.
+    pub cells: &'v [ShownCell],
+    members: &'v [ClassRef],
+    blocks: &'v [VerifiedBlock],
+}
+
+impl<'v> Class<'v> {
+    /// Its rows: their numbers and their codes, row by row.
+    pub fn parts(self) -> impl Iterator<Item = (&'v [u32], &'v [u32])> {
+        let n_attributes = self.cells.len();
+        self.members.iter().map(move |member| {
+            let groups = &self.blocks[member.block as usize].groups;
+            let rows = class_rows(groups, member.class as usize);
+            (
+                &groups.row_ids[rows.clone()],
+                &groups.codes[rows.start * n_attributes..rows.end * n_attributes],
+            )
+        })
+    }
+
+    /// Number of rows.
+    pub fn n_rows(self) -> usize {
+        self.parts().map(|(row_ids, _)| row_ids.len()).sum()
+    }
+}
+
+impl<'a> Verified<'a> {
+    /// Number of rows.
+    pub fn n_rows(&self) -> usize {
+        self.n_rows
+    }
+
+    /// Number of published classes.
+    pub fn n_classes(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// One describer per attribute.
+    pub fn describers(&self) -> &[Describer<'a>] {
+        &self.describers
+    }
+
+    /// A published class, in the order of publication.
+    pub fn class(&self, class_idx: usize) -> Class<'_> {
+        let start = if class_idx == 0 { 0 } else { self.ends[class_idx - 1] };
+        let members = &self.order[start as usize..self.ends[class_idx] as usize];
+        Class { cells: cells_of(&self.blocks, members[0]), members, blocks: &self.blocks }
+    }
+}
+
+/// Checks groups and puts them in the order of publication.
+pub fn verify<'a>(
+    groups: Groups,
+    attributes: &'a [Attribute],
+    expected: &Expectation<'_>,
+) -> Result<Verified<'a>> {
+    let n_rows = groups.n_rows();
+    let n_attributes = groups.n_attributes;
+    let describers: Vec<Describer<'a>> = attributes.iter().map(Describer::new).collect();
+    let described: Vec<(VerifiedBlock, u64)> = groups
+        .blocks
+        .into_par_iter()
+        .map(|block| describe_block(block, &describers, expected.show_regions))
+        .collect();
+    let fingerprint =
+        described.iter().fold(0u64, |sum, (_, fingerprint)| sum.wrapping_add(*fingerprint));
+    if n_rows != expected.n_rows
+        || fingerprint != expected.fingerprint
+        || n_attributes != attributes.len()
+    {
+        return Err(ReleaseError::RowsChanged);
+    }
+    let blocks: Vec<VerifiedBlock> = described.into_iter().map(|(block, _)| block).collect();
+    let mut order: Vec<ClassRef> = blocks
+        .par_iter()
+        .enumerate()
+        .flat_map_iter(|(block_idx, block)| {
+            let cells = block.cells.chunks_exact(n_attributes);
+            let describers = &describers;
+            cells.enumerate().map(move |(class, cells)| ClassRef {
+                key: content_key(cells, describers, expected.seed),
+                block: block_idx as u32,
+                class: class as u32,
+            })
+        })
+        .collect();
+    order.par_sort_unstable_by(|a, b| {
+        a.key.cmp(&b.key).then_with(|| cells_of(&blocks, *a).cmp(cells_of(&blocks, *b)))
+    });
+    let mut ends = Vec::with_capacity(order.len());
+    for at in 1..=order.len() {
+        let shows_the_same = at < order.len()
+            && order[at].key == order[at - 1].key
+            && cells_of(&blocks, order[at]) == cells_of(&blocks, order[at - 1]);
+        if !shows_the_same {
+            ends.push(at as u32);
+        }
+    }
+    let verified = Verified { describers, blocks, order, ends, n_rows };
+    check_requirement(&verified, expected)?;
+    Ok(verified)
+}
+
+fn class_rows(groups: &GroupBlock, class: usize) -> std::ops::Range<usize> {
+    let start = if class == 0 { 0 } else { groups.class_ends[class - 1] };
+    start as usize..groups.class_ends[class] as usize
+}
+
+fn cells_of(blocks: &[VerifiedBlock], class: ClassRef) -> &[ShownCell] {
+    let block = &blocks[class.block as usize];
+    let n_attributes = block.cells.len() / block.groups.class_ends.len();
+    &block.cells[class.class as usize * n_attributes..(class.class as usize + 1) * n_attributes]
+}
+
+/// What each class of a block shows, from its rows, and the fingerprint of the rows.
+fn describe_block(
+    groups: GroupBlock,
+    describers: &[Describer<'_>],
+    show_regions: bool,
+) -> (VerifiedBlock, u64) {
+    let n_attributes = describers.len();
+    let mut cells = Vec::with_capacity(groups.class_ends.len() * n_attributes);
+    let mut fingerprint = 0u64;
+    for (class, rows) in groups.classes().enumerate() {
+        let codes = &groups.codes[rows.start * n_attributes..rows.end * n_attributes];
+        for (attribute, describer) in describers.iter().enumerate() {
+            let shown = codes[attribute..].iter().step_by(n_attributes).copied();
+            cells.push(if show_regions {
+                let (lo, hi) = groups.regions[class * n_attributes + attribute];
+                covering(describer, lo, hi, shown)
+            } else {
+                describer.describe(shown)
+            });
+        }
+        for (row, row_id) in codes.chunks_exact(n_attributes).zip(&groups.row_ids[rows]) {
+            fingerprint = fingerprint.wrapping_add(row_fingerprint(*row_id, row));
+        }
+    }
+    (VerifiedBlock { groups, cells }, fingerprint)
+}
+
+/// The description of a region, widened should a row lie outside of it.
+fn covering(
+    describer: &Describer<'_>,
+    lo: u32,
+    hi: u32,
+    codes: impl Iterator<Item = u32>,
+) -> ShownCell {
+    let (lo, hi) = codes.fold((lo, hi), |(lo, hi), code| (lo.min(code), hi.max(code)));
+    describer.describe_region(lo, hi)
+}
+
+/// A number that orders classes at random but depends only on what they show and on the seed.
+fn content_key(cells: &[ShownCell], describers: &[Describer<'_>], seed: u64) -> u64 {
+    let start = mix(seed ^ 0x6a09_e667_f3bc_c908);
+    cells
+        .iter()
+        .zip(describers)
+        .fold(start, |key, (&cell, describer)| mix(key ^ describer.content_hash(cell)))
+}
+
+/// A bijective mixing of 64 bits (the finalizer of SplitMix64).
+pub(crate) fn mix(bits: u64) -> u64 {
+    let bits = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ (bits >> 31)
+}
+
+fn check_requirement(verified: &Verified<'_>, expected: &Expectation<'_>) -> Result<()> {
+    const CLASSES_PER_TASK: usize = 1024;
+    let requirement = expected.requirement;
+    let n_tasks = verified.n_classes().div_ceil(CLASSES_PER_TASK);
+    (0..n_tasks).into_par_iter().try_for_each(|task| {
+        let mut summary = ClassSummary::new(requirement.shape());
+        let end = ((task + 1) * CLASSES_PER_TASK).min(verified.n_classes());
+        for class_idx in task * CLASSES_PER_TASK..end {
+            let class = verified.class(class_idx);
+            if requirement.is_only_row_count().is_some_and(|k| class.n_rows() as u64 >= k) {
+                continue;
+            }
+            summary.clear();
+            for (row_ids, _) in class.parts() {
+                row_ids.iter().for_each(|&row| expected.facts.add(row as usize, &mut summary));
+            }
+            if !requirement.holds(&summary) {
+                return Err(ReleaseError::RequirementViolated {
+                    n_rows: summary.n_rows(),
+                    violations: requirement.violations(&summary),
+                });
+            }
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,63 @@
+//! What can keep a job from its end, by what the user can do about it.
+
+use albers_privacy::{PrivacyError, Violation};
+use albers_release::ReleaseError;
+use albers_storage::StorageError;
+use albers_table::TableError;
+
+/// The result of a job.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What can keep a job from its end.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The job contradicts itself or the table.
+    #[error("{problem}; {hint}")]
+    Usage {
+        /// What is wrong.
+        problem: String,
+        /// What the user can do.
+        hint: String,
+    },
+    /// Even all rows together do not satisfy the requirement.
+    #[error(
+        "the requirement cannot be met, even with all {n_rows} rows in one class ({}); \
+         nothing was written; ask for less, or for more rows",
+        violations.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+    )]
+    CannotHold {
+        /// Rows of the table.
+        n_rows: u64,
+        /// What does not hold, with the figure that is reached.
+        violations: Vec<Violation>,
+    },
+    /// A table or a hierarchy cannot be used.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// A requirement has a parameter out of its range.
+    #[error(transparent)]
+    Privacy(#[from] PrivacyError),
+    /// The release cannot go out.
+    #[error(transparent)]
+    Release(#[from] ReleaseError),
+}
+
+impl Error {
+    /// Whether the requirement cannot be met or does not hold, rather than the input being wrong.
+    pub fn is_about_the_requirement(&self) -> bool {
+        matches!(
+            self,
+            Error::CannotHold { .. } | Error::Release(ReleaseError::RequirementViolated { .. })
+        )
+    }
+
+    pub(crate) fn usage(problem: impl Into<String>, hint: impl Into<String>) -> Error {
+        Error::Usage { problem: problem.into(), hint: hint.into() }
+    }
+}
+
+impl From<StorageError> for Error {
+    fn from(error: StorageError) -> Error {
+        Error::Table(error.into())
+    }
+}

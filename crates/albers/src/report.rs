@@ -1,0 +1,97 @@
+//! What a job tells of itself: the summary, and the manifest beside the release.
+
+use std::collections::BTreeMap;
+
+use albers_measure::Loss;
+use serde::{Deserialize, Serialize};
+
+/// The manifest of a release.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// Rows published.
+    pub rows: u64,
+    /// Rows left out.
+    pub suppressed: u64,
+    /// Published classes: groups of rows that show the same.
+    pub classes: u64,
+    /// Rows per class.
+    pub class_size: ClassSize,
+    /// The requirement that was verified.
+    pub requirement: String,
+    /// How the classes were found.
+    pub method: String,
+    /// What decided the order of classes and rows.
+    pub seed: u64,
+    /// What the release loses.
+    pub loss: Loss,
+    /// What became of each column of the table.
+    pub columns: Vec<ColumnReport>,
+    /// Things the user should know.
+    pub notes: Vec<String>,
+    /// Where the time went.
+    pub seconds: Seconds,
+    /// The most memory the process held.
+    pub peak_rss_bytes: u64,
+    /// Bytes written to temporary files.
+    pub spilled_bytes: u64,
+    /// The program's version.
+    pub version: String,
+}
+
+/// Rows per class.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClassSize {
+    /// The smallest class.
+    pub min: u64,
+    /// Rows over classes.
+    pub mean: f64,
+    /// The largest class.
+    pub max: u64,
+}
+
+/// What became of a column.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ColumnReport {
+    /// Its name.
+    pub name: String,
+    /// Its role; a column without one was dropped.
+    pub role: Option<String>,
+    /// The type of its values, where they were looked at.
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub column_type: Option<String>,
+    /// Cells without a value, where they were looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<u64>,
+    /// `interval`, `label`, `set`, `as is` or `dropped`.
+    pub shown: String,
+}
+
+/// Where the time went.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Seconds {
+    /// Reading and coding.
+    pub read: f64,
+    /// Finding the classes.
+    pub partition: f64,
+    /// Verifying and measuring.
+    pub verify: f64,
+    /// Writing.
+    pub write: f64,
+    /// All of it.
+    pub total: f64,
+}
+
+impl Report {
+    /// The mean loss of each quasi-identifier.
+    pub fn ncp_by_column(&self) -> &BTreeMap<String, f64> {
+        &self.loss.ncp_by_column
+    }
+}
+
+/// The most memory this process has held, where the system tells it.
+pub(crate) fn peak_rss_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes = line.and_then(|rest| rest.trim().trim_end_matches(" kB").parse::<u64>().ok());
+    kilobytes.unwrap_or(0) * 1024
+}

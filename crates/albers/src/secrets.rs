@@ -1,0 +1,184 @@
+//! The requirement of a job, on the sensitive columns of its table.
+
+use albers_partition::split::rule::Facts;
+use albers_privacy::{ClassSummary, Criterion, GroundDistance, Requirement, SensitiveColumn};
+use albers_table::domain::Domain;
+use albers_table::schema::{ColumnType, Role};
+
+use crate::error::{Error, Result};
+use crate::job::Job;
+use crate::table::Table;
+
+/// A requirement with the rows it looks at.
+pub struct Protection {
+    /// What every class must satisfy; bound to the whole table.
+    pub requirement: Requirement,
+    /// What it looks at, by row number.
+    pub facts: Facts,
+    /// The codes of all sensitive columns, also of those without a requirement.
+    pub sensitive: Vec<Vec<u32>>,
+    /// Things the user should know.
+    pub notes: Vec<String>,
+}
+
+/// Builds the requirement, and refuses one that even the whole table does not satisfy.
+pub fn protect(job: &Job, table: &mut Table) -> Result<Protection> {
+    let k = checked_k(job, table)?;
+    let mut columns = Vec::new();
+    let mut rules = Vec::new();
+    let mut ruled = Vec::new();
+    let mut notes = Vec::new();
+    let mut sensitive = Vec::new();
+    for data in &table.sensitive {
+        let domain = &data.column.domain;
+        let criteria = job.columns[domain.name()].criteria(domain.name())?;
+        for criterion in &criteria {
+            check_l(domain, criterion)?;
+            rules.push((columns.len(), *criterion));
+        }
+        if !criteria.is_empty() {
+            columns.push(sensitive_column(domain, &criteria, &mut notes)?);
+            ruled.push(sensitive.len());
+        }
+        sensitive.push(data.codes());
+    }
+    table.sensitive.clear();
+    check_criteria_have_roles(job)?;
+    let subjects = table.subjects.take().unwrap_or_default();
+    let mut requirement = Requirement::new(k, !subjects.is_empty(), columns, rules)?;
+    let facts = Facts {
+        subjects,
+        sensitive: interleave(&sensitive, &ruled, table.n_rows),
+        n_sensitive: ruled.len(),
+    };
+    if requirement.is_only_row_count().is_none() {
+        let mut whole = ClassSummary::new(requirement.shape());
+        (0..table.n_rows).for_each(|row| facts.add(row, &mut whole));
+        requirement.bind(&whole);
+        if !requirement.holds(&whole) {
+            return Err(Error::CannotHold {
+                n_rows: whole.n_rows(),
+                violations: requirement.violations(&whole),
+            });
+        }
+    }
+    Ok(Protection { requirement, facts, sensitive, notes })
+}
+
+fn checked_k(job: &Job, table: &Table) -> Result<u64> {
+    let k = job.k.ok_or_else(|| {
+        Error::usage(
+            "it is not said how many rows a class must have",
+            "give -k, for example -k 5",
+        )
+    })?;
+    if k == 0 {
+        return Err(Error::usage("k = 0 hides nobody", "use a k of 2 or more"));
+    }
+    let (n_units, unit) = match table.subjects {
+        Some(_) => (table.n_subjects, "subjects"),
+        None => (table.n_rows as u64, "rows"),
+    };
+    if k > n_units {
+        return Err(Error::usage(
+            format!("k = {k} is more than the {n_units} {unit} of the table"),
+            format!("use a k of at most {n_units}"),
+        ));
+    }
+    Ok(k)
+}
+
+/// Refuses an l above the number of values, which no table with them could satisfy.
+fn check_l(domain: &Domain, criterion: &Criterion) -> Result<()> {
+    let l = match criterion {
+        Criterion::DistinctLDiversity { l } | Criterion::RecursiveDiversity { l, .. } => {
+            f64::from(*l)
+        }
+        Criterion::EntropyLDiversity { l } => *l,
+        _ => return Ok(()),
+    };
+    let n_values = domain.n_values();
+    if l > n_values as f64 {
+        return Err(Error::usage(
+            format!("l = {l} is more than the {n_values} values of column '{}'", domain.name()),
+            format!("use an l of at most {n_values}"),
+        ));
+    }
+    Ok(())
+}
+
+/// A requirement on a column that is not sensitive would be silently without effect.
+fn check_criteria_have_roles(job: &Job) -> Result<()> {
+    for (name, column) in &job.columns {
+        if column.role != Some(Role::Sensitive) && !column.criteria(name)?.is_empty() {
+            return Err(Error::usage(
+                format!("there is a requirement on column '{name}', which is not sensitive"),
+                format!("add --sensitive '{name}', or drop the requirement"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A sensitive column as the requirement sees it; the distance follows from type and hierarchy.
+fn sensitive_column(
+    domain: &Domain,
+    criteria: &[Criterion],
+    notes: &mut Vec<String>,
+) -> Result<SensitiveColumn> {
+    let name = domain.name();
+    let has_missing = domain.n_missing() > 0;
+    let n_values = u32::try_from(domain.n_values()).expect("codes have 32 bits");
+    let wants = |test: fn(&Criterion) -> bool| criteria.iter().any(test);
+    let wants_variance = wants(|criterion| matches!(criterion, Criterion::Variance { .. }));
+    if wants_variance && has_missing {
+        return Err(Error::usage(
+            format!("column '{name}' has missing values, which have no variance"),
+            "fill them in, or use l-diversity",
+        ));
+    }
+    let is_number = matches!(
+        domain.column_type(),
+        ColumnType::Integer | ColumnType::Decimal | ColumnType::Float
+    );
+    let numbers = domain.numbers().filter(|_| is_number && !has_missing).map(<[f64]>::to_vec);
+    let distance = match (domain.hierarchy(), domain.numbers()) {
+        (Some(hierarchy), _) if !has_missing => {
+            GroundDistance::Hierarchical { levels: hierarchy.level_maps() }
+        }
+        (None, Some(positions)) if !has_missing && positions.len() > 1 => {
+            GroundDistance::Ordered { positions: positions.to_vec() }
+        }
+        _ => GroundDistance::Equal,
+    };
+    if wants(|criterion| matches!(criterion, Criterion::TCloseness { .. })) {
+        notes.push(match distance {
+            GroundDistance::Equal if has_missing => format!(
+                "t-closeness of '{name}' counts all values as equally far apart, since some are \
+                 missing"
+            ),
+            GroundDistance::Equal => {
+                format!("t-closeness of '{name}' counts all values as equally far apart")
+            }
+            GroundDistance::Ordered { .. } => {
+                format!("t-closeness of '{name}' uses the distance between its values")
+            }
+            GroundDistance::Hierarchical { .. } => {
+                format!("t-closeness of '{name}' uses the distance in its hierarchy")
+            }
+        });
+    }
+    Ok(SensitiveColumn { name: name.to_owned(), n_values, distance, numbers })
+}
+
+/// The codes of some columns, row by row.
+fn interleave(columns: &[Vec<u32>], chosen: &[usize], n_rows: usize) -> Vec<u32> {
+    let mut codes = Vec::with_capacity(n_rows * chosen.len());
+    if chosen.is_empty() {
+        return codes;
+    }
+    for row in 0..n_rows {
+        codes.extend(chosen.iter().map(|&column| columns[column][row]));
+    }
+    codes
+}

@@ -1,0 +1,268 @@
+//! Reads a table by a job's roles and codes what the method needs.
+
+use std::path::Path;
+
+use albers_partition::space::Shown;
+use albers_release::publish::CarriedColumn;
+use albers_release::{Attribute, publish::OutputColumn};
+use albers_table::chunk::ColumnChunk;
+use albers_table::domain::{CodedColumn, Coding, RawColumn, encode};
+use albers_table::hierarchy::HierarchySpec;
+use albers_table::points::Points;
+use albers_table::progress::Progress;
+use albers_table::read::{self, ColumnRequest, HeaderColumn, SourceColumns};
+use albers_table::schema::{ColumnType, Role};
+use arrow_array::ArrayRef;
+use rayon::prelude::*;
+
+use crate::error::{Error, Result};
+use crate::job::{Categories, Job};
+
+/// A table, read and coded.
+pub struct Table {
+    /// Number of rows.
+    pub n_rows: usize,
+    /// The quasi-identifiers, in file order.
+    pub attributes: Vec<Attribute>,
+    /// Their codes.
+    pub points: Points,
+    /// The sensitive columns, coded as categories.
+    pub sensitive: Vec<SensitiveData>,
+    /// The subject of each row, if a column tells it.
+    pub subjects: Option<Vec<u32>>,
+    /// Number of distinct subjects.
+    pub n_subjects: u64,
+    /// The columns that leave as they came: sensitive and kept ones, in file order.
+    pub carried: Vec<CarriedColumn>,
+    /// All published columns, in file order.
+    pub output_columns: Vec<OutputColumn>,
+    /// The byte between the cells of a text file.
+    pub delimiter: Option<u8>,
+    /// All columns of the file.
+    pub header: Vec<HeaderColumn>,
+    /// The types of the columns that were read.
+    pub column_types: Vec<(String, ColumnType)>,
+}
+
+/// A sensitive column.
+pub struct SensitiveData {
+    /// Its codes, and what they mean.
+    pub column: CodedColumn,
+}
+
+impl SensitiveData {
+    /// The codes of all rows.
+    pub fn codes(&self) -> Vec<u32> {
+        self.column.codes.concat()
+    }
+}
+
+/// A column of the job, in file order.
+struct Planned {
+    name: String,
+    role: Role,
+    hierarchy: Option<HierarchySpec>,
+    weight: f64,
+    preferred: bool,
+}
+
+/// Reads a table by the roles of a job. `typed_output` tells whether carried text becomes typed.
+pub fn load(
+    job: &Job,
+    path: &Path,
+    typed_output: bool,
+    progress: &dyn Progress,
+) -> Result<Table> {
+    let options = job.read_options()?;
+    let header = read::header(path, &options)?;
+    let planned = plan_columns(job, path, &header)?;
+    let requests: Vec<ColumnRequest> = planned
+        .iter()
+        .map(|column| ColumnRequest {
+            name: column.name.clone(),
+            column_type: job.columns[&column.name].column_type,
+            coded: column.role != Role::Keep,
+            carried: matches!(column.role, Role::Keep | Role::Sensitive),
+        })
+        .collect();
+    let mut coded: Vec<Vec<ColumnChunk>> = vec![Vec::new(); planned.len()];
+    let mut carried: Vec<Vec<ArrayRef>> = vec![Vec::new(); planned.len()];
+    let mut n_rows = 0u64;
+    let columns = read::read(path, &options, &requests, progress, &mut |chunk| {
+        n_rows += chunk.n_rows as u64;
+        let mut coded_chunks = chunk.coded.into_iter();
+        let mut carried_chunks = chunk.carried.into_iter();
+        for (at, request) in requests.iter().enumerate() {
+            if request.coded {
+                coded[at].extend(coded_chunks.next());
+            }
+            if request.carried {
+                carried[at].extend(carried_chunks.next());
+            }
+        }
+        Ok(())
+    })?;
+    check_size(path, n_rows)?;
+    let table = Loaded { job, planned, columns, coded, carried, header, n_rows: n_rows as usize };
+    table.encode(typed_output)
+}
+
+fn check_size(path: &Path, n_rows: u64) -> Result<()> {
+    if n_rows == 0 {
+        return Err(Error::usage(
+            format!("{} has column names but no rows", path.display()),
+            "there is nothing to anonymize",
+        ));
+    }
+    if n_rows >= u64::from(u32::MAX) {
+        return Err(Error::usage(
+            format!("{} has {n_rows} rows, more than fit in memory here", path.display()),
+            "split the table",
+        ));
+    }
+    Ok(())
+}
+
+/// The columns with a role that is read, in file order.
+fn plan_columns(job: &Job, path: &Path, header: &[HeaderColumn]) -> Result<Vec<Planned>> {
+    for name in job.columns.keys() {
+        read::place_of(path, header, name)?;
+    }
+    let mut planned = Vec::new();
+    for column in header {
+        let Some(of_job) = job.columns.get(&column.name) else { continue };
+        let hierarchy = of_job.hierarchy_spec(&column.name)?;
+        if let Some(HierarchySpec::File(file)) = &hierarchy {
+            albers_storage::input::open(file)?;
+        }
+        let Some(role) = of_job.role else { continue };
+        let weight = of_job.weight.unwrap_or(1.0);
+        if !weight.is_finite() || weight <= 0.0 {
+            return Err(Error::usage(
+                format!("the weight of column '{}' is not a number above 0", column.name),
+                "use 1 for a column that counts like the others",
+            ));
+        }
+        let preferred = of_job.bias.unwrap_or(false);
+        if role != Role::Identifier {
+            planned.push(Planned { name: column.name.clone(), role, hierarchy, weight, preferred });
+        }
+    }
+    Ok(planned)
+}
+
+/// A table as read, before it is coded.
+struct Loaded<'j> {
+    job: &'j Job,
+    planned: Vec<Planned>,
+    columns: SourceColumns,
+    coded: Vec<Vec<ColumnChunk>>,
+    carried: Vec<Vec<ArrayRef>>,
+    header: Vec<HeaderColumn>,
+    n_rows: usize,
+}
+
+impl Loaded<'_> {
+    fn encode(self, typed_output: bool) -> Result<Table> {
+        let Loaded { job, planned, columns, coded, carried, header, n_rows } = self;
+        let shown: Vec<Shown> = planned
+            .iter()
+            .zip(&columns.column_types)
+            .map(|(column, &kind)| shown_as(kind, column.hierarchy.is_some(), job.categories))
+            .collect();
+        let encoded: Vec<Option<CodedColumn>> = planned
+            .par_iter()
+            .zip(coded)
+            .enumerate()
+            .map(|(at, (column, chunks))| {
+                let raw = RawColumn {
+                    name: column.name.clone(),
+                    column_type: columns.column_types[at],
+                    data_type: columns.data_types[at].clone(),
+                    chunks,
+                };
+                encode_by_role(raw, column, shown[at])
+            })
+            .collect::<Result<_>>()?;
+
+        let mut table = Table {
+            n_rows,
+            attributes: Vec::new(),
+            points: Points::new(Vec::new()),
+            sensitive: Vec::new(),
+            subjects: None,
+            n_subjects: 0,
+            carried: Vec::new(),
+            output_columns: Vec::new(),
+            delimiter: columns.delimiter,
+            header,
+            column_types: Vec::new(),
+        };
+        let mut points = Vec::new();
+        for (at, ((column, encoded), carried)) in
+            planned.into_iter().zip(encoded).zip(carried).enumerate()
+        {
+            let kind = columns.column_types[at];
+            table.column_types.push((column.name.clone(), kind));
+            match (column.role, encoded) {
+                (Role::Quasi, Some(encoded)) => {
+                    table.output_columns.push(OutputColumn::Attribute(table.attributes.len()));
+                    points.push(encoded.codes);
+                    table.attributes.push(Attribute {
+                        domain: encoded.domain,
+                        shown: shown[at],
+                        weight: column.weight,
+                        preferred: column.preferred,
+                    });
+                }
+                (Role::Subject, Some(encoded)) => {
+                    table.n_subjects = encoded.domain.n_values();
+                    table.subjects = Some(encoded.codes.concat());
+                }
+                (_, encoded) => {
+                    table.output_columns.push(OutputColumn::Carried(table.carried.len()));
+                    table.carried.push(CarriedColumn::new(
+                        column.name,
+                        kind,
+                        carried,
+                        typed_output,
+                    ));
+                    table.sensitive.extend(encoded.map(|column| SensitiveData { column }));
+                }
+            }
+        }
+        table.points = Points::new(points);
+        Ok(table)
+    }
+}
+
+fn encode_by_role(
+    raw: RawColumn,
+    column: &Planned,
+    shown: Shown,
+) -> Result<Option<CodedColumn>> {
+    let coding = match column.role {
+        Role::Keep | Role::Identifier => return Ok(None),
+        Role::Quasi if shown == Shown::Interval => Coding::Ordered,
+        Role::Quasi => {
+            Coding::Categories { hierarchy: column.hierarchy.as_ref(), by_frequency: true }
+        }
+        Role::Sensitive => {
+            Coding::Categories { hierarchy: column.hierarchy.as_ref(), by_frequency: false }
+        }
+        Role::Subject => Coding::Categories { hierarchy: None, by_frequency: false },
+    };
+    Ok(Some(encode(raw, coding)?))
+}
+
+/// How a quasi-identifier is shown: ordered values as intervals, categories as sets; with a
+/// hierarchy as labels, unless sets are asked for.
+fn shown_as(kind: ColumnType, has_hierarchy: bool, categories: Option<Categories>) -> Shown {
+    if has_hierarchy && categories != Some(Categories::Set) {
+        Shown::Label
+    } else if kind.is_ordered() {
+        Shown::Interval
+    } else {
+        Shown::Set
+    }
+}
