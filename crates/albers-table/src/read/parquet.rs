@@ -1,6 +1,5 @@
 //! Parquet files: row groups read on all threads, handed on in file order.
 
-use std::fs::File;
 use std::path::Path;
 
 use albers_storage::input;
@@ -29,7 +28,7 @@ const CHUNK_ROWS: usize = 65_536;
 
 /// The columns of the file's schema.
 pub fn header(path: &Path) -> Result<Vec<HeaderColumn>> {
-    let (_, metadata) = open(path)?;
+    let metadata = open(path)?;
     let fields = metadata.schema().fields().iter();
     Ok(fields
         .map(|field| HeaderColumn {
@@ -48,7 +47,7 @@ pub fn read(
     progress: &dyn Progress,
     sink: &mut dyn FnMut(SourceChunk) -> Result<()>,
 ) -> Result<SourceColumns> {
-    let (file, metadata) = open(path)?;
+    let metadata = open(path)?;
     let fields = metadata.schema().fields().clone();
     let mut column_types = Vec::new();
     for (request, &place) in requests.iter().zip(places) {
@@ -57,7 +56,6 @@ pub fn read(
     }
     let reader = GroupReader {
         path,
-        file: &file,
         metadata: &metadata,
         options,
         requests,
@@ -91,11 +89,10 @@ pub fn read(
     })
 }
 
-fn open(path: &Path) -> Result<(File, ArrowReaderMetadata)> {
+fn open(path: &Path) -> Result<ArrowReaderMetadata> {
     let file = input::open(path)?;
-    let metadata = ArrowReaderMetadata::load(&file, Default::default())
-        .map_err(|_| damaged(path, "the file is not a whole Parquet file"))?;
-    Ok((file, metadata))
+    ArrowReaderMetadata::load(&file, Default::default())
+        .map_err(|_| damaged(path, "the file is not a whole Parquet file"))
 }
 
 /// An error of the Parquet reader; its own text is left out since it may quote bytes of the data.
@@ -136,7 +133,6 @@ fn native_type(column: &str, data_type: &DataType) -> Result<ColumnType> {
 /// Reads row groups; shared by all threads.
 struct GroupReader<'a> {
     path: &'a Path,
-    file: &'a File,
     metadata: &'a ArrowReaderMetadata,
     options: &'a ReadOptions,
     requests: &'a [ColumnRequest],
@@ -152,7 +148,8 @@ impl GroupReader<'_> {
         progress: &dyn Progress,
     ) -> Result<Vec<SourceChunk>> {
         let broken = |_| damaged(self.path, "the Parquet file is damaged or cut off");
-        let file = self.file.try_clone().map_err(|error| super::read_error(self.path, error))?;
+        // A file of its own: clones of one file would share their place in it across threads.
+        let file = input::open(self.path)?;
         let builder =
             ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone());
         let mask = ProjectionMask::roots(builder.parquet_schema(), self.places.iter().copied());
