@@ -1,4 +1,7 @@
 //! One module per command: arguments, and what is done with them.
 
 pub mod anonymize;
+pub mod check;
 pub mod generate;
+pub mod init;
+pub mod measure;

@@ -158,7 +158,10 @@ pub fn job(
     requirement: RequirementFlags,
     method: MethodFlags,
 ) -> Result<Job> {
-    let mut job = file.map(|path| Job::from_file(path)).transpose()?.unwrap_or_default();
+    let mut job = match file {
+        Some(path) => Job::from_file(path)?,
+        None => Job::default(),
+    };
     set_roles(&mut job, &columns)?;
     for Assignment { column, value } in columns.types {
         job.column(&column).column_type = Some(value);

@@ -7,6 +7,7 @@ mod commands;
 mod flags;
 mod progress;
 mod render;
+mod table_flags;
 
 use std::process::ExitCode;
 
@@ -23,7 +24,10 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     Anonymize(commands::anonymize::Arguments),
+    Check(commands::check::Arguments),
     Generate(commands::generate::Arguments),
+    Init(commands::init::Arguments),
+    Measure(commands::measure::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -37,7 +41,10 @@ fn main() -> ExitCode {
     }
     let outcome = match arguments.command {
         Command::Anonymize(arguments) => commands::anonymize::run(arguments),
+        Command::Check(arguments) => commands::check::run(arguments),
         Command::Generate(arguments) => commands::generate::run(arguments),
+        Command::Init(arguments) => commands::init::run(arguments),
+        Command::Measure(arguments) => commands::measure::run(arguments),
     };
     match outcome {
         Ok(code) => code,

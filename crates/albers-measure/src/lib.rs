@@ -1,7 +1,19 @@
-//! How much a release loses.
+//! How much a release loses, and how safe a table is.
 //!
 //! - [`loss`]: discernibility, certainty penalty and divergence of a verified release.
+//! - [`classes`]: rows that show the same, in any table.
+//! - [`released`]: the same losses, of a release that was read back from a file.
+//! - [`audit`]: which requirement the classes of a table satisfy.
+//! - [`risk`]: how likely a person is found.
 
+pub mod audit;
+pub mod classes;
 pub mod loss;
+pub mod released;
+pub mod risk;
 
+pub use audit::{Audit, audit};
+pub use classes::{Classes, Codes};
 pub use loss::{Loss, loss_of};
+pub use released::{ReleasedColumn, loss_of_released};
+pub use risk::{Risk, SizeBin};

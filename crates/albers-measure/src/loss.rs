@@ -14,7 +14,8 @@
 
 use std::collections::BTreeMap;
 
-use albers_release::Verified;
+use albers_release::{Attribute, Verified};
+use albers_table::points::{codes_hash, mix};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -35,24 +36,48 @@ pub struct Loss {
 
 /// The sums behind a [`Loss`], of some classes.
 #[derive(Clone)]
-struct Sums {
-    discernibility: f64,
-    by_attribute: Vec<f64>,
-    log_ratios: f64,
+pub(crate) struct Sums {
+    pub(crate) discernibility: f64,
+    /// The losses of all rows, attribute by attribute.
+    pub(crate) by_attribute: Vec<f64>,
+    /// The sum over rows of the logarithms that the divergence is the mean of.
+    pub(crate) log_ratios: f64,
 }
 
 impl Sums {
-    fn zero(n_attributes: usize) -> Sums {
+    pub(crate) fn zero(n_attributes: usize) -> Sums {
         Sums { discernibility: 0.0, by_attribute: vec![0.0; n_attributes], log_ratios: 0.0 }
     }
 
-    fn plus(mut self, other: &Sums) -> Sums {
+    pub(crate) fn plus(mut self, other: &Sums) -> Sums {
         self.discernibility += other.discernibility;
         self.log_ratios += other.log_ratios;
         for (sum, more) in self.by_attribute.iter_mut().zip(&other.by_attribute) {
             *sum += more;
         }
         self
+    }
+
+    /// The loss of `n_rows` rows.
+    pub(crate) fn into_loss<'a>(
+        self,
+        n_rows: usize,
+        attributes: impl Iterator<Item = &'a Attribute> + Clone,
+    ) -> Loss {
+        let n_rows = n_rows.max(1) as f64;
+        let weights: f64 = attributes.clone().map(|attribute| attribute.weight).sum();
+        let losses = attributes.zip(&self.by_attribute);
+        let certainty_penalty: f64 =
+            losses.clone().map(|(attribute, loss)| attribute.weight * loss).sum();
+        Loss {
+            discernibility: self.discernibility,
+            certainty_penalty,
+            ncp: certainty_penalty / (n_rows * weights.max(f64::MIN_POSITIVE)),
+            kl: (self.log_ratios / n_rows).max(0.0),
+            ncp_by_column: losses
+                .map(|(attribute, loss)| (attribute.domain.name().to_owned(), loss / n_rows))
+                .collect(),
+        }
     }
 }
 
@@ -66,52 +91,40 @@ pub fn loss_of(release: &Verified<'_>, sensitive: &[Vec<u32>]) -> Loss {
         .into_par_iter()
         .map(|task| {
             let end = ((task + 1) * CLASSES_PER_TASK).min(release.n_classes());
-            sums_of(release, task * CLASSES_PER_TASK..end, sensitive)
+            let classes = &release.classes_by_memory()[task * CLASSES_PER_TASK..end];
+            sums_of(release, classes, sensitive)
         })
         .collect();
     let sums = by_task.iter().fold(Sums::zero(n_attributes), |sum, task| sum.plus(task));
-    let n_rows = release.n_rows().max(1) as f64;
-    let attributes = || release.describers().iter().map(|describer| describer.attribute());
-    let weights: f64 = attributes().map(|attribute| attribute.weight).sum();
-    let certainty_penalty: f64 = attributes()
-        .zip(&sums.by_attribute)
-        .map(|(attribute, loss)| attribute.weight * loss)
-        .sum();
-    Loss {
-        discernibility: sums.discernibility,
-        certainty_penalty,
-        ncp: certainty_penalty / (n_rows * weights.max(f64::MIN_POSITIVE)),
-        kl: (sums.log_ratios / n_rows).max(0.0),
-        ncp_by_column: attributes()
-            .zip(&sums.by_attribute)
-            .map(|(attribute, loss)| (attribute.domain.name().to_owned(), loss / n_rows))
-            .collect(),
-    }
+    let attributes = release.describers().iter().map(|describer| describer.attribute());
+    sums.into_loss(release.n_rows(), attributes)
 }
 
-fn sums_of(
-    release: &Verified<'_>,
-    classes: std::ops::Range<usize>,
-    sensitive: &[Vec<u32>],
-) -> Sums {
+fn sums_of(release: &Verified<'_>, classes: &[u32], sensitive: &[Vec<u32>]) -> Sums {
     let describers = release.describers();
     let mut sums = Sums::zero(describers.len());
     let mut tuples = Vec::new();
-    for class_idx in classes {
-        let class = release.class(class_idx);
+    for &class_idx in classes {
+        let class = release.class(class_idx as usize);
         let n_rows = class.n_rows() as f64;
         sums.discernibility += n_rows * n_rows;
         let mut log_volume = 0.0;
+        let mut volume = 1.0;
         for (attribute, (describer, &cell)) in describers.iter().zip(class.cells).enumerate() {
             sums.by_attribute[attribute] += n_rows * describer.loss(cell);
-            log_volume += (describer.n_covered(cell) as f64).ln();
+            volume *= describer.n_covered(cell) as f64;
+            if volume > 1e200 {
+                log_volume += volume.ln();
+                volume = 1.0;
+            }
         }
+        log_volume += volume.ln();
         tuples.clear();
         for (row_ids, codes) in class.parts() {
             for (row_id, codes) in row_ids.iter().zip(codes.chunks_exact(describers.len())) {
                 let secret = sensitive.iter().map(|column| column[*row_id as usize]);
-                let secret = secret.fold(1, hash_step);
-                tuples.push((secret, codes.iter().copied().fold(secret, hash_step)));
+                let secret = secret.fold(0, |hash, code| mix(hash ^ u64::from(code)));
+                tuples.push((secret, codes_hash(codes)));
             }
         }
         // Per row: its tuple's count, times the volume, over the rows that share its secret.
@@ -122,7 +135,7 @@ fn sums_of(
 
 /// The sum over rows of the logarithm of how often the row's tuple occurs, less that of how often
 /// its secret does.
-fn log_counts(tuples: &mut [(u64, u64)]) -> f64 {
+pub(crate) fn log_counts(tuples: &mut [(u64, u64)]) -> f64 {
     tuples.sort_unstable();
     let mut sum = 0.0;
     for same_secret in tuples.chunk_by(|a, b| a.0 == b.0) {
@@ -136,9 +149,4 @@ fn log_counts(tuples: &mut [(u64, u64)]) -> f64 {
         }
     }
     sum
-}
-
-fn hash_step(hash: u64, code: u32) -> u64 {
-    let mixed = (hash ^ u64::from(code)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed ^ (mixed >> 29)
 }

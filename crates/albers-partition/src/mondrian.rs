@@ -67,31 +67,31 @@ pub fn partition(points: Points, plan: &Plan<'_>, progress: &dyn Progress) -> Gr
     progress.phase("partition", Some(points.n_rows() as u64));
     let sets = has_small_sets(plan.space);
     match (points.n_attributes(), sets) {
-        (0..=8, false) => partition_lanes::<8, false>(points, plan, progress),
-        (0..=8, true) => partition_lanes::<8, true>(points, plan, progress),
-        (9..=16, false) => partition_lanes::<16, false>(points, plan, progress),
-        (9..=16, true) => partition_lanes::<16, true>(points, plan, progress),
-        (17..=32, false) => partition_lanes::<32, false>(points, plan, progress),
-        (17..=32, true) => partition_lanes::<32, true>(points, plan, progress),
-        (_, false) => partition_lanes::<64, false>(points, plan, progress),
-        (_, true) => partition_lanes::<64, true>(points, plan, progress),
+        (0..=8, false) => partition_lanes::<8, 0>(points, plan, progress),
+        (0..=8, true) => partition_lanes::<8, 8>(points, plan, progress),
+        (9..=12, false) => partition_lanes::<12, 0>(points, plan, progress),
+        (9..=12, true) => partition_lanes::<12, 12>(points, plan, progress),
+        (13..=24, false) => partition_lanes::<24, 0>(points, plan, progress),
+        (13..=24, true) => partition_lanes::<24, 24>(points, plan, progress),
+        (_, false) => partition_lanes::<64, 0>(points, plan, progress),
+        (_, true) => partition_lanes::<64, 64>(points, plan, progress),
     }
 }
 
-fn partition_lanes<const L: usize, const SETS: bool>(
+fn partition_lanes<const L: usize, const M: usize>(
     points: Points,
     plan: &Plan<'_>,
     progress: &dyn Progress,
 ) -> Groups {
     let n_attributes = points.n_attributes();
-    let cutter = cell::Cutter::<L, SETS>::new(plan);
+    let cutter = cell::Cutter::<L, M>::new(plan, points.n_rows() > WHOLE_ROWS);
     if points.n_rows() <= WHOLE_ROWS {
         let cell = cell::Cell::whole(points.into_chunks(), n_attributes, plan);
         let block = cutter.cut(cell);
         progress.advance(block.row_ids.len() as u64);
         return Groups { n_attributes, blocks: vec![block] };
     }
-    let top = top::Top::grow::<L, SETS>(&points, plan);
+    let top = top::Top::grow::<L, M>(&points, plan);
     let routed = top.route(points, plan);
     let blocks: Vec<GroupBlock> = (0..routed.n_cells())
         .into_par_iter()

@@ -96,16 +96,12 @@ impl LabelTree {
         let levels = 0..=hierarchy.height();
         let node_of = levels
             .clone()
-            .map(|level| {
-                (0..n_leaves).map(|code| hierarchy.node_at(level, code) as u32).collect()
-            })
+            .map(|level| (0..n_leaves).map(|code| hierarchy.node_at(level, code) as u32).collect())
             .collect();
         let size_of = levels
             .map(|level| {
                 let nodes = 0..hierarchy.n_nodes(level);
-                nodes
-                    .map(|index| hierarchy.leaves_of(Node { level, index }).len() as u32)
-                    .collect()
+                nodes.map(|index| hierarchy.leaves_of(Node { level, index }).len() as u32).collect()
             })
             .collect();
         LabelTree { n_leaves, node_of, size_of, scale }

@@ -12,7 +12,7 @@ pub mod median;
 pub mod rule;
 
 use crate::space::{AxisKind, LabelTree, Space, Specialization};
-use extent::Weigher;
+use extent::{Extent, Weigher};
 use rule::{Allowance, RuleScratch};
 
 /// The ways to choose a split.
@@ -58,44 +58,72 @@ pub type Point<const L: usize> = [u32; L];
 
 /// Buffers that a policy reuses from node to node.
 #[derive(Default)]
-pub struct Scratch<const L: usize> {
+pub struct Scratch<const L: usize, const M: usize> {
     /// Order of points along an attribute: code or part in the upper half, place in the lower.
     pub keys: Vec<u64>,
     pub(crate) values: Vec<u32>,
-    pub(crate) buckets: compact::Buckets<L>,
     pub(crate) costs: Vec<f32>,
-    pub(crate) order: Vec<u32>,
+    pub(crate) runs: Vec<Extent<L, M>>,
+    pub(crate) rests: Vec<Extent<L, M>>,
+    pub(crate) sample: Vec<Point<L>>,
     pub(crate) rule: RuleScratch,
     pub(crate) moved_points: Vec<Point<L>>,
     pub(crate) moved_locals: Vec<u32>,
 }
 
 /// Everything a policy looks at besides the points.
-pub struct Chooser<'a, const L: usize, const SETS: bool> {
+pub struct Chooser<'a, const L: usize, const M: usize> {
     /// The attributes.
     pub space: &'a Space,
     /// The loss of a box.
-    pub weigher: Weigher<'a, L, SETS>,
+    pub weigher: Weigher<'a, L, M>,
     /// Which parts are allowable.
     pub allowance: Allowance<'a>,
     /// How to choose.
     pub policy: Policy,
+    /// Whether cuts of large nodes may be weighed on a sample of their points.
+    pub may_sample: bool,
+    /// The vector instructions of this machine.
+    pub arch: pulp::Arch,
 }
 
-impl<const L: usize, const SETS: bool> Chooser<'_, L, SETS> {
+/// A choice about to be made. A type of its own, so that all of it is compiled for each instruction
+/// set: a closure would be compiled once, for the least.
+struct Choice<'n, 'c, const L: usize, const M: usize> {
+    chooser: &'n Chooser<'c, L, M>,
+    points: &'n [Point<L>],
+    locals: &'n [u32],
+    scratch: &'n mut Scratch<L, M>,
+}
+
+impl<const L: usize, const M: usize> pulp::WithSimd for Choice<'_, '_, L, M> {
+    type Output = Option<Split>;
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _simd: S) -> Option<Split> {
+        let Choice { chooser, points, locals, scratch } = self;
+        match chooser.policy {
+            Policy::Compact => compact::choose(chooser, points, locals, scratch),
+            Policy::Median => median::choose(chooser, points, locals, scratch),
+        }
+    }
+}
+
+impl<const L: usize, const M: usize> Chooser<'_, L, M> {
     /// The chosen split of some points, or nothing if no split is allowable. `locals` names the
     /// points' places in the facts that the requirement looks at.
-    #[inline(always)]
+    ///
+    /// Runs with the widest vector instructions that the machine has.
     pub fn choose(
         &self,
         points: &[Point<L>],
         locals: &[u32],
-        scratch: &mut Scratch<L>,
+        scratch: &mut Scratch<L, M>,
     ) -> Option<Split> {
-        match self.policy {
-            Policy::Compact => compact::choose(self, points, locals, scratch),
-            Policy::Median => median::choose(self, points, locals, scratch),
+        if points.len() < 2 * self.allowance.min_rows {
+            return None;
         }
+        self.arch.dispatch(Choice { chooser: self, points, locals, scratch })
     }
 
     /// The hierarchy of an axis that is shown as labels.
@@ -108,18 +136,38 @@ impl<const L: usize, const SETS: bool> Chooser<'_, L, SETS> {
     }
 }
 
-/// Fills `keys` with the points' codes on an attribute and their places, in code order.
+/// Fills `keys` with the points' codes on an attribute and their places, in code order. `lo` and `hi`
+/// are the least and greatest of the codes.
 #[inline(always)]
 pub(crate) fn sort_by_code<const L: usize>(
     points: &[Point<L>],
     axis: usize,
+    (lo, hi): (u32, u32),
+    short_keys: &mut Vec<u32>,
     keys: &mut Vec<u64>,
 ) {
     keys.clear();
-    keys.extend(
-        points.iter().enumerate().map(|(place, point)| (u64::from(point[axis]) << 32) | place as u64),
+    let place_bits = usize::BITS - points.len().leading_zeros();
+    let code_bits = u32::BITS - (hi - lo).leading_zeros();
+    if place_bits + code_bits > u32::BITS {
+        keys.extend(
+            (0u64..).zip(points).map(|(place, point)| (u64::from(point[axis]) << 32) | place),
+        );
+        keys.sort_unstable();
+        return;
+    }
+    // Half as wide, and sorted in about half the time.
+    short_keys.clear();
+    short_keys.extend(
+        (0u32..).zip(points).map(|(place, point)| ((point[axis] - lo) << place_bits) | place),
     );
-    keys.sort_unstable();
+    short_keys.sort_unstable();
+    let place_mask = (1 << place_bits) - 1;
+    keys.extend(
+        short_keys
+            .iter()
+            .map(|&key| (u64::from(lo + (key >> place_bits)) << 32) | u64::from(key & place_mask)),
+    );
 }
 
 /// Fills `keys` with the points' parts under a specialization and their places, in part order.
@@ -131,9 +179,11 @@ pub(crate) fn sort_by_part<const L: usize>(
     keys: &mut Vec<u64>,
 ) {
     keys.clear();
-    keys.extend(points.iter().enumerate().map(|(place, point)| {
-        (u64::from(tree.part_of(step, point[axis])) << 32) | place as u64
-    }));
+    keys.extend(
+        points.iter().enumerate().map(|(place, point)| {
+            (u64::from(tree.part_of(step, point[axis])) << 32) | place as u64
+        }),
+    );
     keys.sort_unstable();
 }
 

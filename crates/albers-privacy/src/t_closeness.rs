@@ -34,7 +34,7 @@ pub fn emd(distance: &GroundDistance, class: &Histogram, whole: &Histogram) -> f
 
 /// The whole table's distribution of one column, prepared for many comparisons.
 #[derive(Clone)]
-pub(crate) struct WholeDistribution {
+pub struct WholeDistribution {
     n_rows: u64,
     /// `totals[0][code]` is the count of a code; `totals[i][code]` that of its ancestor at height
     /// i. The root is left out: it never has an excess.
@@ -42,7 +42,8 @@ pub(crate) struct WholeDistribution {
 }
 
 impl WholeDistribution {
-    pub(crate) fn new(distance: &GroundDistance, whole: &Histogram) -> Self {
+    /// Prepares the distribution of a whole table.
+    pub fn new(distance: &GroundDistance, whole: &Histogram) -> Self {
         let counts: Vec<u64> = (0..whole.n_values()).map(|code| whole.count(code)).collect();
         let mut totals = vec![];
         if let GroundDistance::Hierarchical { levels } = distance {
@@ -55,11 +56,10 @@ impl WholeDistribution {
 }
 
 /// [`emd`], against a prepared distribution.
-pub(crate) fn emd_to(
-    distance: &GroundDistance,
-    class: &Histogram,
-    whole: &WholeDistribution,
-) -> f64 {
+///
+/// # Panics
+/// As [`emd`] does.
+pub fn emd_to(distance: &GroundDistance, class: &Histogram, whole: &WholeDistribution) -> f64 {
     let n_values = whole.totals[0].len();
     assert_eq!(class.n_values() as usize, n_values, "class and table differ in their domain");
     if class.n_rows() == 0 {

@@ -9,10 +9,12 @@
 use std::sync::Mutex;
 
 use albers_partition::space::Shown;
-use albers_table::hierarchy::Node;
 use rustc_hash::FxHashMap;
 
 use crate::attribute::Attribute;
+use crate::content::values_loss;
+
+pub use crate::content::CellContent;
 
 /// What a class shows on one attribute. Two classes show the same if and only if their cells are
 /// equal.
@@ -24,36 +26,18 @@ pub struct ShownCell {
     b: u32,
 }
 
+impl ShownCell {
+    /// An interval without the missing value.
+    pub(crate) fn plain_interval(lo: u32, hi: u32) -> ShownCell {
+        ShownCell { a: lo, b: hi }
+    }
+}
+
 /// Codes have 31 bits; the last one says that the missing value is shown beside others.
 const WITH_MISSING: u32 = 1 << 31;
 
 /// Sets of up to this many possible values are kept as bits.
 const BIT_SET: u64 = 64;
-
-/// What a cell shows, spelled out.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CellContent {
-    /// Only missing values.
-    Missing,
-    /// An interval of ordered codes, perhaps with the missing value.
-    Interval {
-        /// Least code.
-        lo: u32,
-        /// Greatest code.
-        hi: u32,
-        /// Whether the missing value is shown too.
-        with_missing: bool,
-    },
-    /// A node of the hierarchy, perhaps with the missing value.
-    Label {
-        /// The node.
-        node: Node,
-        /// Whether the missing value is shown too.
-        with_missing: bool,
-    },
-    /// A set of codes, ascending; the missing code is one of them.
-    Set(Vec<u32>),
-}
 
 /// Numbers for sets that have too many possible values for bits.
 #[derive(Default)]
@@ -110,6 +94,11 @@ impl<'a> Describer<'a> {
         self.attribute
     }
 
+    /// Whether a class shows the least and the greatest of its codes and nothing else.
+    pub fn is_plain_interval(&self) -> bool {
+        self.attribute.shown == Shown::Interval && self.missing.is_none()
+    }
+
     /// The tightest description of a class's codes on this attribute.
     pub fn describe(&self, codes: impl Iterator<Item = u32> + Clone) -> ShownCell {
         match self.attribute.shown {
@@ -154,7 +143,8 @@ impl<'a> Describer<'a> {
         let with_missing = self.missing.is_some_and(|missing| (lo..=hi).contains(&missing));
         match self.attribute.shown {
             Shown::Interval | Shown::Label => {
-                self.range_cell(lo.max(first), hi.min(last), with_missing)
+                let shown = |code| self.attribute.domain.shown_code(code);
+                self.range_cell(shown(lo.max(first)), shown(hi.min(last)), with_missing)
             }
             Shown::Set => {
                 let missing = self.missing.filter(|_| with_missing);
@@ -210,9 +200,8 @@ impl<'a> Describer<'a> {
     /// missing value loses everything.
     pub fn loss(&self, cell: ShownCell) -> f64 {
         let domain = &self.attribute.domain;
-        let per_value = 1.0 / (domain.n_values().max(2) - 1) as f64;
         if self.attribute.shown == Shown::Set {
-            return (self.set_len(cell) - 1) as f64 * per_value;
+            return values_loss(domain, self.set_len(cell));
         }
         if self.missing == Some(cell.a) {
             return 0.0;
@@ -222,7 +211,7 @@ impl<'a> Describer<'a> {
         }
         match self.attribute.shown {
             Shown::Interval => domain.interval_loss(cell.a, cell.b),
-            Shown::Label | Shown::Set => f64::from(cell.b - cell.a) * per_value,
+            Shown::Label | Shown::Set => values_loss(domain, u64::from(cell.b - cell.a) + 1),
         }
     }
 
@@ -282,6 +271,7 @@ impl<'a> Describer<'a> {
                 });
             }
             CellContent::Set(codes) => self.write_set(&codes, out),
+            CellContent::Everything => out.push('*'),
         }
     }
 

@@ -6,12 +6,16 @@
 //! ```
 //!
 //! - [`cell`]: what a class shows on one attribute, as codes and as text.
+//! - [`content`]: what a cell shows, spelled out: its loss, and which values it covers.
+//! - [`parse`]: the text of a release, ours or anybody's, back to what it shows.
 //! - [`verify`](mod@verify): recomputes every class from its rows and checks the requirement.
 //! - [`publish`](mod@publish): writes a verified release; there is no other way to write one.
 
 pub mod attribute;
 pub mod cell;
+pub mod content;
 pub mod error;
+pub mod parse;
 pub mod publish;
 pub mod verify;
 

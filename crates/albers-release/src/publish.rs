@@ -14,11 +14,12 @@ use std::sync::Arc;
 
 use albers_storage::output::OutputFile;
 use albers_table::progress::Progress;
-use albers_table::write::BatchWriter;
+use albers_table::write::{BatchWriter, WriteOptions};
 use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::{Field, Schema};
+use arrow_schema::{Field, Schema, SchemaRef};
 use rayon::prelude::*;
 
+use crate::cell::ShownCell;
 use crate::error::Result;
 use crate::verify::Verified;
 
@@ -84,31 +85,21 @@ pub fn publish(
         }
     }
     let schema = Arc::new(Schema::new(fields));
-    let mut data = BatchWriter::create_with_delimiter(
-        destination.path,
-        schema.clone(),
-        destination.delimiter,
-    )?;
+    let options = WriteOptions { delimiter: destination.delimiter, has_runs: true };
+    let mut data = BatchWriter::create_with(destination.path, schema.clone(), options)?;
     let keys = RowKeys::of(destination.carried, destination.seed);
-    let mut class_idx = 0;
-    while class_idx < release.n_classes() {
-        let slab = Slab::collect(release, class_idx, &keys);
-        let arrays: Vec<Vec<ArrayRef>> = destination
-            .columns
-            .par_iter()
-            .map(|column| match column {
-                OutputColumn::Attribute(at) => {
-                    columns::arrays(release, &slab, *at, destination.values)
-                }
-                OutputColumn::Carried(at) => vec![destination.carried[*at].take(&slab.row_ids)],
-            })
-            .collect();
-        let arrays: Vec<ArrayRef> = arrays.into_iter().flatten().collect();
-        let batch = RecordBatch::try_new(schema.clone(), arrays)
-            .expect("columns are built by the schema and have the slab's rows");
-        data.write(&batch)?;
-        progress.advance(batch.num_rows() as u64);
-        class_idx = slab.classes.end;
+    let mut slab = Slab::collect(release, 0, keys.as_ref());
+    while slab.n_rows > 0 {
+        let (written, next) = rayon::join(
+            || {
+                let batch = slab.batch(release, destination, &schema);
+                data.write(&batch)
+            },
+            || Slab::collect(release, slab.end, keys.as_ref()),
+        );
+        written?;
+        progress.advance(slab.n_rows as u64);
+        slab = next;
     }
     Ok(Pending { data, path: destination.path.to_owned() })
 }
@@ -127,27 +118,65 @@ impl Pending {
 
 /// A run of classes that is written at once.
 struct Slab {
-    classes: std::ops::Range<usize>,
+    /// The first class after the slab.
+    end: usize,
+    n_rows: usize,
     /// Rows of each class.
     sizes: Vec<u32>,
-    /// All rows, class by class.
+    /// What each class shows, attribute by attribute.
+    cells: Vec<ShownCell>,
+    /// All rows, class by class; empty when no column is carried.
     row_ids: Vec<u32>,
 }
 
 impl Slab {
-    fn collect(release: &Verified<'_>, first: usize, keys: &RowKeys) -> Slab {
-        let mut sizes = Vec::new();
-        let mut row_ids: Vec<u32> = Vec::with_capacity(SLAB_ROWS);
-        let mut class_idx = first;
-        while class_idx < release.n_classes() && row_ids.len() < SLAB_ROWS {
-            let start = row_ids.len();
-            for (ids, _) in release.class(class_idx).parts() {
-                row_ids.extend_from_slice(ids);
+    fn collect(release: &Verified<'_>, first: usize, keys: Option<&RowKeys>) -> Slab {
+        let mut slab = Slab {
+            end: first,
+            n_rows: 0,
+            sizes: Vec::new(),
+            cells: Vec::new(),
+            row_ids: Vec::new(),
+        };
+        while slab.end < release.n_classes() && slab.n_rows < SLAB_ROWS {
+            let class = release.class(slab.end);
+            slab.cells.extend_from_slice(class.cells);
+            slab.sizes.push(class.n_rows() as u32);
+            slab.n_rows += class.n_rows();
+            if let Some(keys) = keys {
+                let start = slab.row_ids.len();
+                class.parts().for_each(|(ids, _)| slab.row_ids.extend_from_slice(ids));
+                keys.order(&mut slab.row_ids[start..]);
             }
-            keys.order(&mut row_ids[start..]);
-            sizes.push((row_ids.len() - start) as u32);
-            class_idx += 1;
+            slab.end += 1;
         }
-        Slab { classes: first..class_idx, sizes, row_ids }
+        slab
+    }
+
+    /// The rows as they leave.
+    fn batch(
+        &self,
+        release: &Verified<'_>,
+        destination: &Destination<'_>,
+        schema: &SchemaRef,
+    ) -> RecordBatch {
+        let arrays: Vec<Vec<ArrayRef>> = destination
+            .columns
+            .par_iter()
+            .map(|column| match column {
+                OutputColumn::Attribute(at) => {
+                    columns::arrays(release, self, *at, destination.values)
+                }
+                OutputColumn::Carried(at) => vec![destination.carried[*at].take(&self.row_ids)],
+            })
+            .collect();
+        RecordBatch::try_new(schema.clone(), arrays.into_iter().flatten().collect())
+            .expect("columns are built by the schema and have the slab's rows")
+    }
+
+    /// What the classes show on one attribute.
+    fn cells_of(&self, attribute: usize) -> impl Iterator<Item = ShownCell> + '_ {
+        let n_attributes = self.cells.len() / self.sizes.len();
+        self.cells[attribute..].iter().step_by(n_attributes).copied()
     }
 }

@@ -9,7 +9,7 @@
 use albers_partition::groups::{GroupBlock, Groups};
 use albers_partition::split::rule::Facts;
 use albers_privacy::{ClassSummary, Requirement};
-use albers_table::points::row_fingerprint;
+use albers_table::points::{mix, row_fingerprint};
 use rayon::prelude::*;
 
 use crate::attribute::Attribute;
@@ -40,6 +40,8 @@ pub struct Verified<'a> {
     order: Vec<ClassRef>,
     /// Where each published class ends in the order: classes that show the same are one.
     ends: Vec<u32>,
+    /// The published classes in the order in which their rows lie in memory.
+    by_memory: Vec<u32>,
     n_rows: usize,
 }
 
@@ -54,6 +56,7 @@ struct ClassRef {
     key: u64,
     block: u32,
     class: u32,
+    n_rows: u32,
 }
 
 /// A published class.
@@ -81,7 +84,7 @@ impl<'v> Class<'v> {
 
     /// Number of rows.
     pub fn n_rows(self) -> usize {
-        self.parts().map(|(row_ids, _)| row_ids.len()).sum()
+        self.members.iter().map(|member| member.n_rows as usize).sum()
     }
 }
 
@@ -99,6 +102,12 @@ impl<'a> Verified<'a> {
     /// One describer per attribute.
     pub fn describers(&self) -> &[Describer<'a>] {
         &self.describers
+    }
+
+    /// The published classes, by their place in the order of publication, in the order in which a
+    /// pass over all rows is fastest.
+    pub fn classes_by_memory(&self) -> &[u32] {
+        &self.by_memory
     }
 
     /// A published class, in the order of publication.
@@ -138,10 +147,13 @@ pub fn verify<'a>(
         .flat_map_iter(|(block_idx, block)| {
             let cells = block.cells.chunks_exact(n_attributes);
             let describers = &describers;
-            cells.enumerate().map(move |(class, cells)| ClassRef {
-                key: content_key(cells, describers, expected.seed),
-                block: block_idx as u32,
-                class: class as u32,
+            cells.zip(block.groups.classes()).enumerate().map(move |(class, (cells, rows))| {
+                ClassRef {
+                    key: content_key(cells, describers, expected.seed),
+                    block: block_idx as u32,
+                    class: class as u32,
+                    n_rows: rows.len() as u32,
+                }
             })
         })
         .collect();
@@ -157,9 +169,33 @@ pub fn verify<'a>(
             ends.push(at as u32);
         }
     }
-    let verified = Verified { describers, blocks, order, ends, n_rows };
+    let by_memory = memory_order(&blocks, &order, &ends);
+    let verified = Verified { describers, blocks, order, ends, by_memory, n_rows };
     check_requirement(&verified, expected)?;
     Ok(verified)
+}
+
+/// The published classes in the order of their first members' rows.
+fn memory_order(blocks: &[VerifiedBlock], order: &[ClassRef], ends: &[u32]) -> Vec<u32> {
+    const NOT_FIRST: u32 = u32::MAX;
+    let mut starts = Vec::with_capacity(blocks.len());
+    let mut n_classes = 0;
+    for block in blocks {
+        starts.push(n_classes);
+        n_classes += block.groups.class_ends.len();
+    }
+    let mut published = vec![NOT_FIRST; n_classes];
+    for (class_idx, &end) in ends.iter().enumerate() {
+        let start = if class_idx == 0 { 0 } else { ends[class_idx - 1] };
+        let first = order[start as usize..end as usize]
+            .iter()
+            .map(|member| starts[member.block as usize] + member.class as usize)
+            .min()
+            .expect("a published class has members");
+        published[first] = class_idx as u32;
+    }
+    published.retain(|&class_idx| class_idx != NOT_FIRST);
+    published
 }
 
 fn class_rows(groups: &GroupBlock, class: usize) -> std::ops::Range<usize> {
@@ -182,16 +218,30 @@ fn describe_block(
     let n_attributes = describers.len();
     let mut cells = Vec::with_capacity(groups.class_ends.len() * n_attributes);
     let mut fingerprint = 0u64;
+    let are_plain = !show_regions && describers.iter().all(Describer::is_plain_interval);
+    let (mut lo, mut hi) = (vec![0; n_attributes], vec![0; n_attributes]);
     for (class, rows) in groups.classes().enumerate() {
         let codes = &groups.codes[rows.start * n_attributes..rows.end * n_attributes];
-        for (attribute, describer) in describers.iter().enumerate() {
-            let shown = codes[attribute..].iter().step_by(n_attributes).copied();
-            cells.push(if show_regions {
-                let (lo, hi) = groups.regions[class * n_attributes + attribute];
-                covering(describer, lo, hi, shown)
-            } else {
-                describer.describe(shown)
-            });
+        if are_plain {
+            lo.fill(u32::MAX);
+            hi.fill(0);
+            for row in codes.chunks_exact(n_attributes) {
+                for ((lo, hi), &code) in lo.iter_mut().zip(&mut hi).zip(row) {
+                    *lo = code.min(*lo);
+                    *hi = code.max(*hi);
+                }
+            }
+            cells.extend(lo.iter().zip(&hi).map(|(&lo, &hi)| ShownCell::plain_interval(lo, hi)));
+        } else {
+            for (attribute, describer) in describers.iter().enumerate() {
+                let shown = codes[attribute..].iter().step_by(n_attributes).copied();
+                cells.push(if show_regions {
+                    let (lo, hi) = groups.regions[class * n_attributes + attribute];
+                    covering(describer, lo, hi, shown)
+                } else {
+                    describer.describe(shown)
+                });
+            }
         }
         for (row, row_id) in codes.chunks_exact(n_attributes).zip(&groups.row_ids[rows]) {
             fingerprint = fingerprint.wrapping_add(row_fingerprint(*row_id, row));
@@ -220,14 +270,6 @@ fn content_key(cells: &[ShownCell], describers: &[Describer<'_>], seed: u64) -> 
         .fold(start, |key, (&cell, describer)| mix(key ^ describer.content_hash(cell)))
 }
 
-/// A bijective mixing of 64 bits (the finalizer of SplitMix64).
-pub(crate) fn mix(bits: u64) -> u64 {
-    let bits = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^ (bits >> 31)
-}
-
 fn check_requirement(verified: &Verified<'_>, expected: &Expectation<'_>) -> Result<()> {
     const CLASSES_PER_TASK: usize = 1024;
     let requirement = expected.requirement;
@@ -235,8 +277,8 @@ fn check_requirement(verified: &Verified<'_>, expected: &Expectation<'_>) -> Res
     (0..n_tasks).into_par_iter().try_for_each(|task| {
         let mut summary = ClassSummary::new(requirement.shape());
         let end = ((task + 1) * CLASSES_PER_TASK).min(verified.n_classes());
-        for class_idx in task * CLASSES_PER_TASK..end {
-            let class = verified.class(class_idx);
+        for &class_idx in &verified.by_memory[task * CLASSES_PER_TASK..end] {
+            let class = verified.class(class_idx as usize);
             if requirement.is_only_row_count().is_some_and(|k| class.n_rows() as u64 >= k) {
                 continue;
             }

@@ -124,9 +124,7 @@ impl PackedOutput {
         const BUFFER_BYTES: usize = 1 << 20;
         let file = OutputFile::create(target)?;
         Ok(match Packing::of(target) {
-            Packing::Plain => {
-                PackedOutput::Plain(io::BufWriter::with_capacity(BUFFER_BYTES, file))
-            }
+            Packing::Plain => PackedOutput::Plain(io::BufWriter::with_capacity(BUFFER_BYTES, file)),
             Packing::Gzip => PackedOutput::Gzip(flate2::write::GzEncoder::new(
                 file,
                 flate2::Compression::default(),
@@ -248,9 +246,6 @@ mod tests {
     #[test]
     fn a_folder_as_target_is_refused() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(matches!(
-            OutputFile::create(folder.path()),
-            Err(StorageError::IsFolder { .. })
-        ));
+        assert!(matches!(OutputFile::create(folder.path()), Err(StorageError::IsFolder { .. })));
     }
 }

@@ -207,7 +207,9 @@ impl TextColumnBuilder {
 #[derive(Default)]
 pub struct NameBuilder {
     /// Positions in `names` by the hash of the name.
-    table: rustc_hash::FxHashMap<u64, Vec<u32>>,
+    table: rustc_hash::FxHashMap<u64, u32>,
+    /// Positions of names whose hash another name has taken; hardly ever any.
+    colliding: Vec<u32>,
     names: Vec<String>,
     places: Vec<u32>,
 }
@@ -227,17 +229,23 @@ impl NameBuilder {
     }
 
     fn place_of(&mut self, name: &[u8]) -> Result<u32, ParseProblem> {
-        let candidates = self.table.entry(FxBuildHasher.hash_one(name)).or_default();
-        for &place in candidates.iter() {
-            if self.names[place as usize].as_bytes() == name {
+        let next = u32::try_from(self.names.len()).expect("a chunk has fewer than 2^32 rows");
+        let is_name = |place: u32| self.names[place as usize].as_bytes() == name;
+        let hash = FxBuildHasher.hash_one(name);
+        let taken = self.table.get(&hash).copied();
+        if let Some(place) = taken {
+            let colliding = || self.colliding.iter().copied().find(|&place| is_name(place));
+            if let Some(place) = Some(place).filter(|&place| is_name(place)).or_else(colliding) {
                 return Ok(place);
             }
         }
         let text = std::str::from_utf8(name).map_err(|_| ParseProblem::NotUtf8)?;
-        let place = u32::try_from(self.names.len()).expect("a chunk has fewer than 2^32 rows");
         self.names.push(text.to_owned());
-        candidates.push(place);
-        Ok(place)
+        match taken {
+            None => drop(self.table.insert(hash, next)),
+            Some(_) => self.colliding.push(next),
+        }
+        Ok(next)
     }
 
     /// The finished cells.

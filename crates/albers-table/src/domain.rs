@@ -16,6 +16,7 @@
 //! the least value, which makes any interval that mixes it with others lose everything; for
 //! categories it is the last code.
 
+mod locate;
 mod occupancy;
 mod scale;
 
@@ -26,6 +27,8 @@ use crate::hierarchy::{Hierarchy, HierarchySpec};
 use crate::schema::ColumnType;
 use crate::value::{self, TickFormat};
 use crate::{Result, TableError};
+
+pub use locate::{End, OrderedValue};
 
 use occupancy::Occupancy;
 use scale::Scale;
@@ -395,9 +398,9 @@ fn rescale(chunk: &mut ColumnChunk, scale: u8) -> Option<()> {
         Cells::Ticks { unit: TickUnit::Decimal(own), .. } if *own == scale => return Some(()),
         Cells::Ticks { unit: TickUnit::Decimal(own), base, offsets } => {
             let factor = 10i64.checked_pow(u32::from(scale - own))?;
-            let ticks = offsets.iter().map(|&offset| {
-                base.checked_add(i64::from(offset))?.checked_mul(factor)
-            });
+            let ticks = offsets
+                .iter()
+                .map(|&offset| base.checked_add(i64::from(offset))?.checked_mul(factor));
             ticks.collect::<Option<_>>()?
         }
         Cells::WideTicks { unit: TickUnit::Decimal(own), ticks } => {

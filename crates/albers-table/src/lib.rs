@@ -3,6 +3,7 @@
 //! - [`schema`]: the type and the role of each column.
 //! - [`value`]: text to typed values and back.
 //! - [`hierarchy`]: generalization hierarchies, from files or built in.
+//! - [`profile`]: what a table looks like, in bounded memory.
 //! - [`generate`]: the synthetic tables of the papers.
 //! - [`write`](mod@write): record batches to CSV and Parquet files.
 
@@ -13,6 +14,7 @@ pub mod generate;
 pub mod hierarchy;
 mod infer;
 pub mod points;
+pub mod profile;
 pub mod progress;
 pub mod read;
 pub mod schema;

@@ -1,5 +1,7 @@
 //! The table as points: one code per row and attribute.
 
+use rayon::prelude::*;
+
 /// Rows as points, in chunks of columns as they were read.
 pub struct Points {
     n_rows: usize,
@@ -64,37 +66,68 @@ impl Points {
     /// A sum over all rows that tells whether every row is still there with its own codes,
     /// whatever the order of the rows.
     pub fn fingerprint(&self) -> u64 {
-        let mut sum = 0u64;
-        let mut hashes = Vec::new();
-        for chunk in &self.chunks {
-            hashes.clear();
-            hashes.extend((0..chunk.n_rows).map(|row| row_hash_start(chunk.first_row + row as u32)));
-            for codes in &chunk.columns {
-                for (hash, &code) in hashes.iter_mut().zip(codes) {
-                    *hash = row_hash_step(*hash, code);
+        self.chunks
+            .par_iter()
+            .map(|chunk| {
+                let mut hashes: Vec<u64> =
+                    (chunk.first_row..).take(chunk.n_rows).map(row_factor).collect();
+                for (attribute, codes) in chunk.columns.iter().enumerate() {
+                    let factor = attribute_factor(attribute);
+                    for (hash, &code) in hashes.iter_mut().zip(codes) {
+                        *hash = hash.wrapping_add(u64::from(code).wrapping_mul(factor));
+                    }
                 }
-            }
-            sum = hashes.iter().fold(sum, |sum, &hash| sum.wrapping_add(hash));
-        }
-        sum
+                hashes.iter().fold(0u64, |sum, &hash| sum.wrapping_add(mix(hash)))
+            })
+            .reduce(|| 0, u64::wrapping_add)
     }
 }
 
 /// The contribution of one row to [`Points::fingerprint`].
 #[inline]
 pub fn row_fingerprint(row_id: u32, codes: &[u32]) -> u64 {
-    codes.iter().fold(row_hash_start(row_id), |hash, &code| row_hash_step(hash, code))
+    mix(row_factor(row_id).wrapping_add(codes_hash(codes)))
+}
+
+/// A number that tells rows with different codes apart, all but surely.
+#[inline]
+pub fn codes_hash(codes: &[u32]) -> u64 {
+    // The products do not wait for each other.
+    codes.iter().enumerate().fold(0u64, |sum, (attribute, &code)| {
+        sum.wrapping_add(u64::from(code).wrapping_mul(attribute_factor(attribute)))
+    })
 }
 
 #[inline]
-fn row_hash_start(row_id: u32) -> u64 {
+fn row_factor(row_id: u32) -> u64 {
     (u64::from(row_id) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
+/// An odd number per attribute.
 #[inline]
-fn row_hash_step(hash: u64, code: u32) -> u64 {
-    let mixed = (hash ^ u64::from(code)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed ^ (mixed >> 29)
+fn attribute_factor(attribute: usize) -> u64 {
+    ATTRIBUTE_FACTORS[attribute % ATTRIBUTE_FACTORS.len()]
+}
+
+const ATTRIBUTE_FACTORS: [u64; 64] = attribute_factors();
+
+const fn attribute_factors() -> [u64; 64] {
+    let mut factors = [0; 64];
+    let mut attribute = 0;
+    while attribute < 64 {
+        factors[attribute] = mix(attribute as u64) | 1;
+        attribute += 1;
+    }
+    factors
+}
+
+/// A bijective mixing of 64 bits (the finalizer of SplitMix64).
+#[inline]
+pub const fn mix(bits: u64) -> u64 {
+    let bits = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ (bits >> 31)
 }
 
 #[cfg(test)]

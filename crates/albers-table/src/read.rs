@@ -45,6 +45,13 @@ pub struct HeaderColumn {
     pub data_type: Option<DataType>,
 }
 
+impl HeaderColumn {
+    /// Whether its cells can be asked for as coded: nested and binary cells cannot.
+    pub fn can_be_coded(&self) -> bool {
+        self.data_type.as_ref().is_none_or(parquet::can_be_coded)
+    }
+}
+
 /// A column to be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ColumnRequest {

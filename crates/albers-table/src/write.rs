@@ -69,6 +69,15 @@ impl Format {
     }
 }
 
+/// What is known about a table that is to be written.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct WriteOptions {
+    /// The byte between the cells of a `.csv` file; a comma when not given.
+    pub delimiter: Option<u8>,
+    /// Whether equal rows follow each other, in no order that a reader could use.
+    pub has_runs: bool,
+}
+
 /// A table that is being written, batch by batch.
 pub struct BatchWriter {
     schema: SchemaRef,
@@ -84,25 +93,28 @@ enum Sink {
 impl BatchWriter {
     /// Starts a table with the columns of `schema`, in the format that the ending of `path` tells.
     pub fn create(path: &Path, schema: SchemaRef) -> Result<BatchWriter> {
-        BatchWriter::create_with_delimiter(path, schema, None)
+        BatchWriter::create_with(path, schema, WriteOptions::default())
     }
 
-    /// The same, with another byte than the comma between the cells of a `.csv` file.
-    pub fn create_with_delimiter(
+    /// The same, with more known about the table.
+    pub fn create_with(
         path: &Path,
         schema: SchemaRef,
-        delimiter: Option<u8>,
+        options: WriteOptions,
     ) -> Result<BatchWriter> {
         if path.is_dir() {
             return Err(StorageError::IsFolder { path: path.to_owned() }.into());
         }
         let sink = match Format::of(path)? {
             Format::Csv => {
-                let delimiter = delimiter.unwrap_or(b',');
+                let delimiter = options.delimiter.unwrap_or(b',');
                 Sink::Csv(Box::new(CsvWriter::create(path, &schema, delimiter)?))
             }
             Format::Tsv => Sink::Csv(Box::new(CsvWriter::create(path, &schema, b'\t')?)),
-            Format::Parquet => Sink::Parquet(Box::new(ParquetWriter::create(path, &schema)?)),
+            Format::Parquet => {
+                let writer = ParquetWriter::create(path, &schema, options.has_runs)?;
+                Sink::Parquet(Box::new(writer))
+            }
         };
         Ok(BatchWriter { schema, sink })
     }

@@ -15,10 +15,10 @@ use albers_table::schema::Role;
 
 use crate::error::{Error, Result};
 use crate::job::{Job, Method, SplitPolicy};
+use crate::paths;
 use crate::report::{ClassSize, ColumnReport, Report, Seconds, peak_rss_bytes};
 use crate::secrets::protect;
 use crate::table::{self, Table};
-use crate::paths;
 
 /// Runs a job: reads, partitions, verifies, measures and writes.
 pub fn anonymize(job: &Job, progress: &dyn Progress) -> Result<Report> {
@@ -133,12 +133,14 @@ impl Clock {
 }
 
 fn checked_paths(job: &Job) -> Result<(&Path, &Path)> {
-    let input = job.input.as_deref().ok_or_else(|| {
-        Error::usage("there is no table to read", "name a CSV or Parquet file")
-    })?;
-    let output = job.output.as_deref().ok_or_else(|| {
-        Error::usage("it is not said where the release goes", "give -o FILE")
-    })?;
+    let input = job
+        .input
+        .as_deref()
+        .ok_or_else(|| Error::usage("there is no table to read", "name a CSV or Parquet file"))?;
+    let output = job
+        .output
+        .as_deref()
+        .ok_or_else(|| Error::usage("it is not said where the release goes", "give -o FILE"))?;
     albers_storage::input::open(input)?;
     paths::check_output(output, &[input])?;
     Ok((input, output))

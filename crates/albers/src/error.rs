@@ -31,6 +31,19 @@ pub enum Error {
         /// What does not hold, with the figure that is reached.
         violations: Vec<Violation>,
     },
+    /// Rows of a release do not cover their rows of the original.
+    #[error(
+        "{}: the release does not describe this original: {}; make sure that --key pairs the \
+         right rows and that both files belong together",
+        path.display(),
+        columns.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    )]
+    DoesNotDescribe {
+        /// The release.
+        path: std::path::PathBuf,
+        /// The columns that differ.
+        columns: Vec<Differing>,
+    },
     /// A table or a hierarchy cannot be used.
     #[error(transparent)]
     Table(#[from] TableError),
@@ -42,12 +55,34 @@ pub enum Error {
     Release(#[from] ReleaseError),
 }
 
+/// A column of a release that does not cover the original.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Differing {
+    /// The column's name.
+    pub column: String,
+    /// How many rows differ.
+    pub n_rows: u64,
+    /// The 1-based row of the release that is the first to differ.
+    pub first_row: u64,
+}
+
+impl std::fmt::Display for Differing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Differing { column, n_rows, first_row } = self;
+        write!(f, "column '{column}' does not cover the original in {n_rows} rows, ")?;
+        write!(f, "the first is row {first_row}")
+    }
+}
+
 impl Error {
-    /// Whether the requirement cannot be met or does not hold, rather than the input being wrong.
+    /// Whether something asked for cannot be met or does not hold, rather than the input being
+    /// wrong.
     pub fn is_about_the_requirement(&self) -> bool {
         matches!(
             self,
-            Error::CannotHold { .. } | Error::Release(ReleaseError::RequirementViolated { .. })
+            Error::CannotHold { .. }
+                | Error::DoesNotDescribe { .. }
+                | Error::Release(ReleaseError::RequirementViolated { .. })
         )
     }
 

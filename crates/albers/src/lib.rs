@@ -6,11 +6,18 @@
 //!
 //! - [`job`]: what is to be done, as a job file or as flags say it.
 //! - [`anonymize`](mod@anonymize): the main job.
+//! - [`init`](mod@init): looks at a table and proposes a job.
+//! - [`check`](mod@check): audits a table, ours or anybody's.
+//! - [`measure`](mod@measure): what a release loses, from its file and the original.
 //! - [`report`]: what a job tells of itself.
 
 pub mod anonymize;
+pub mod check;
+mod columns;
 pub mod error;
+pub mod init;
 pub mod job;
+pub mod measure;
 mod paths;
 pub mod report;
 mod secrets;
@@ -28,6 +35,9 @@ pub use albers_table::read::ReadOptions;
 pub use albers_table::schema::{ColumnType, Role};
 pub use albers_table::write;
 pub use anonymize::anonymize;
+pub use check::{CheckReport, check};
 pub use error::{Error, Result};
+pub use init::init;
 pub use job::{Categories, ColumnJob, Job, Method, SplitPolicy};
+pub use measure::{MeasureReport, measure};
 pub use report::Report;

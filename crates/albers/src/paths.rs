@@ -6,8 +6,16 @@ use albers_storage::StorageError;
 
 use crate::error::{Error, Result};
 
-/// Refuses an output that is a folder, that lies in no folder, or that is one of the inputs.
+/// Refuses an output that is a folder, that lies in no folder, that is one of the inputs, or whose
+/// name does not tell how a table is written.
 pub fn check_output(output: &Path, inputs: &[&Path]) -> Result<()> {
+    check_place(output, inputs)?;
+    albers_table::write::Format::of(output)?;
+    Ok(())
+}
+
+/// Refuses an output that is a folder, that lies in no folder, or that is one of the inputs.
+pub fn check_place(output: &Path, inputs: &[&Path]) -> Result<()> {
     if output.is_dir() {
         return Err(StorageError::IsFolder { path: output.to_owned() }.into());
     }
@@ -29,7 +37,6 @@ pub fn check_output(output: &Path, inputs: &[&Path]) -> Result<()> {
             ));
         }
     }
-    albers_table::write::Format::of(output)?;
     Ok(())
 }
 

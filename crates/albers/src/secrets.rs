@@ -67,10 +67,7 @@ pub fn protect(job: &Job, table: &mut Table) -> Result<Protection> {
 
 fn checked_k(job: &Job, table: &Table) -> Result<u64> {
     let k = job.k.ok_or_else(|| {
-        Error::usage(
-            "it is not said how many rows a class must have",
-            "give -k, for example -k 5",
-        )
+        Error::usage("it is not said how many rows a class must have", "give -k, for example -k 5")
     })?;
     if k == 0 {
         return Err(Error::usage("k = 0 hides nobody", "use a k of 2 or more"));
@@ -108,7 +105,7 @@ fn check_l(domain: &Domain, criterion: &Criterion) -> Result<()> {
 }
 
 /// A requirement on a column that is not sensitive would be silently without effect.
-fn check_criteria_have_roles(job: &Job) -> Result<()> {
+pub fn check_criteria_have_roles(job: &Job) -> Result<()> {
     for (name, column) in &job.columns {
         if column.role != Some(Role::Sensitive) && !column.criteria(name)?.is_empty() {
             return Err(Error::usage(
@@ -121,7 +118,7 @@ fn check_criteria_have_roles(job: &Job) -> Result<()> {
 }
 
 /// A sensitive column as the requirement sees it; the distance follows from type and hierarchy.
-fn sensitive_column(
+pub fn sensitive_column(
     domain: &Domain,
     criteria: &[Criterion],
     notes: &mut Vec<String>,
@@ -141,7 +138,10 @@ fn sensitive_column(
         domain.column_type(),
         ColumnType::Integer | ColumnType::Decimal | ColumnType::Float
     );
-    let numbers = domain.numbers().filter(|_| is_number && !has_missing).map(<[f64]>::to_vec);
+    // A leaf of the hierarchy that no row has needs no number.
+    let finite = |number: &f64| if number.is_nan() { 0.0 } else { *number };
+    let numbers = domain.numbers().filter(|_| is_number && !has_missing);
+    let numbers = numbers.map(|numbers| numbers.iter().map(finite).collect());
     let distance = match (domain.hierarchy(), domain.numbers()) {
         (Some(hierarchy), _) if !has_missing => {
             GroundDistance::Hierarchical { levels: hierarchy.level_maps() }
@@ -172,7 +172,7 @@ fn sensitive_column(
 }
 
 /// The codes of some columns, row by row.
-fn interleave(columns: &[Vec<u32>], chosen: &[usize], n_rows: usize) -> Vec<u32> {
+pub fn interleave(columns: &[Vec<u32>], chosen: &[usize], n_rows: usize) -> Vec<u32> {
     let mut codes = Vec::with_capacity(n_rows * chosen.len());
     if chosen.is_empty() {
         return codes;

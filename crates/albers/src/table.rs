@@ -67,12 +67,7 @@ struct Planned {
 }
 
 /// Reads a table by the roles of a job. `typed_output` tells whether carried text becomes typed.
-pub fn load(
-    job: &Job,
-    path: &Path,
-    typed_output: bool,
-    progress: &dyn Progress,
-) -> Result<Table> {
+pub fn load(job: &Job, path: &Path, typed_output: bool, progress: &dyn Progress) -> Result<Table> {
     let options = job.read_options()?;
     let header = read::header(path, &options)?;
     let planned = plan_columns(job, path, &header)?;
@@ -236,11 +231,7 @@ impl Loaded<'_> {
     }
 }
 
-fn encode_by_role(
-    raw: RawColumn,
-    column: &Planned,
-    shown: Shown,
-) -> Result<Option<CodedColumn>> {
+fn encode_by_role(raw: RawColumn, column: &Planned, shown: Shown) -> Result<Option<CodedColumn>> {
     let coding = match column.role {
         Role::Keep | Role::Identifier => return Ok(None),
         Role::Quasi if shown == Shown::Interval => Coding::Ordered,

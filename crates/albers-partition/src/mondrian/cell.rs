@@ -66,8 +66,9 @@ struct Leaf {
 }
 
 /// Cuts cells; shared by all threads.
-pub struct Cutter<'a, const L: usize, const SETS: bool> {
+pub struct Cutter<'a, const L: usize, const M: usize> {
     plan: &'a Plan<'a>,
+    may_sample: bool,
     arch: pulp::Arch,
 }
 
@@ -80,10 +81,10 @@ struct Node<'n, const L: usize> {
     region: Option<Region>,
 }
 
-impl<'a, const L: usize, const SETS: bool> Cutter<'a, L, SETS> {
-    /// A cutter for a plan.
-    pub fn new(plan: &'a Plan<'a>) -> Self {
-        Cutter { plan, arch: pulp::Arch::new() }
+impl<'a, const L: usize, const M: usize> Cutter<'a, L, M> {
+    /// A cutter for a plan; `may_sample` lets it weigh large nodes on a sample.
+    pub fn new(plan: &'a Plan<'a>, may_sample: bool) -> Self {
+        Cutter { plan, may_sample, arch: pulp::Arch::new() }
     }
 
     /// Cuts a cell into classes.
@@ -104,7 +105,7 @@ impl<'a, const L: usize, const SETS: bool> Cutter<'a, L, SETS> {
         }
     }
 
-    fn chooser<'c>(&'c self, facts: Option<&'c Facts>) -> Chooser<'c, L, SETS> {
+    fn chooser<'c>(&'c self, facts: Option<&'c Facts>) -> Chooser<'c, L, M> {
         let requirement = self.plan.requirement;
         Chooser {
             space: self.plan.space,
@@ -114,17 +115,19 @@ impl<'a, const L: usize, const SETS: bool> Cutter<'a, L, SETS> {
                 rule: facts.map(|facts| Rule { requirement, facts }),
             },
             policy: self.plan.policy,
+            may_sample: self.may_sample,
+            arch: self.arch,
         }
     }
 
     /// The classes of a node, in order; large nodes on two threads.
-    fn divide(&self, chooser: &Chooser<'_, L, SETS>, node: Node<'_, L>) -> Vec<Leaf> {
+    fn divide(&self, chooser: &Chooser<'_, L, M>, node: Node<'_, L>) -> Vec<Leaf> {
         let mut scratch = Scratch::default();
         if node.points.len() <= PARALLEL_ROWS {
             return self.divide_here(chooser, node, &mut scratch);
         }
         let Node { points, locals, first, region } = node;
-        let Some(split) = self.choose(chooser, points, locals, &mut scratch) else {
+        let Some(split) = chooser.choose(points, locals, &mut scratch) else {
             return vec![Leaf { end: first + points.len() as u32, region }];
         };
         let ends = apply(split, chooser, points, locals, &mut scratch);
@@ -148,11 +151,7 @@ impl<'a, const L: usize, const SETS: bool> Cutter<'a, L, SETS> {
         self.divide_all(chooser, children)
     }
 
-    fn divide_all(
-        &self,
-        chooser: &Chooser<'_, L, SETS>,
-        mut nodes: Vec<Node<'_, L>>,
-    ) -> Vec<Leaf> {
+    fn divide_all(&self, chooser: &Chooser<'_, L, M>, mut nodes: Vec<Node<'_, L>>) -> Vec<Leaf> {
         match nodes.len() {
             0 => Vec::new(),
             1 => self.divide(chooser, nodes.remove(0)),
@@ -171,19 +170,26 @@ impl<'a, const L: usize, const SETS: bool> Cutter<'a, L, SETS> {
     /// The classes of a node, in order, on this thread and without recursion.
     fn divide_here(
         &self,
-        chooser: &Chooser<'_, L, SETS>,
+        chooser: &Chooser<'_, L, M>,
         node: Node<'_, L>,
-        scratch: &mut Scratch<L>,
+        scratch: &mut Scratch<L, M>,
     ) -> Vec<Leaf> {
         let Node { points, locals, first, region } = node;
         let mut leaves = Vec::new();
         let mut pending = vec![(0, points.len(), region)];
         while let Some((start, end, region)) = pending.pop() {
             let (own_points, own_locals) = (&mut points[start..end], &mut locals[start..end]);
-            let Some(split) = self.choose(chooser, own_points, own_locals, scratch) else {
+            let Some(split) = chooser.choose(own_points, own_locals, scratch) else {
                 leaves.push(Leaf { end: first + end as u32, region });
                 continue;
             };
+            if let (Split::Cut { axis, code }, None) = (split, &region) {
+                let is_first = |point: &Point<L>| point[axis] <= code;
+                let middle = start + move_first(own_points, own_locals, scratch, is_first);
+                pending.push((middle, end, None));
+                pending.push((start, middle, None));
+                continue;
+            }
             let ends = apply(split, chooser, own_points, own_locals, scratch);
             let regions = part_regions(split, chooser, own_points, &ends, region.as_ref());
             let starts = std::iter::once(0).chain(ends.iter().copied());
@@ -196,31 +202,15 @@ impl<'a, const L: usize, const SETS: bool> Cutter<'a, L, SETS> {
         }
         leaves
     }
-
-    fn choose(
-        &self,
-        chooser: &Chooser<'_, L, SETS>,
-        points: &[Point<L>],
-        locals: &[u32],
-        scratch: &mut Scratch<L>,
-    ) -> Option<Split> {
-        if points.len() < 2 * chooser.allowance.min_rows {
-            return None;
-        }
-        self.arch.dispatch(
-            #[inline(always)]
-            || chooser.choose(points, locals, scratch),
-        )
-    }
 }
 
 /// Moves the points of each part together and returns where each part ends.
-pub fn apply<const L: usize, const SETS: bool>(
+pub fn apply<const L: usize, const M: usize>(
     split: Split,
-    chooser: &Chooser<'_, L, SETS>,
+    chooser: &Chooser<'_, L, M>,
     points: &mut [Point<L>],
     locals: &mut [u32],
-    scratch: &mut Scratch<L>,
+    scratch: &mut Scratch<L, M>,
 ) -> Vec<usize> {
     match split {
         Split::Cut { axis, code } => {
@@ -254,17 +244,22 @@ pub fn apply<const L: usize, const SETS: bool>(
 
 /// Moves the points that belong to the first part to the front, keeping the order within both
 /// parts, and returns their number. Without branches: each point is written to both places.
-fn move_first<const L: usize>(
+fn move_first<const L: usize, const M: usize>(
     points: &mut [Point<L>],
     locals: &mut [u32],
-    scratch: &mut Scratch<L>,
+    scratch: &mut Scratch<L, M>,
     is_first: impl Fn(&Point<L>) -> bool,
 ) -> usize {
     let Scratch { moved_points, moved_locals, .. } = scratch;
-    moved_points.resize(points.len() + 1, [0; L]);
-    moved_locals.resize(points.len() + 1, 0);
+    let n = points.len();
+    if moved_points.len() < n {
+        moved_points.resize(n, [0; L]);
+        moved_locals.resize(n, 0);
+    }
+    let (moved_points, moved_locals) = (&mut moved_points[..n], &mut moved_locals[..n]);
+    let locals = &mut locals[..n];
     let mut n_first = 0;
-    for place in 0..points.len() {
+    for place in 0..n {
         let point = points[place];
         let local = locals[place];
         let n_moved = place - n_first;
@@ -274,16 +269,15 @@ fn move_first<const L: usize>(
         moved_locals[n_moved] = local;
         n_first += usize::from(is_first(&point));
     }
-    let n_moved = points.len() - n_first;
-    points[n_first..].copy_from_slice(&moved_points[..n_moved]);
-    locals[n_first..].copy_from_slice(&moved_locals[..n_moved]);
+    points[n_first..].copy_from_slice(&moved_points[..n - n_first]);
+    locals[n_first..].copy_from_slice(&moved_locals[..n - n_first]);
     n_first
 }
 
 /// The region of each part, where regions are kept.
-fn part_regions<const L: usize, const SETS: bool>(
+fn part_regions<const L: usize, const M: usize>(
     split: Split,
-    chooser: &Chooser<'_, L, SETS>,
+    chooser: &Chooser<'_, L, M>,
     points: &[Point<L>],
     ends: &[usize],
     region: Option<&Region>,

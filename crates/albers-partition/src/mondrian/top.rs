@@ -12,7 +12,7 @@ use crate::split::{Chooser, Point, Scratch, Split};
 
 const SAMPLE_ROWS: usize = 1 << 18;
 /// A cell of about this many rows fits in a core's cache while it is cut.
-const CELL_ROWS: usize = 8192;
+const CELL_ROWS: usize = 16_384;
 /// No part of the sample gets smaller: fewer points say too little about the rows they stand for.
 const MIN_SAMPLE_ROWS: usize = 32;
 
@@ -29,25 +29,25 @@ enum TopNode {
 
 impl Top {
     /// Grows the tree on a sample of the points.
-    pub fn grow<const L: usize, const SETS: bool>(points: &Points, plan: &Plan<'_>) -> Top {
+    pub fn grow<const L: usize, const M: usize>(points: &Points, plan: &Plan<'_>) -> Top {
         let (mut sample, row_ids) = sample::<L>(points);
         let facts = plan.has_rule().then(|| plan.facts.gather(&row_ids));
-        let chooser = Chooser::<L, SETS> {
+        let chooser = Chooser::<L, M> {
             space: plan.space,
             weigher: Weigher::new(plan.space),
             allowance: Allowance {
                 min_rows: plan.min_rows().max(MIN_SAMPLE_ROWS),
-                rule: facts
-                    .as_ref()
-                    .map(|facts| Rule { requirement: plan.requirement, facts }),
+                rule: facts.as_ref().map(|facts| Rule { requirement: plan.requirement, facts }),
             },
             policy: plan.policy,
+            may_sample: true,
+            arch: pulp::Arch::new(),
         };
         let mut locals: Vec<u32> = (0..sample.len() as u32).collect();
-        let cell_sample = (CELL_ROWS as u64 * sample.len() as u64 / points.n_rows() as u64) as usize;
+        let cell_sample =
+            (CELL_ROWS as u64 * sample.len() as u64 / points.n_rows() as u64) as usize;
         let mut top = Top { nodes: Vec::new(), n_cells: 0 };
         let mut scratch = Scratch::default();
-        let arch = pulp::Arch::new();
         // Children are pushed in reverse, so that cells are numbered from left to right.
         let mut pending = vec![(0, sample.len(), None, whole_region(plan))];
         while let Some((start, end, parent, region)) = pending.pop() {
@@ -58,14 +58,7 @@ impl Top {
             let own = &mut sample[start..end];
             let own_locals = &mut locals[start..end];
             let is_large = own.len() > cell_sample.max(2 * chooser.allowance.min_rows);
-            let split = if is_large {
-                arch.dispatch(
-                    #[inline(always)]
-                    || chooser.choose(own, own_locals, &mut scratch),
-                )
-            } else {
-                None
-            };
+            let split = if is_large { chooser.choose(own, own_locals, &mut scratch) } else { None };
             let Some(split) = split else {
                 top.nodes.push(TopNode::Cell { cell_idx: top.n_cells as u32, region });
                 top.n_cells += 1;
@@ -95,7 +88,7 @@ impl Top {
         let chunks: Vec<RoutedChunk> = points
             .into_chunks()
             .into_par_iter()
-            .map(|chunk| RoutedChunk::new(&chunk, &steps, self.n_cells))
+            .map(|chunk| RoutedChunk::new(chunk, &steps, self.n_cells))
             .collect();
         let holds: Vec<bool> = (0..self.n_cells)
             .into_par_iter()
@@ -136,12 +129,16 @@ impl Top {
 
     /// The tree as a table of comparisons.
     fn steps(&self) -> Vec<RouteStep> {
-        self.nodes
-            .iter()
-            .map(|node| match node {
-                TopNode::Cell { cell_idx, .. } => {
-                    RouteStep { axis: CELL, lo: 0, length: 0, children: [*cell_idx; 2] }
-                }
+        (0u32..)
+            .zip(&self.nodes)
+            .map(|(node_idx, node)| match node {
+                TopNode::Cell { cell_idx, .. } => RouteStep {
+                    axis: 0,
+                    lo: 0,
+                    length: 0,
+                    children: [node_idx; 2],
+                    cell_idx: *cell_idx,
+                },
                 TopNode::Inner { split, children, .. } => {
                     let (axis, lo, hi) = match *split {
                         Split::Cut { axis, code } => (axis, 0, code),
@@ -153,6 +150,7 @@ impl Top {
                         lo,
                         length: hi - lo,
                         children: [children[1], children[0]],
+                        cell_idx: NO_CELL,
                     }
                 }
             })
@@ -160,16 +158,18 @@ impl Top {
     }
 }
 
-/// The axis of a step that stands for a cell.
-const CELL: u32 = u32::MAX;
+/// The cell of a step that still compares.
+const NO_CELL: u32 = u32::MAX;
 
-/// One comparison: points with codes in `lo..=lo + length` go to the second child.
+/// One comparison: points with codes in `lo..=lo + length` go to the second child. A cell leads to
+/// itself.
 #[derive(Clone, Copy)]
 struct RouteStep {
     axis: u32,
     lo: u32,
     length: u32,
     children: [u32; 2],
+    cell_idx: u32,
 }
 
 /// A specialization into many parts becomes one part against the rest; the rest is specialized
@@ -229,34 +229,29 @@ struct RoutedChunk {
 }
 
 impl RoutedChunk {
-    fn new(chunk: &PointChunk, steps: &[RouteStep], n_cells: usize) -> RoutedChunk {
-        let n_attributes = chunk.columns.len();
-        let mut cell_of = vec![0u32; chunk.n_rows];
-        let mut next = vec![0u32; n_cells + 1];
-        for (row, cell) in cell_of.iter_mut().enumerate() {
-            let mut step = steps[0];
-            while step.axis != CELL {
-                let code = chunk.columns[step.axis as usize][row];
-                let inside = code.wrapping_sub(step.lo) <= step.length;
-                step = steps[step.children[usize::from(inside)] as usize];
-            }
-            *cell = step.children[0];
-            next[*cell as usize + 1] += 1;
+    fn new(chunk: PointChunk, steps: &[RouteStep], n_cells: usize) -> RoutedChunk {
+        let PointChunk { first_row, n_rows, columns } = chunk;
+        let n_attributes = columns.len();
+        let mut rows = vec![0; n_rows * n_attributes];
+        for (attribute, column) in columns.into_iter().enumerate() {
+            let slots = rows[attribute..].iter_mut().step_by(n_attributes);
+            slots.zip(column).for_each(|(slot, code)| *slot = code);
         }
+        let cell_of = cells_of_rows(&rows, n_attributes, steps);
+        let mut next = vec![0u32; n_cells + 1];
+        cell_of.iter().for_each(|&cell| next[cell as usize + 1] += 1);
         for cell_idx in 0..n_cells {
             next[cell_idx + 1] += next[cell_idx];
         }
         let ends = next[1..].to_vec();
-        let mut row_ids = vec![0; chunk.n_rows];
-        let mut codes = vec![0; chunk.n_rows * n_attributes];
+        let mut row_ids = vec![0; n_rows];
+        let mut codes = vec![0; n_rows * n_attributes];
         for (row, &cell) in cell_of.iter().enumerate() {
             let slot = next[cell as usize] as usize;
             next[cell as usize] += 1;
-            row_ids[slot] = chunk.first_row + row as u32;
-            let out = &mut codes[slot * n_attributes..(slot + 1) * n_attributes];
-            for (code, column) in out.iter_mut().zip(&chunk.columns) {
-                *code = column[row];
-            }
+            row_ids[slot] = first_row + row as u32;
+            codes[slot * n_attributes..(slot + 1) * n_attributes]
+                .copy_from_slice(&rows[row * n_attributes..(row + 1) * n_attributes]);
         }
         RoutedChunk { row_ids, codes, ends }
     }
@@ -268,10 +263,41 @@ impl RoutedChunk {
     }
 }
 
+/// The cell of each row. Rows go down the tree in groups, step by step together: their steps do not
+/// wait for each other.
+fn cells_of_rows(rows: &[u32], n_attributes: usize, steps: &[RouteStep]) -> Vec<u32> {
+    const GROUP: usize = 8;
+    let n_rows = rows.len() / n_attributes;
+    let mut cells = vec![0u32; n_rows];
+    for (group, out) in cells.chunks_mut(GROUP).enumerate() {
+        let first = group * GROUP;
+        let mut at = [0u32; GROUP];
+        loop {
+            let mut all_arrived = true;
+            for (member, at) in at.iter_mut().enumerate().take(out.len()) {
+                let step = steps[*at as usize];
+                let code = rows[(first + member) * n_attributes + step.axis as usize];
+                let inside = code.wrapping_sub(step.lo) <= step.length;
+                *at = step.children[usize::from(inside)];
+                all_arrived &= step.cell_idx != NO_CELL;
+            }
+            if all_arrived {
+                break;
+            }
+        }
+        for (cell, at) in out.iter_mut().zip(at) {
+            *cell = steps[at as usize].cell_idx;
+        }
+    }
+    cells
+}
+
 fn cell_holds(chunks: &[RoutedChunk], cell_idx: usize, plan: &Plan<'_>) -> bool {
-    let rows = || chunks.iter().flat_map(|chunk| {
-        chunk.row_ids[chunk.rows(cell_idx, cell_idx + 1)].iter().copied()
-    });
+    let rows = || {
+        chunks
+            .iter()
+            .flat_map(|chunk| chunk.row_ids[chunk.rows(cell_idx, cell_idx + 1)].iter().copied())
+    };
     if let Some(k) = plan.requirement.is_only_row_count() {
         let n_rows: usize =
             chunks.iter().map(|chunk| chunk.rows(cell_idx, cell_idx + 1).len()).sum();

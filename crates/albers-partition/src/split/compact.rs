@@ -7,17 +7,23 @@
 //! (LeFevre et al. 2008, section 2.2), or into one child, or a run of children, and the rest.
 //! Guarantee: every part of a chosen split satisfies the requirement; if nothing is chosen, no cut
 //! of any attribute is allowable.
-//! Cost: O(points * attributes) per node for large nodes, which are cut between buckets of codes;
-//! O(points log points * attributes) for small ones, which are cut between any two values.
+//! Cost: O(points * attributes) per node. Nodes of up to 64 points are cut between any two values,
+//! larger ones between 64 stretches of codes, or between any two values if that leaves no allowable
+//! cut. In large tables a node of more than 256 points is weighed on 128 of them, and its cut checked
+//! against all.
 
 use crate::split::extent::Extent;
-use crate::split::rule::Rule;
+use crate::split::rule::{Allowance, Rule, RuleScratch};
 use crate::split::{
     Chooser, Point, Scratch, Split, place_of, sort_by_code, sort_by_part, value_of,
 };
 
-/// Nodes up to this size are cut exactly.
+/// Nodes above this size may be weighed on a sample.
+const LARGE_NODE: usize = 256;
+const SAMPLE_ROWS: usize = 128;
+/// Nodes up to this size are cut between any two values.
 const SMALL_NODE: usize = 64;
+/// The stretches of codes between which larger nodes are cut.
 const N_BUCKETS: usize = 64;
 
 /// The best split so far.
@@ -27,6 +33,9 @@ struct Best {
 }
 
 impl Best {
+    const NONE: Best = Best { cost: f32::INFINITY, split: None };
+
+    #[inline(always)]
     fn offer(&mut self, cost: f32, split: Split) {
         if cost < self.cost {
             self.cost = cost;
@@ -37,328 +46,292 @@ impl Best {
 
 /// Chooses a split; see the module.
 #[inline(always)]
-pub fn choose<const L: usize, const SETS: bool>(
-    chooser: &Chooser<'_, L, SETS>,
+pub fn choose<const L: usize, const M: usize>(
+    chooser: &Chooser<'_, L, M>,
     points: &[Point<L>],
     locals: &[u32],
-    scratch: &mut Scratch<L>,
+    scratch: &mut Scratch<L, M>,
 ) -> Option<Split> {
-    let whole = Extent::of::<SETS>(points);
+    if chooser.may_sample && points.len() > LARGE_NODE {
+        let split = choose_on_sample(chooser, points, scratch);
+        if split.is_some_and(|split| is_allowed(chooser, split, points, locals, scratch)) {
+            return split;
+        }
+    }
+    best_split(chooser, &chooser.allowance, points, locals, scratch)
+}
+
+/// The best split of a sample of the points, by counts alone; it remains to be seen whether it is
+/// allowable.
+#[inline(always)]
+fn choose_on_sample<const L: usize, const M: usize>(
+    chooser: &Chooser<'_, L, M>,
+    points: &[Point<L>],
+    scratch: &mut Scratch<L, M>,
+) -> Option<Split> {
+    let mut sample = std::mem::take(&mut scratch.sample);
+    sample.clear();
+    sample.extend((0..SAMPLE_ROWS).map(|at| points[at * points.len() / SAMPLE_ROWS]));
+    // Half as many again as the share of the least part, so that few choices turn out too small.
+    let min_rows = chooser.allowance.min_rows * SAMPLE_ROWS * 3 / (points.len() * 2) + 1;
+    let allowance = Allowance { min_rows, rule: None };
+    let split = best_split(chooser, &allowance, &sample, &[], scratch);
+    scratch.sample = sample;
+    split
+}
+
+/// Whether all parts of a split satisfy the requirement.
+fn is_allowed<const L: usize, const M: usize>(
+    chooser: &Chooser<'_, L, M>,
+    split: Split,
+    points: &[Point<L>],
+    locals: &[u32],
+    scratch: &mut Scratch<L, M>,
+) -> bool {
+    let (axis, codes) = match split {
+        Split::Cut { axis, code } => (axis, 0..=code),
+        Split::Peel { axis, lo, hi } => (axis, lo..=hi),
+        Split::Specialize { axis, step } => {
+            let tree = chooser.label_tree(axis).expect("only labels are specialized");
+            sort_by_part(points, axis, tree, step, &mut scratch.keys);
+            let mut parts = scratch.keys.chunk_by(|a, b| value_of(*a) == value_of(*b));
+            return parts.all(|part| {
+                part.len() >= chooser.allowance.min_rows
+                    && chooser.allowance.rule.as_ref().is_none_or(|rule| {
+                        let rows = part.iter().map(|&key| locals[place_of(key)]);
+                        rule.holds(rows, &mut scratch.rule)
+                    })
+            });
+        }
+    };
+    let is_first = |point: &Point<L>| codes.contains(&point[axis]);
+    let n_first = points.iter().filter(|point| is_first(point)).count();
+    let min_rows = chooser.allowance.min_rows;
+    if n_first < min_rows || points.len() - n_first < min_rows {
+        return false;
+    }
+    chooser.allowance.rule.as_ref().is_none_or(|rule| {
+        let (first, second) = rule.sides(&mut scratch.rule);
+        for (point, &local) in points.iter().zip(locals) {
+            rule.facts.add(local as usize, if is_first(point) { first } else { second });
+        }
+        rule.requirement.holds(first) && rule.requirement.holds(second)
+    })
+}
+
+/// The best allowable split of the preferred attributes, or of the others if those have none.
+#[inline(always)]
+fn best_split<const L: usize, const M: usize>(
+    chooser: &Chooser<'_, L, M>,
+    allowance: &Allowance<'_>,
+    points: &[Point<L>],
+    locals: &[u32],
+    scratch: &mut Scratch<L, M>,
+) -> Option<Split> {
+    let whole = Extent::of(points);
     let axes = &chooser.space.axes;
     for preferred in [true, false] {
-        let candidates = || {
-            (0..axes.len()).filter(|&axis| {
-                axes[axis].preferred == preferred && whole.lo[axis] < whole.hi[axis]
-            })
-        };
-        let mut best = Best { cost: f32::INFINITY, split: None };
-        let mut is_exact = true;
-        for axis in candidates() {
-            if chooser.label_tree(axis).is_some() {
-                weigh_label(chooser, points, locals, axis, &whole, scratch, &mut best);
-            } else if points.len() <= SMALL_NODE {
-                weigh_exactly(chooser, points, locals, axis, scratch, &mut best);
-            } else {
-                is_exact &=
-                    weigh_buckets(chooser, points, locals, axis, &whole, scratch, &mut best);
+        let mut best = Best::NONE;
+        for exactly in [false, true] {
+            let mut is_exact = true;
+            for axis in 0..axes.len() {
+                if axes[axis].preferred != preferred || whole.lo[axis] == whole.hi[axis] {
+                    continue;
+                }
+                let node = Node { chooser, allowance, points, locals, axis, whole: &whole };
+                if chooser.label_tree(axis).is_none() {
+                    is_exact &= weigh_cuts(&node, exactly, scratch, &mut best);
+                } else if !exactly {
+                    weigh_label(&node, scratch, &mut best);
+                }
             }
-        }
-        if best.split.is_none() && !is_exact {
-            for axis in candidates().filter(|&axis| chooser.label_tree(axis).is_none()) {
-                weigh_exactly(chooser, points, locals, axis, scratch, &mut best);
+            if best.split.is_some() {
+                return best.split;
             }
-        }
-        if best.split.is_some() {
-            return best.split;
+            if is_exact {
+                break;
+            }
         }
     }
     None
 }
 
-/// A walk along an attribute, step by step; a cut may fall between two steps.
-trait Walk<const L: usize> {
-    fn n_steps(&self) -> usize;
-    fn n_rows(&self, step: usize) -> usize;
-    fn add_to<const SETS: bool>(&self, step: usize, extent: &mut Extent<L>);
-    /// Whether the step's last value differs from the next step's first.
-    fn may_cut_after(&self, step: usize) -> bool;
-    fn cut_after(&self, step: usize) -> Split;
-    /// The places of the step's points.
-    fn places(&self, step: usize) -> impl Iterator<Item = usize>;
+/// The points of a node, about to be cut along an attribute.
+struct Node<'n, 'c, const L: usize, const M: usize> {
+    chooser: &'n Chooser<'c, L, M>,
+    allowance: &'n Allowance<'c>,
+    points: &'n [Point<L>],
+    locals: &'n [u32],
+    axis: usize,
+    whole: &'n Extent<L, M>,
 }
 
-/// Weighs every cut of a walk.
+/// Weighs the cuts of an attribute: between any two values in a small node or where `exactly` is
+/// asked for, between buckets of codes otherwise. Returns whether no cut was passed over.
 #[inline(always)]
-fn weigh_cuts<const L: usize, const SETS: bool>(
-    chooser: &Chooser<'_, L, SETS>,
-    walk: &impl Walk<L>,
-    n_points: usize,
-    locals: &[u32],
-    costs: &mut Vec<f32>,
-    rule_scratch: &mut crate::split::rule::RuleScratch,
-    best: &mut Best,
-) {
-    let n_steps = walk.n_steps();
-    let min_rows = chooser.allowance.min_rows;
-    costs.clear();
-    costs.resize(n_steps, f32::INFINITY);
-
-    let mut extent = Extent::EMPTY;
-    let mut n_before = 0;
-    for step in 0..n_steps - 1 {
-        walk.add_to::<SETS>(step, &mut extent);
-        n_before += walk.n_rows(step);
-        if n_points - n_before < min_rows {
-            break;
-        }
-        if n_before >= min_rows && walk.may_cut_after(step) {
-            costs[step] = n_before as f32 * chooser.weigher.loss(&extent);
-        }
-    }
-    let mut extent = Extent::EMPTY;
-    let mut n_after = 0;
-    for step in (1..n_steps).rev() {
-        walk.add_to::<SETS>(step, &mut extent);
-        n_after += walk.n_rows(step);
-        if n_points - n_after < min_rows {
-            break;
-        }
-        let before = costs[step - 1];
-        if before < best.cost {
-            let cost = before + n_after as f32 * chooser.weigher.loss(&extent);
-            if chooser.allowance.rule.is_none() {
-                best.offer(cost, walk.cut_after(step - 1));
-            }
-            costs[step - 1] = cost;
-        } else {
-            costs[step - 1] = f32::INFINITY;
-        }
-    }
-    if let Some(rule) = &chooser.allowance.rule {
-        offer_allowed(rule, walk, locals, costs, rule_scratch, best);
-    }
-}
-
-/// Offers the cuts whose both sides satisfy the whole requirement.
-fn offer_allowed<const L: usize>(
-    rule: &Rule<'_>,
-    walk: &impl Walk<L>,
-    locals: &[u32],
-    costs: &[f32],
-    scratch: &mut crate::split::rule::RuleScratch,
-    best: &mut Best,
-) {
-    if !costs.iter().any(|&cost| cost < best.cost) {
-        return;
-    }
-    let (left, right) = rule.sides(scratch);
-    for &local in locals {
-        rule.facts.add(local as usize, right);
-    }
-    for step in 0..walk.n_steps() - 1 {
-        for place in walk.places(step) {
-            let local = locals[place] as usize;
-            rule.facts.add(local, left);
-            rule.facts.remove(local, right);
-        }
-        let is_better = costs[step] < best.cost;
-        if is_better && rule.requirement.holds(left) && rule.requirement.holds(right) {
-            best.offer(costs[step], walk.cut_after(step));
-        }
-    }
-}
-
-/// A walk from point to point.
-struct ExactWalk<'a, const L: usize> {
-    points: &'a [Point<L>],
-    axis: usize,
-    keys: &'a [u64],
-}
-
-impl<const L: usize> Walk<L> for ExactWalk<'_, L> {
-    #[inline(always)]
-    fn n_steps(&self) -> usize {
-        self.keys.len()
-    }
-
-    #[inline(always)]
-    fn n_rows(&self, _step: usize) -> usize {
-        1
-    }
-
-    #[inline(always)]
-    fn add_to<const SETS: bool>(&self, step: usize, extent: &mut Extent<L>) {
-        extent.add::<SETS>(&self.points[place_of(self.keys[step])]);
-    }
-
-    #[inline(always)]
-    fn may_cut_after(&self, step: usize) -> bool {
-        value_of(self.keys[step]) != value_of(self.keys[step + 1])
-    }
-
-    #[inline(always)]
-    fn cut_after(&self, step: usize) -> Split {
-        Split::Cut { axis: self.axis, code: value_of(self.keys[step]) }
-    }
-
-    fn places(&self, step: usize) -> impl Iterator<Item = usize> {
-        std::iter::once(place_of(self.keys[step]))
-    }
-}
-
-#[inline(always)]
-fn weigh_exactly<const L: usize, const SETS: bool>(
-    chooser: &Chooser<'_, L, SETS>,
-    points: &[Point<L>],
-    locals: &[u32],
-    axis: usize,
-    scratch: &mut Scratch<L>,
-    best: &mut Best,
-) {
-    let Scratch { keys, costs, rule, .. } = scratch;
-    sort_by_code(points, axis, keys);
-    let walk = ExactWalk { points, axis, keys };
-    weigh_cuts(chooser, &walk, points.len(), locals, costs, rule, best);
-}
-
-/// Points of a large node, put in buckets along an attribute.
-pub struct Buckets<const L: usize> {
-    extents: Vec<Extent<L>>,
-    counts: Vec<u32>,
-    /// The buckets that hold points, in order.
-    occupied: Vec<u32>,
-    /// Where each occupied bucket's points end in the order by bucket.
-    ends: Vec<u32>,
-}
-
-impl<const L: usize> Default for Buckets<L> {
-    fn default() -> Self {
-        Buckets {
-            extents: vec![Extent::EMPTY; N_BUCKETS],
-            counts: vec![0; N_BUCKETS],
-            occupied: Vec::with_capacity(N_BUCKETS),
-            ends: Vec::with_capacity(N_BUCKETS),
-        }
-    }
-}
-
-/// A walk from bucket to bucket.
-struct BucketWalk<'a, const L: usize> {
-    buckets: &'a Buckets<L>,
-    axis: usize,
-    first_code: u32,
-    shift: u32,
-    /// The points' places in bucket order; only filled when a rule asks for them.
-    order: &'a [u32],
-}
-
-impl<const L: usize> Walk<L> for BucketWalk<'_, L> {
-    #[inline(always)]
-    fn n_steps(&self) -> usize {
-        self.buckets.occupied.len()
-    }
-
-    #[inline(always)]
-    fn n_rows(&self, step: usize) -> usize {
-        self.buckets.counts[self.buckets.occupied[step] as usize] as usize
-    }
-
-    #[inline(always)]
-    fn add_to<const SETS: bool>(&self, step: usize, extent: &mut Extent<L>) {
-        extent.merge::<SETS>(&self.buckets.extents[self.buckets.occupied[step] as usize]);
-    }
-
-    #[inline(always)]
-    fn may_cut_after(&self, _step: usize) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    fn cut_after(&self, step: usize) -> Split {
-        let last = ((self.buckets.occupied[step] + 1) << self.shift) - 1;
-        Split::Cut { axis: self.axis, code: self.first_code + last }
-    }
-
-    fn places(&self, step: usize) -> impl Iterator<Item = usize> {
-        let start = if step == 0 { 0 } else { self.buckets.ends[step - 1] };
-        let end = self.buckets.ends[step];
-        self.order[start as usize..end as usize].iter().map(|&place| place as usize)
-    }
-}
-
-/// Weighs the cuts between buckets; returns whether every bucket holds a single value, so that no
-/// cut was overlooked.
-#[inline(always)]
-fn weigh_buckets<const L: usize, const SETS: bool>(
-    chooser: &Chooser<'_, L, SETS>,
-    points: &[Point<L>],
-    locals: &[u32],
-    axis: usize,
-    whole: &Extent<L>,
-    scratch: &mut Scratch<L>,
+fn weigh_cuts<const L: usize, const M: usize>(
+    node: &Node<'_, '_, L, M>,
+    exactly: bool,
+    scratch: &mut Scratch<L, M>,
     best: &mut Best,
 ) -> bool {
-    let Scratch { buckets, costs, order, rule, .. } = scratch;
-    let first_code = whole.lo[axis];
-    let length = whole.hi[axis] - first_code;
-    let n_bits = u32::BITS - length.leading_zeros();
-    let shift = n_bits.saturating_sub(N_BUCKETS.ilog2());
-    let n_buckets = (length >> shift) as usize + 1;
-
-    let Buckets { extents, counts, occupied, ends } = &mut *buckets;
-    let extents = &mut extents[..n_buckets];
-    let counts = &mut counts[..n_buckets];
-    extents.fill(Extent::EMPTY);
-    counts.fill(0);
-    for point in points {
-        let bucket = ((point[axis] - first_code) >> shift) as usize;
-        counts[bucket] += 1;
-        extents[bucket].add::<SETS>(point);
+    let &Node { chooser, allowance, points, axis, whole, .. } = node;
+    let n_points = points.len();
+    // Cuts with enough rows on both sides leave `first..=last` rows before them.
+    let (first, last) = (allowance.min_rows, n_points - allowance.min_rows);
+    if first > last {
+        return true;
     }
-    occupied.clear();
-    occupied.extend((0..n_buckets as u32).filter(|&bucket| counts[bucket as usize] > 0));
-    if occupied.len() > 1 {
-        if chooser.allowance.rule.is_some() {
-            order_by_bucket(points, axis, first_code, shift, counts, occupied, ends, order);
+    let Scratch { keys, values, costs, runs, rests, rule: rule_scratch, .. } = scratch;
+    let range = (whole.lo[axis], whole.hi[axis]);
+    let shift = if exactly || n_points <= SMALL_NODE {
+        sort_by_code(points, axis, range, values, keys);
+        0
+    } else {
+        sort_by_bucket(points, axis, range, keys)
+    };
+    let may_cut = |n_before: usize| value_of(keys[n_before - 1]) != value_of(keys[n_before]);
+    let cut = |n_before: usize| {
+        let last_code = match shift {
+            0 => value_of(keys[n_before - 1]),
+            shift => range.0 + ((value_of(keys[n_before - 1]) + 1) << shift) - 1,
+        };
+        Split::Cut { axis, code: last_code }
+    };
+
+    // The extents before and after each cut: runs from the first cut on, rests from the last back.
+    runs.clear();
+    let mut extent = Extent::<L, M>::EMPTY;
+    for &key in &keys[..first] {
+        extent.add(&points[place_of(key)]);
+    }
+    runs.push(extent);
+    for &key in &keys[first..last] {
+        extent.add(&points[place_of(key)]);
+        runs.push(extent);
+    }
+    rests.clear();
+    let mut extent = Extent::<L, M>::EMPTY;
+    for &key in keys[last..].iter().rev() {
+        extent.add(&points[place_of(key)]);
+    }
+    rests.push(extent);
+    for &key in keys[first..last].iter().rev() {
+        extent.add(&points[place_of(key)]);
+        rests.push(extent);
+    }
+    let weigher = &chooser.weigher;
+    let run = |n_before: usize| &runs[n_before - first];
+    let rest = |n_before: usize| &rests[last - n_before];
+    let n_before_of = |n: usize| n as f32;
+    let n_after_of = |n: usize| (n_points - n) as f32;
+    let has_rule = allowance.rule.is_some();
+    if has_rule {
+        costs.clear();
+        costs.resize(n_points, f32::INFINITY);
+    }
+    let mut offer = |n_before: usize, cost: f32, best: &mut Best| {
+        if has_rule {
+            costs[n_before] = cost;
+        } else {
+            best.offer(cost, cut(n_before));
         }
-        let walk = BucketWalk { buckets, axis, first_code, shift, order };
-        weigh_cuts(chooser, &walk, points.len(), locals, costs, rule, best);
+    };
+    // A longer run loses at least what a shorter one does: the losses at both ends of a stretch of
+    // cuts bound the cost of all cuts within, and most stretches need no closer look.
+    let stride = ((last - first) / 8).max(3);
+    let (mut start, mut run_loss) = (first, weigher.loss(run(first)));
+    let start_cost = n_before_of(first) * run_loss + n_after_of(first) * weigher.loss(rest(first));
+    if may_cut(first) {
+        offer(first, start_cost, best);
+    }
+    while start < last {
+        let end = (start + stride).min(last);
+        let (end_run_loss, end_rest_loss) = (weigher.loss(run(end)), weigher.loss(rest(end)));
+        if may_cut(end) {
+            let cost = n_before_of(end) * end_run_loss + n_after_of(end) * end_rest_loss;
+            offer(end, cost, best);
+        }
+        let bound = |n: usize| n_before_of(n) * run_loss + n_after_of(n) * end_rest_loss;
+        if bound(start + 1).min(bound(end - 1)) < best.cost {
+            for n_before in start + 1..end {
+                if may_cut(n_before) && bound(n_before) < best.cost {
+                    let cost = n_before_of(n_before) * weigher.loss(run(n_before))
+                        + n_after_of(n_before) * weigher.loss(rest(n_before));
+                    offer(n_before, cost, best);
+                }
+            }
+        }
+        (start, run_loss) = (end, end_run_loss);
+    }
+    if let Some(rule) = &allowance.rule {
+        offer_allowed(rule, keys, node.locals, costs, rule_scratch, best, cut);
     }
     shift == 0
 }
 
-/// Lists the points' places bucket by bucket.
-#[expect(clippy::too_many_arguments, reason = "the parts of one walk, borrowed separately")]
-fn order_by_bucket<const L: usize>(
+/// Fills `keys` with the points' buckets along an attribute and their places, in bucket order.
+/// Returns the number of low bits of a code that its bucket leaves out; with none left out, the
+/// keys hold codes.
+#[inline(always)]
+fn sort_by_bucket<const L: usize>(
     points: &[Point<L>],
     axis: usize,
-    first_code: u32,
-    shift: u32,
-    counts: &[u32],
-    occupied: &[u32],
-    ends: &mut Vec<u32>,
-    order: &mut Vec<u32>,
-) {
-    let mut next = [0u32; N_BUCKETS];
-    let mut total = 0;
-    ends.clear();
-    for &bucket in occupied {
-        next[bucket as usize] = total;
-        total += counts[bucket as usize];
-        ends.push(total);
+    (lo, hi): (u32, u32),
+    keys: &mut Vec<u64>,
+) -> u32 {
+    let code_bits = u32::BITS - (hi - lo).leading_zeros();
+    let shift = code_bits.saturating_sub(N_BUCKETS.ilog2());
+    let mut next = [0u32; N_BUCKETS + 1];
+    for point in points {
+        next[((point[axis] - lo) >> shift) as usize + 1] += 1;
     }
-    order.clear();
-    order.resize(points.len(), 0);
-    for (place, point) in points.iter().enumerate() {
-        let slot = &mut next[((point[axis] - first_code) >> shift) as usize];
-        order[*slot as usize] = place as u32;
+    for bucket in 0..N_BUCKETS {
+        next[bucket + 1] += next[bucket];
+    }
+    keys.clear();
+    keys.resize(points.len(), 0);
+    for (place, point) in (0u64..).zip(points) {
+        let bucket = (point[axis] - lo) >> shift;
+        let slot = &mut next[bucket as usize];
+        let value = if shift == 0 { point[axis] } else { bucket };
+        keys[*slot as usize] = (u64::from(value) << 32) | place;
         *slot += 1;
+    }
+    shift
+}
+
+/// Offers the cuts whose both sides satisfy the whole requirement.
+fn offer_allowed(
+    rule: &Rule<'_>,
+    keys: &[u64],
+    locals: &[u32],
+    costs: &[f32],
+    scratch: &mut RuleScratch,
+    best: &mut Best,
+    cut: impl Fn(usize) -> Split,
+) {
+    if !costs.iter().any(|&cost| cost < best.cost) {
+        return;
+    }
+    let (before, after) = rule.sides(scratch);
+    for &local in locals {
+        rule.facts.add(local as usize, after);
+    }
+    for n_before in 1..keys.len() {
+        let local = locals[place_of(keys[n_before - 1])] as usize;
+        rule.facts.add(local, before);
+        rule.facts.remove(local, after);
+        let is_better = costs[n_before] < best.cost;
+        if is_better && rule.requirement.holds(before) && rule.requirement.holds(after) {
+            best.offer(costs[n_before], cut(n_before));
+        }
     }
 }
 
 /// The points of one part of a specialization.
-struct Part<const L: usize> {
-    extent: Extent<L>,
+struct Part<const L: usize, const M: usize> {
+    extent: Extent<L, M>,
     /// Where its keys start and end.
     keys: std::ops::Range<usize>,
     /// All codes of the part.
@@ -367,20 +340,17 @@ struct Part<const L: usize> {
 
 /// Weighs the ways to specialize a label: into all its parts, into a run of parts and the rest, and
 /// into one part and the rest.
-fn weigh_label<const L: usize, const SETS: bool>(
-    chooser: &Chooser<'_, L, SETS>,
-    points: &[Point<L>],
-    locals: &[u32],
-    axis: usize,
-    whole: &Extent<L>,
-    scratch: &mut Scratch<L>,
+fn weigh_label<const L: usize, const M: usize>(
+    node: &Node<'_, '_, L, M>,
+    scratch: &mut Scratch<L, M>,
     best: &mut Best,
 ) {
+    let &Node { chooser, allowance, points, locals, axis, whole } = node;
     let tree = chooser.label_tree(axis).expect("called for label axes");
     let step = tree.specialization(whole.lo[axis], whole.hi[axis]);
     let Scratch { keys, rule: rule_scratch, .. } = scratch;
     sort_by_part(points, axis, tree, step, keys);
-    let mut parts: Vec<Part<L>> = Vec::new();
+    let mut parts: Vec<Part<L, M>> = Vec::new();
     for (key_idx, &key) in keys.iter().enumerate() {
         let point = &points[place_of(key)];
         let starts_part = key_idx == 0 || value_of(key) != value_of(keys[key_idx - 1]);
@@ -392,18 +362,18 @@ fn weigh_label<const L: usize, const SETS: bool>(
             });
         }
         let part = parts.last_mut().expect("the first key starts a part");
-        part.extent.add::<SETS>(point);
+        part.extent.add(point);
         part.keys.end = key_idx + 1;
     }
-    let min_rows = chooser.allowance.min_rows;
+    let min_rows = allowance.min_rows;
     let row = |key: &u64| locals[place_of(*key)];
     let mut allowed = |ranges: &[&[u64]]| {
         ranges.iter().map(|range| range.len()).sum::<usize>() >= min_rows
-            && chooser.allowance.rule.as_ref().is_none_or(|rule| {
+            && allowance.rule.as_ref().is_none_or(|rule| {
                 rule.holds(ranges.iter().flat_map(|range| range.iter().map(row)), rule_scratch)
             })
     };
-    let cost_of = |extent: &Extent<L>, n: usize| n as f32 * chooser.weigher.loss(extent);
+    let cost_of = |extent: &Extent<L, M>, n: usize| n as f32 * chooser.weigher.loss(extent);
 
     let all: f32 = parts.iter().map(|part| cost_of(&part.extent, part.keys.len())).sum();
     if all < best.cost && parts.iter().all(|part| allowed(&[&keys[part.keys.clone()]])) {
@@ -414,7 +384,7 @@ fn weigh_label<const L: usize, const SETS: bool>(
     }
     let merged = |range: std::ops::Range<usize>| {
         let mut extent = Extent::EMPTY;
-        parts[range].iter().for_each(|part| extent.merge::<SETS>(&part.extent));
+        parts[range].iter().for_each(|part| extent.merge(&part.extent));
         extent
     };
     for part_idx in 0..parts.len() {
@@ -422,7 +392,7 @@ fn weigh_label<const L: usize, const SETS: bool>(
         let (before, after) = (&keys[..part.keys.start], &keys[part.keys.end..]);
         let own = &keys[part.keys.clone()];
         let mut rest = merged(0..part_idx);
-        rest.merge::<SETS>(&merged(part_idx + 1..parts.len()));
+        rest.merge(&merged(part_idx + 1..parts.len()));
         let cost = cost_of(&part.extent, own.len()) + cost_of(&rest, before.len() + after.len());
         if cost < best.cost && allowed(&[own]) && allowed(&[before, after]) {
             best.offer(cost, Split::Peel { axis, lo: part.codes.0, hi: part.codes.1 });

@@ -7,54 +7,52 @@ use crate::space::{AxisKind, LabelTree, Space};
 use crate::split::Point;
 
 /// The least and greatest code per attribute, and the values seen where few are possible.
+///
+/// `M` is `L` where some attribute is shown as a small set, and 0 where none is.
 #[derive(Clone, Copy)]
-pub struct Extent<const L: usize> {
+pub struct Extent<const L: usize, const M: usize> {
     /// Least codes.
     pub lo: [u32; L],
     /// Greatest codes.
     pub hi: [u32; L],
-    /// One bit per value seen, for codes below 64; used with `SETS` only.
-    pub seen: [u64; L],
+    /// One bit per value seen, for codes below 64.
+    pub seen: [u64; M],
 }
 
-impl<const L: usize> Extent<L> {
+impl<const L: usize, const M: usize> Extent<L, M> {
     /// Around no points.
-    pub const EMPTY: Extent<L> = Extent { lo: [u32::MAX; L], hi: [0; L], seen: [0; L] };
+    pub const EMPTY: Extent<L, M> = Extent { lo: [u32::MAX; L], hi: [0; L], seen: [0; M] };
 
     /// Takes in a point.
     #[inline(always)]
-    pub fn add<const SETS: bool>(&mut self, point: &Point<L>) {
+    pub fn add(&mut self, point: &Point<L>) {
         for lane in 0..L {
             self.lo[lane] = self.lo[lane].min(point[lane]);
             self.hi[lane] = self.hi[lane].max(point[lane]);
         }
-        if SETS {
-            for lane in 0..L {
-                self.seen[lane] |= 1u64.wrapping_shl(point[lane]);
-            }
+        for lane in 0..M {
+            self.seen[lane] |= 1u64.wrapping_shl(point[lane]);
         }
     }
 
     /// Takes in all points of another extent.
     #[inline(always)]
-    pub fn merge<const SETS: bool>(&mut self, other: &Extent<L>) {
+    pub fn merge(&mut self, other: &Extent<L, M>) {
         for lane in 0..L {
             self.lo[lane] = self.lo[lane].min(other.lo[lane]);
             self.hi[lane] = self.hi[lane].max(other.hi[lane]);
         }
-        if SETS {
-            for lane in 0..L {
-                self.seen[lane] |= other.seen[lane];
-            }
+        for lane in 0..M {
+            self.seen[lane] |= other.seen[lane];
         }
     }
 
     /// Around some points.
     #[inline(always)]
-    pub fn of<const SETS: bool>(points: &[Point<L>]) -> Extent<L> {
+    pub fn of(points: &[Point<L>]) -> Extent<L, M> {
         let mut extent = Extent::EMPTY;
         for point in points {
-            extent.add::<SETS>(point);
+            extent.add(point);
         }
         extent
     }
@@ -63,7 +61,7 @@ impl<const L: usize> Extent<L> {
 /// The weighted loss of an extent, attribute by attribute as each will be shown.
 ///
 /// Sets of more than 64 possible values are weighed by their range of codes, an upper bound.
-pub struct Weigher<'a, const L: usize, const SETS: bool> {
+pub struct Weigher<'a, const L: usize, const M: usize> {
     /// Loss per code, for intervals and for large sets.
     per_code: [f32; L],
     /// Attributes shown as small sets, with the loss per value.
@@ -83,7 +81,7 @@ pub fn has_small_sets(space: &Space) -> bool {
     })
 }
 
-impl<'a, const L: usize, const SETS: bool> Weigher<'a, L, SETS> {
+impl<'a, const L: usize, const M: usize> Weigher<'a, L, M> {
     /// The weigher of a space.
     pub fn new(space: &'a Space) -> Self {
         let mut per_code = [0.0; L];
@@ -104,19 +102,18 @@ impl<'a, const L: usize, const SETS: bool> Weigher<'a, L, SETS> {
 
     /// The loss per record of a box with this extent.
     #[inline(always)]
-    pub fn loss(&self, extent: &Extent<L>) -> f32 {
-        let mut sums = [0f32; 8];
-        for group in 0..L / 8 {
-            for lane in 0..8 {
-                let at = group * 8 + lane;
+    pub fn loss(&self, extent: &Extent<L, M>) -> f32 {
+        let mut sums = [0f32; 4];
+        for group in 0..L / 4 {
+            for lane in 0..4 {
+                let at = group * 4 + lane;
                 // Codes have at most 31 bits, so the signed conversion is exact in sign.
                 let length = extent.hi[at].wrapping_sub(extent.lo[at]) as i32 as f32;
                 sums[lane] += length * self.per_code[at];
             }
         }
-        let mut loss = ((sums[0] + sums[4]) + (sums[1] + sums[5]))
-            + ((sums[2] + sums[6]) + (sums[3] + sums[7]));
-        if SETS {
+        let mut loss = (sums[0] + sums[2]) + (sums[1] + sums[3]);
+        if M > 0 {
             for &(lane, per_value) in &self.sets {
                 loss += (extent.seen[lane].count_ones() - 1) as f32 * per_value;
             }

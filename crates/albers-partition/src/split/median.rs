@@ -15,32 +15,39 @@ use crate::split::{
 
 /// Chooses a split; see the module.
 #[inline(always)]
-pub fn choose<const L: usize, const SETS: bool>(
-    chooser: &Chooser<'_, L, SETS>,
+pub fn choose<const L: usize, const M: usize>(
+    chooser: &Chooser<'_, L, M>,
     points: &[Point<L>],
     locals: &[u32],
-    scratch: &mut Scratch<L>,
+    scratch: &mut Scratch<L, M>,
 ) -> Option<Split> {
-    let whole = Extent::<L>::of::<false>(points);
+    let whole = Extent::<L, 0>::of(points);
     let axes = &chooser.space.axes;
-    let mut widest: Vec<(bool, f64, usize)> = (0..axes.len())
-        .filter(|&axis| whole.lo[axis] < whole.hi[axis])
-        .map(|axis| {
-            let width = axes[axis].width(whole.lo[axis], whole.hi[axis]) * axes[axis].weight;
-            (axes[axis].preferred, width, axis)
-        })
-        .collect();
+    let mut widths = [0.0; L];
+    let mut is_open = [false; L];
+    for axis in 0..axes.len() {
+        is_open[axis] = whole.lo[axis] < whole.hi[axis];
+        widths[axis] = axes[axis].width(whole.lo[axis], whole.hi[axis]) * axes[axis].weight;
+    }
     // Preferred first, then wide before narrow, then in the given order.
-    widest.sort_by(|a, b| b.0.cmp(&a.0).then(b.1.total_cmp(&a.1)).then(a.2.cmp(&b.2)));
-    widest.into_iter().find_map(|(_, _, axis)| {
-        if chooser.label_tree(axis).is_some() {
+    while let Some(axis) = (0..axes.len()).filter(|&axis| is_open[axis]).reduce(|best, axis| {
+        let rank = |axis: usize| (axes[axis].preferred, widths[axis]);
+        if rank(axis) > rank(best) { axis } else { best }
+    }) {
+        let split = if chooser.label_tree(axis).is_some() {
             specialize(chooser, points, locals, axis, &whole, scratch)
         } else if let Some(rule) = &chooser.allowance.rule {
-            cut_by_rule(rule, chooser.allowance.min_rows, points, locals, axis, scratch)
+            let range = (whole.lo[axis], whole.hi[axis]);
+            cut_by_rule(rule, chooser.allowance.min_rows, points, locals, axis, range, scratch)
         } else {
             cut_by_count(chooser.allowance.min_rows, points, axis, &mut scratch.values)
+        };
+        if split.is_some() {
+            return split;
         }
-    })
+        is_open[axis] = false;
+    }
+    None
 }
 
 /// The boundary nearest the median that leaves enough rows on both sides. Only the boundaries just
@@ -72,16 +79,17 @@ fn cut_by_count<const L: usize>(
 }
 
 /// The boundary nearest the median whose sides satisfy the whole requirement.
-fn cut_by_rule<const L: usize>(
+fn cut_by_rule<const L: usize, const M: usize>(
     rule: &Rule<'_>,
     min_rows: usize,
     points: &[Point<L>],
     locals: &[u32],
     axis: usize,
-    scratch: &mut Scratch<L>,
+    range: (u32, u32),
+    scratch: &mut Scratch<L, M>,
 ) -> Option<Split> {
-    let Scratch { keys, rule: rule_scratch, .. } = scratch;
-    sort_by_code(points, axis, keys);
+    let Scratch { keys, values, rule: rule_scratch, .. } = scratch;
+    sort_by_code(points, axis, range, values, keys);
     let n = keys.len();
     let is_boundary = |n_left: usize| value_of(keys[n_left - 1]) != value_of(keys[n_left]);
     let distance = |n_left: usize| (2 * n_left).abs_diff(n);
@@ -146,13 +154,13 @@ impl<'a, 's> Sweep<'a, 's> {
 }
 
 /// All children of the label's node, if each that occurs satisfies the requirement.
-fn specialize<const L: usize, const SETS: bool>(
-    chooser: &Chooser<'_, L, SETS>,
+fn specialize<const L: usize, const M: usize>(
+    chooser: &Chooser<'_, L, M>,
     points: &[Point<L>],
     locals: &[u32],
     axis: usize,
-    whole: &Extent<L>,
-    scratch: &mut Scratch<L>,
+    whole: &Extent<L, 0>,
+    scratch: &mut Scratch<L, M>,
 ) -> Option<Split> {
     let tree = chooser.label_tree(axis).expect("called for label axes");
     let step = tree.specialization(whole.lo[axis], whole.hi[axis]);

@@ -3,14 +3,13 @@
 use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 
+use albers_table::points::mix;
 use albers_table::schema::ColumnType;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, new_empty_array};
 use arrow_schema::{DataType, Field, TimeUnit};
 use arrow_select::interleave::interleave;
 use rustc_hash::FxBuildHasher;
-
-use crate::verify::mix;
 
 /// A column that is published as it is.
 pub struct CarriedColumn {
@@ -109,8 +108,8 @@ pub struct RowKeys {
 
 impl RowKeys {
     /// The keys of all rows; none are needed when nothing is carried.
-    pub fn of(carried: &[CarriedColumn], seed: u64) -> RowKeys {
-        let Some(first) = carried.first() else { return RowKeys { keys: Vec::new() } };
+    pub fn of(carried: &[CarriedColumn], seed: u64) -> Option<RowKeys> {
+        let first = carried.first()?;
         let n_rows = first.chunks.iter().map(|chunk| chunk.len()).sum();
         let mut keys = vec![mix(seed ^ 0xbb67_ae85_84ca_a73b); n_rows];
         for column in carried {
@@ -119,14 +118,12 @@ impl RowKeys {
                 add_hashes(chunk, &mut keys[start..start + chunk.len()]);
             }
         }
-        RowKeys { keys }
+        Some(RowKeys { keys })
     }
 
     /// Puts the rows of a class in order.
     pub fn order(&self, row_ids: &mut [u32]) {
-        if !self.keys.is_empty() {
-            row_ids.sort_unstable_by_key(|&row| self.keys[row as usize]);
-        }
+        row_ids.sort_unstable_by_key(|&row| self.keys[row as usize]);
     }
 }
 

@@ -54,9 +54,9 @@ pub fn arrays(
     values: Values,
 ) -> Vec<ArrayRef> {
     let describer = &release.describers()[attribute];
-    let cells = slab.classes.clone().map(|class| release.class(class).cells[attribute]);
+    let cells = slab.cells_of(attribute);
     if values == Values::Interval || describer.attribute().shown != Shown::Interval {
-        let mut builder = StringBuilder::with_capacity(slab.row_ids.len(), slab.row_ids.len() * 8);
+        let mut builder = StringBuilder::with_capacity(slab.n_rows, slab.n_rows * 8);
         let mut text = String::new();
         for (cell, &size) in cells.zip(&slab.sizes) {
             text.clear();
@@ -202,7 +202,7 @@ fn primitive<T: ArrowPrimitiveType>(
 
 /// One value per class, repeated for its rows.
 fn repeat<V: Copy>(slab: &Slab, values: impl Iterator<Item = V>) -> Vec<V> {
-    let mut repeated = Vec::with_capacity(slab.row_ids.len());
+    let mut repeated = Vec::with_capacity(slab.n_rows);
     for (value, &size) in values.zip(&slab.sizes) {
         repeated.extend(std::iter::repeat_n(value, size as usize));
     }

@@ -7,7 +7,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::chunk::{Cells, ColumnChunk};
-use crate::domain::RawColumn;
+use crate::domain::{OrderedValue, RawColumn};
 use crate::value::TickFormat;
 
 /// The number of steps of a scale: with a missing value below, codes still fit in 31 bits.
@@ -84,15 +84,41 @@ impl Scale {
     pub fn distance(&self, lo: u32, hi: u32) -> f64 {
         let (lo, hi) = (self.place(lo), self.place(hi));
         match &self.values {
-            Values::Ticks(ticks, _) => {
-                let whole = ticks[ticks.len() - 1].abs_diff(ticks[0]) as f64;
-                ticks[hi].abs_diff(ticks[lo]) as f64 / whole
-            }
-            Values::Floats(floats) => {
-                let whole = floats[floats.len() - 1] / 2.0 - floats[0] / 2.0;
-                (floats[hi] / 2.0 - floats[lo] / 2.0) / whole
-            }
+            Values::Ticks(ticks, _) => ticks_share(ticks, ticks[lo], ticks[hi]),
+            Values::Floats(floats) => floats_share(floats, floats[lo], floats[hi]),
         }
+    }
+
+    /// The exact distance between two values cut to the scale, as a share of the whole.
+    pub fn share_between(&self, lo: OrderedValue, hi: OrderedValue) -> f64 {
+        match (&self.values, lo, hi) {
+            (Values::Ticks(ticks, _), OrderedValue::Ticks(lo), OrderedValue::Ticks(hi)) => {
+                ticks_share(ticks, lo, hi)
+            }
+            (Values::Floats(floats), OrderedValue::Float(lo), OrderedValue::Float(hi)) => {
+                floats_share(floats, lo, hi)
+            }
+            _ => 0.0,
+        }
+    }
+
+    /// The codes of the least and the greatest value between two others, if there is any.
+    pub fn codes_between(&self, lo: OrderedValue, hi: OrderedValue) -> Option<(u32, u32)> {
+        let (start, end) = match (&self.values, lo, hi) {
+            (Values::Ticks(ticks, _), OrderedValue::Ticks(lo), OrderedValue::Ticks(hi)) => {
+                (ticks.partition_point(|&v| v < lo), ticks.partition_point(|&v| v <= hi))
+            }
+            (Values::Floats(floats), OrderedValue::Float(lo), OrderedValue::Float(hi)) => {
+                (floats.partition_point(|&v| v < lo), floats.partition_point(|&v| v <= hi))
+            }
+            _ => return None,
+        };
+        (start < end).then(|| (self.codes[start], self.codes[end - 1]))
+    }
+
+    /// The code of the value that is shown for a code.
+    pub fn shown_code(&self, code: u32) -> u32 {
+        self.codes.get(self.place(code)).copied().unwrap_or(code)
     }
 
     /// The ticks of a code.
@@ -124,6 +150,27 @@ impl Scale {
     fn place(&self, code: u32) -> usize {
         self.codes.partition_point(|&other| other <= code).saturating_sub(1)
     }
+}
+
+/// The distance from `lo` to `hi`, cut to the values, as a share of the whole.
+fn ticks_share(values: &[i64], lo: i64, hi: i64) -> f64 {
+    let (Some(&first), Some(&last)) = (values.first(), values.last()) else { return 0.0 };
+    let (lo, hi) = (lo.max(first), hi.min(last));
+    if lo >= hi {
+        return 0.0;
+    }
+    hi.abs_diff(lo) as f64 / last.abs_diff(first) as f64
+}
+
+/// The distance from `lo` to `hi`, cut to the values, as a share of the whole; halved, so that the
+/// distance of the two ends of f64 stays finite.
+fn floats_share(values: &[f64], lo: f64, hi: f64) -> f64 {
+    let (Some(&first), Some(&last)) = (values.first(), values.last()) else { return 0.0 };
+    let (lo, hi) = (lo.max(first), hi.min(last));
+    if lo >= hi {
+        return 0.0;
+    }
+    (hi / 2.0 - lo / 2.0) / (last / 2.0 - first / 2.0)
 }
 
 /// Codes on the scale for ascending places, all distinct.
@@ -202,11 +249,7 @@ fn distinct_names(chunks: &[ColumnChunk]) -> DistinctValues {
             _ => unreachable!("all chunks of a column store their cells alike"),
         })
         .collect();
-    DistinctValues {
-        names: sorted.into_iter().map(str::to_owned).collect(),
-        numbers: None,
-        places,
-    }
+    DistinctValues { names: sorted.into_iter().map(str::to_owned).collect(), numbers: None, places }
 }
 
 fn sorted_distinct(keys: impl Iterator<Item = i64>) -> Vec<i64> {

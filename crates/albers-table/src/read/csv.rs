@@ -74,7 +74,7 @@ pub fn read(
         }
         let parsed: Vec<_> = round.par_iter().map(|block| parser.parse(block)).collect();
         for (block, outcome) in round.iter().zip(parsed) {
-            let chunk = outcome.map_err(|fault| fault.at(&parser, first_line))?;
+            let chunk = outcome.map_err(|fault| fault.at(&parser, block, first_line))?;
             first_line += count_lines(block);
             progress.advance(chunk.n_rows as u64);
             if chunk.n_rows > 0 {
@@ -153,14 +153,13 @@ impl<'a> BlockReader<'a> {
         let mut records = Records::new(&line, self.delimiter);
         if let Some(cells) = records.next_record() {
             for cell_idx in 0..cells.len() {
-                let name = std::str::from_utf8(cells.get(cell_idx)).map_err(|_| {
-                    TableError::Line {
+                let name =
+                    std::str::from_utf8(cells.get(cell_idx)).map_err(|_| TableError::Line {
                         path: self.path.to_owned(),
                         line: 1 + n_blank_lines,
                         problem: format!("the name of column {} is not valid UTF-8", cell_idx + 1),
                         hint: ParseProblem::NotUtf8.hint(""),
-                    }
-                })?;
+                    })?;
                 names.push(name.trim().to_owned());
             }
         }
@@ -283,11 +282,13 @@ fn last_record_end(bytes: &[u8], delimiter: u8) -> (Option<usize>, bool) {
 /// The records of a block, one after the other.
 struct Records<'a> {
     reader: csv_core::Reader,
+    block: &'a [u8],
     rest: &'a [u8],
     text: Vec<u8>,
     ends: Vec<usize>,
     n_cells: usize,
-    line: u64,
+    /// Where the last record starts in the block.
+    start: usize,
 }
 
 /// The cells of one record.
@@ -311,17 +312,18 @@ impl<'a> Records<'a> {
     fn new(block: &'a [u8], delimiter: u8) -> Records<'a> {
         Records {
             reader: csv_core::ReaderBuilder::new().delimiter(delimiter).build(),
+            block,
             rest: block,
             text: vec![0; 4096],
             ends: vec![0; 64],
             n_cells: 0,
-            line: 0,
+            start: 0,
         }
     }
 
-    /// The next record; its first line is `self.line`, counted from 0 at the block's start.
+    /// The next record, which starts at `self.start`, perhaps after blank lines.
     fn next_record(&mut self) -> Option<CellsOfRecord<'_>> {
-        self.line = self.reader.line() - 1;
+        self.start = self.block.len() - self.rest.len();
         let mut n_text = 0;
         let mut n_ends = 0;
         loop {
@@ -365,9 +367,9 @@ struct BlockParser<'a> {
     column_types: Vec<ColumnType>,
 }
 
-/// What is wrong with a block, with its line counted from the block's start.
+/// What is wrong with a block, in the record that starts at this place in it.
 struct Fault {
-    line: u64,
+    start: usize,
     what: FaultKind,
 }
 
@@ -377,8 +379,11 @@ enum FaultKind {
 }
 
 impl Fault {
-    fn at(self, parser: &BlockParser<'_>, first_line: u64) -> TableError {
-        let line = first_line + self.line + 1;
+    /// The error, for a block that begins at line `first_line` of its file.
+    fn at(self, parser: &BlockParser<'_>, block: &[u8], first_line: u64) -> TableError {
+        let is_break = |byte: &&u8| matches!(byte, b'\n' | b'\r');
+        let n_breaks = block[self.start..].iter().take_while(is_break).count();
+        let line = first_line + count_lines(&block[..self.start + n_breaks]);
         match self.what {
             FaultKind::Ragged { n_cells } => TableError::Line {
                 path: parser.path.to_owned(),
@@ -430,11 +435,8 @@ impl BlockParser<'_> {
             .zip(&self.column_types)
             .map(|(request, &kind)| request.coded.then(|| TextColumnBuilder::new(kind)))
             .collect();
-        let mut carried: Vec<Option<StringBuilder>> = self
-            .requests
-            .iter()
-            .map(|request| request.carried.then(StringBuilder::new))
-            .collect();
+        let mut carried: Vec<Option<StringBuilder>> =
+            self.requests.iter().map(|request| request.carried.then(StringBuilder::new)).collect();
         let mut records = Records::new(block, self.delimiter);
         let mut n_rows = 0;
         while let Some(cells) = records.next_record() {
@@ -444,14 +446,14 @@ impl BlockParser<'_> {
             } else {
                 Err(FaultKind::Ragged { n_cells: cells.len() })
             };
-            outcome.map_err(|what| Fault { line: records.line, what })?;
+            outcome.map_err(|what| Fault { start: records.start, what })?;
             n_rows += 1;
         }
         let mut finished = Vec::new();
         for (request_idx, builder) in coded.into_iter().enumerate() {
             let Some(builder) = builder else { continue };
             finished.push(builder.finish().map_err(|problem| Fault {
-                line: 0,
+                start: 0,
                 what: FaultKind::Cell { request_idx, problem },
             })?);
         }
@@ -480,8 +482,8 @@ impl BlockParser<'_> {
                 }
             }
             if let Some(builder) = &mut carried[request_idx] {
-                let text = std::str::from_utf8(cell)
-                    .map_err(|_| (request_idx, ParseProblem::NotUtf8))?;
+                let text =
+                    std::str::from_utf8(cell).map_err(|_| (request_idx, ParseProblem::NotUtf8))?;
                 builder.append_option((!text.is_empty()).then_some(text));
             }
         }
@@ -492,6 +494,36 @@ impl BlockParser<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_fault_is_told_by_the_line_on_which_its_row_starts() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.csv");
+        for (text, expected) in [
+            ("a,b\n1,2\n3\n", 3),
+            ("a,b\n1\n3,3\n", 2),
+            ("a,b\r\n1,2\r\n3\r\n", 3),
+            ("a,b\r\n1\r\n3,4\r\n", 2),
+            ("\n\na,b\n1,2\n3", 5),
+            ("a,b\n1,2\n\"x\ny\",4\n\n5,6\n3\n", 7),
+            ("\"a\nx\",b\n1\n", 3),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            let request = |name: String| ColumnRequest {
+                name,
+                column_type: Some(ColumnType::Text),
+                coded: true,
+                carried: false,
+            };
+            let options = ReadOptions::default();
+            let names = header(&path, &options).unwrap().into_iter().map(|column| column.name);
+            let requests: Vec<ColumnRequest> = names.map(request).collect();
+            let silent = crate::progress::Silent;
+            let outcome = read(&path, &options, &requests, &[0, 1], &silent, &mut |_| Ok(()));
+            let Err(TableError::Line { line, .. }) = outcome else { panic!("{text:?} is ragged") };
+            assert_eq!(line, expected, "{text:?}");
+        }
+    }
 
     #[test]
     fn a_line_break_inside_quotes_does_not_end_a_record() {

@@ -5,19 +5,17 @@ use std::path::Path;
 use albers_storage::input;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Date32Type, Date64Type, Decimal128Type, Float32Type, Float64Type,
-    Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
+    ArrowPrimitiveType, Date32Type, Date64Type, Decimal128Type, Float32Type, Float64Type, Int8Type,
+    Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
     TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_schema::{DataType, TimeUnit};
+use arrow_schema::{DataType, Fields, TimeUnit};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReaderBuilder};
 use rayon::prelude::*;
 
-use super::{
-    ColumnRequest, HeaderColumn, ReadOptions, SourceChunk, SourceColumns, file_error,
-};
+use super::{ColumnRequest, HeaderColumn, ReadOptions, SourceChunk, SourceColumns, file_error};
 use crate::chunk::{Cells, ColumnChunk, NameBuilder, TextColumnBuilder, TickUnit, narrow_ticks};
 use crate::progress::Progress;
 use crate::schema::ColumnType;
@@ -66,6 +64,14 @@ pub fn read(
     progress.phase("read", Some(groups.iter().map(|group| group.num_rows().max(0) as u64).sum()));
     let mut first_row = 0;
     let group_ids: Vec<usize> = (0..groups.len()).collect();
+    if rayon::current_num_threads() == 1 {
+        // Nothing is gained from whole groups, which may be large, so only a chunk is held.
+        for group_idx in group_ids {
+            reader.read_group(group_idx, first_row, progress, sink)?;
+            first_row += groups[group_idx].num_rows().max(0) as u64;
+        }
+        return Ok(reader.columns(&fields));
+    }
     for round in group_ids.chunks(rayon::current_num_threads()) {
         let mut starts = Vec::new();
         for &group_idx in round {
@@ -74,7 +80,14 @@ pub fn read(
         }
         let outcomes: Vec<Result<Vec<SourceChunk>>> = starts
             .par_iter()
-            .map(|&(group_idx, first_row)| reader.read_group(group_idx, first_row, progress))
+            .map(|&(group_idx, first_row)| {
+                let mut chunks = Vec::new();
+                reader.read_group(group_idx, first_row, progress, &mut |chunk| {
+                    chunks.push(chunk);
+                    Ok(())
+                })?;
+                Ok(chunks)
+            })
             .collect();
         for chunks in outcomes {
             for chunk in chunks? {
@@ -82,11 +95,12 @@ pub fn read(
             }
         }
     }
-    Ok(SourceColumns {
-        column_types,
-        data_types: places.iter().map(|&place| Some(fields[place].data_type().clone())).collect(),
-        delimiter: None,
-    })
+    Ok(reader.columns(&fields))
+}
+
+/// Whether cells of this Arrow type can be coded.
+pub fn can_be_coded(data_type: &DataType) -> bool {
+    native_type("", data_type).is_ok()
 }
 
 fn open(path: &Path) -> Result<ArrowReaderMetadata> {
@@ -146,7 +160,8 @@ impl GroupReader<'_> {
         group_idx: usize,
         first_row: u64,
         progress: &dyn Progress,
-    ) -> Result<Vec<SourceChunk>> {
+        sink: &mut dyn FnMut(SourceChunk) -> Result<()>,
+    ) -> Result<()> {
         let broken = |_| damaged(self.path, "the Parquet file is damaged or cut off");
         // A file of its own: clones of one file would share their place in it across threads.
         let file = input::open(self.path)?;
@@ -159,16 +174,24 @@ impl GroupReader<'_> {
             .with_batch_size(CHUNK_ROWS)
             .build()
             .map_err(broken)?;
-        let mut chunks = Vec::new();
         let mut row = first_row;
         for batch in batches {
             let batch =
                 batch.map_err(|_| damaged(self.path, "the Parquet file is damaged or cut off"))?;
             progress.advance(batch.num_rows() as u64);
-            chunks.push(self.chunk_of(&batch, row)?);
+            sink(self.chunk_of(&batch, row)?)?;
             row += batch.num_rows() as u64;
         }
-        Ok(chunks)
+        Ok(())
+    }
+
+    fn columns(&self, fields: &Fields) -> SourceColumns {
+        let data_type = |&place: &usize| Some(fields[place].data_type().clone());
+        SourceColumns {
+            column_types: self.column_types.to_vec(),
+            data_types: self.places.iter().map(data_type).collect(),
+            delimiter: None,
+        }
     }
 
     fn chunk_of(&self, batch: &RecordBatch, first_row: u64) -> Result<SourceChunk> {
@@ -215,6 +238,9 @@ fn code_array(
 ) -> std::result::Result<ColumnChunk, CellFault> {
     let missing = missing_rows(array);
     let cells = match (array.data_type(), kind) {
+        (DataType::Int32, ColumnType::Integer) if missing.is_empty() => {
+            narrow_i32(array.as_primitive::<Int32Type>().values())
+        }
         (DataType::Int32, ColumnType::Integer) => whole::<Int32Type>(array, &missing, i64::from),
         (DataType::Int64, ColumnType::Integer) => whole::<Int64Type>(array, &missing, |v| v),
         (DataType::Int16, ColumnType::Integer) => whole::<Int16Type>(array, &missing, i64::from),
@@ -259,6 +285,13 @@ fn code_array(
         _ => return code_as_text(array, kind, options),
     };
     Ok(ColumnChunk { cells, missing })
+}
+
+/// The commonest case, without a detour over 64 bits.
+fn narrow_i32(values: &[i32]) -> Cells {
+    let base = values.iter().copied().min().unwrap_or(0);
+    let offsets = values.iter().map(|&value| value.wrapping_sub(base) as u32).collect();
+    Cells::Ticks { base: i64::from(base), offsets, unit: TickUnit::Integer }
 }
 
 fn missing_rows(array: &ArrayRef) -> Vec<u32> {

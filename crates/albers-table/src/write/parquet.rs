@@ -48,9 +48,13 @@ pub(super) struct ParquetWriter {
 
 impl ParquetWriter {
     /// Starts the file.
-    pub(super) fn create(target: &Path, schema: &SchemaRef) -> Result<ParquetWriter> {
+    pub(super) fn create(
+        target: &Path,
+        schema: &SchemaRef,
+        has_runs: bool,
+    ) -> Result<ParquetWriter> {
         check_types(schema)?;
-        let properties = properties(schema);
+        let properties = properties(schema, has_runs);
         let output = OutputFile::create(target)?;
         let (file, factory) = ArrowWriter::try_new(output, schema.clone(), Some(properties))
             .and_then(ArrowWriter::into_serialized_writer)
@@ -128,14 +132,22 @@ impl ParquetWriter {
 
 /// Dictionaries of numbers end early: numbers that seldom repeat cost more time to look up than
 /// their dictionary saves in bytes. Dictionaries of text keep the size that is usual.
-fn properties(schema: &Schema) -> WriterProperties {
+///
+/// Runs of equal rows need no dictionary, since the compression folds them; and where the order of
+/// the runs is random, the bounds of a row group would tell a reader nothing.
+fn properties(schema: &Schema, has_runs: bool) -> WriterProperties {
+    let statistics = if has_runs { EnabledStatistics::None } else { EnabledStatistics::Chunk };
     let builder = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
-        .set_statistics_enabled(EnabledStatistics::Chunk);
+        .set_statistics_enabled(statistics);
     let numbers = schema.fields().iter().filter(|field| field.data_type().is_primitive());
     let builder = numbers.fold(builder, |builder, field| {
         let column = ColumnPath::new(vec![field.name().clone()]);
-        builder.set_column_dictionary_page_size_limit(column, NUMBER_DICTIONARY_BYTES)
+        if has_runs {
+            builder.set_column_dictionary_enabled(column, false)
+        } else {
+            builder.set_column_dictionary_page_size_limit(column, NUMBER_DICTIONARY_BYTES)
+        }
     });
     builder.build()
 }

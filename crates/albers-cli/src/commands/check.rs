@@ -1,0 +1,185 @@
+//! `albers check`: audits a table, ours or anybody's.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use albers::CheckReport;
+use anyhow::Result;
+use clap::Args;
+
+use crate::flags::{MethodFlags, RequirementFlags};
+use crate::progress::Bar;
+use crate::render;
+use crate::table_flags::TableFlags;
+
+/// Audit any table: which requirement holds, the smallest classes, the risk of being found
+#[derive(Args)]
+pub struct Arguments {
+    /// The table: CSV (also .gz, .zst) or Parquet
+    table: PathBuf,
+    /// A job file; flags override what it says
+    #[arg(long, value_name = "FILE")]
+    job: Option<PathBuf>,
+    /// The column that tells which rows belong to the same person: k counts persons, not rows
+    #[arg(long, value_name = "COLUMN")]
+    subject: Option<String>,
+    /// A risk of being found above this is too high
+    #[arg(long, value_name = "RISK", default_value_t = 0.09)]
+    threshold: f64,
+    /// Print the audit as JSON on standard output
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    columns: TableFlags,
+    #[command(flatten)]
+    requirement: RequirementFlags,
+}
+
+/// Runs the command.
+pub fn run(arguments: Arguments) -> Result<ExitCode> {
+    let Arguments { table, job, subject, threshold, json, columns, requirement } = arguments;
+    let job = columns.job(job.as_ref(), subject, requirement, MethodFlags::default())?;
+    let report = {
+        let bar = Bar::new();
+        albers::check(&job, &table, threshold, &bar)?
+    };
+    if json {
+        render::print_json(&report);
+        missed_lines(&report).iter().for_each(|line| render::say(line));
+    } else {
+        render::print(&summary(&report));
+    }
+    Ok(ExitCode::from(u8::from(report.holds == Some(false))))
+}
+
+fn summary(report: &CheckReport) -> String {
+    let size = &report.class_size;
+    let mut lines = vec![
+        format!(
+            "{} rows in {} classes of {} to {} rows (mean {:.1})",
+            render::count(report.rows),
+            render::count(report.classes),
+            render::count(size.min),
+            render::count(size.max),
+            size.mean,
+        ),
+        format!(
+            "k = {}: every row shares what it shows with at least {} {}, itself included",
+            report.k, report.k, report.k_counts
+        ),
+        String::new(),
+    ];
+    lines.extend(sensitive_lines(report));
+    lines.extend(risk_lines(report));
+    lines.push(String::new());
+    lines.extend(size_lines(report));
+    lines.push(String::new());
+    lines.extend(report.notes.iter().map(|note| format!("note: {note}")));
+    if let (Some(requirement), Some(true)) = (&report.requirement, report.holds) {
+        lines.push(format!("holds: {requirement}"));
+    }
+    lines.extend(missed_lines(report));
+    lines.join("\n").trim_end().to_owned() + "\n"
+}
+
+fn sensitive_lines(report: &CheckReport) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (name, reached) in &report.sensitive {
+        let variance =
+            reached.variance.map(|variance| format!(", least variance {}", figure(variance)));
+        lines.push(format!(
+            "'{name}', worst class of each: {} distinct values, entropy l {:.3}, t {:.4} \
+             ({} distance), largest share {:.4}{}",
+            reached.distinct_l,
+            reached.entropy_l,
+            reached.t,
+            reached.distance,
+            reached.max_share,
+            variance.unwrap_or_default(),
+        ));
+    }
+    if !lines.is_empty() {
+        lines.push(String::new());
+    }
+    lines
+}
+
+fn risk_lines(report: &CheckReport) -> Vec<String> {
+    let risk = &report.risk;
+    vec![
+        "risk of being found by somebody who knows the person is in the table:".to_owned(),
+        format!(
+            "  highest   {:.4}  ({} rows in {} classes of the smallest size)",
+            risk.highest,
+            render::count(risk.rows_in_smallest_classes),
+            render::count(risk.smallest_classes),
+        ),
+        format!("  average   {:.4}", risk.average),
+        format!(
+            "  above {}: {} rows, {:.2} % of all",
+            risk.threshold,
+            render::count(risk.rows_above_threshold),
+            risk.above_threshold * 100.0,
+        ),
+    ]
+}
+
+/// Classes by size, with bars as long as their number.
+fn size_lines(report: &CheckReport) -> Vec<String> {
+    const BAR_CHARS: f64 = 40.0;
+    let most = report.sizes.iter().map(|bin| bin.classes).max().unwrap_or(1).max(1);
+    let rows: Vec<[String; 3]> = report
+        .sizes
+        .iter()
+        .map(|bin| {
+            let size = if bin.from == bin.to {
+                render::count(bin.from)
+            } else {
+                format!("{}-{}", render::count(bin.from), render::count(bin.to))
+            };
+            [size, render::count(bin.classes), render::count(bin.rows)]
+        })
+        .collect();
+    let size = if report.k_counts == "rows" { "class size" } else { report.k_counts };
+    let heads = [size, "classes", "rows"];
+    let widths: Vec<usize> = (0..3)
+        .map(|at| rows.iter().map(|row| row[at].len()).chain([heads[at].len()]).max().unwrap_or(0))
+        .collect();
+    let line = |cells: [&str; 3], bar: String| {
+        let [size, classes, rows] = cells;
+        let (a, b, c) = (widths[0], widths[1], widths[2]);
+        format!("  {size:>a$}  {classes:>b$}  {rows:>c$}  {bar}").trim_end().to_owned()
+    };
+    let mut lines = vec![line(heads, String::new())];
+    for (row, bin) in rows.iter().zip(&report.sizes) {
+        let length = bin.classes as f64 / most as f64 * BAR_CHARS;
+        lines.push(line([&row[0], &row[1], &row[2]], bar(length)));
+    }
+    lines
+}
+
+/// A bar of so many characters, to an eighth; never nothing for something.
+fn bar(length: f64) -> String {
+    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let n_eighths = (length * 8.0).round().max(if length > 0.0 { 1.0 } else { 0.0 }) as usize;
+    "█".repeat(n_eighths / 8) + EIGHTHS[n_eighths % 8]
+}
+
+fn missed_lines(report: &CheckReport) -> Vec<String> {
+    let missed = report.missed.iter().map(|missed| {
+        format!(
+            "does not hold: {}: asked {}, reached {} ({} classes with {} rows)",
+            missed.what,
+            figure(missed.asked),
+            figure(missed.reached),
+            render::count(missed.classes),
+            render::count(missed.rows),
+        )
+    });
+    missed.collect()
+}
+
+/// Six significant digits, without trailing zeros.
+fn figure(value: f64) -> f64 {
+    format!("{value:.5e}").parse().unwrap_or(value)
+}

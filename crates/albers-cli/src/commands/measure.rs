@@ -1,0 +1,113 @@
+//! `albers measure`: what a release loses, from its file and the original.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use albers::MeasureReport;
+use anyhow::Result;
+use clap::Args;
+
+use crate::flags::{Assignment, CategoriesFlag, MethodFlags, RequirementFlags};
+use crate::progress::Bar;
+use crate::render;
+use crate::table_flags::TableFlags;
+
+/// Measure what a release loses, ours or anybody's, from its file and the original
+#[derive(Args)]
+pub struct Arguments {
+    /// The table that was anonymized: CSV (also .gz, .zst) or Parquet
+    original: PathBuf,
+    /// The release of it
+    release: PathBuf,
+    /// A job file; flags override what it says
+    #[arg(long, value_name = "FILE")]
+    job: Option<PathBuf>,
+    /// A column that is unique in both files and tells which rows belong together: every row is
+    /// then checked, and the KL divergence computed
+    #[arg(long, value_name = "COLUMN")]
+    key: Option<String>,
+    /// How much a loss on a column counts; 1 when not given
+    #[arg(long = "weight", value_name = "COLUMN=WEIGHT")]
+    weights: Vec<Assignment<f64>>,
+    /// How columns with a hierarchy are shown; told from the release when not given
+    #[arg(long, value_enum)]
+    categories: Option<CategoriesFlag>,
+    /// Print the losses as JSON on standard output
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    columns: TableFlags,
+}
+
+/// Runs the command.
+pub fn run(arguments: Arguments) -> Result<ExitCode> {
+    let Arguments { original, release, job, key, weights, categories, json, columns } = arguments;
+    let method = MethodFlags { weights, categories, ..MethodFlags::default() };
+    let job = columns.job(job.as_ref(), None, RequirementFlags::default(), method)?;
+    let report = {
+        let bar = Bar::new();
+        albers::measure(&job, &original, &release, key.as_deref(), &bar)?
+    };
+    if json {
+        render::print_json(&report);
+    } else {
+        render::print(&summary(&report));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn summary(report: &MeasureReport) -> String {
+    let (size, loss) = (&report.class_size, &report.loss);
+    let mut lines = vec![
+        format!(
+            "{} of {} rows in {} classes of {} to {} rows (mean {:.1}), {} suppressed",
+            render::count(report.rows),
+            render::count(report.original_rows),
+            render::count(report.classes),
+            render::count(size.min),
+            render::count(size.max),
+            size.mean,
+            render::count(report.suppressed),
+        ),
+        String::new(),
+        format!("ncp                {}  (0 nothing lost, 1 everything)", render::share(loss.ncp)),
+        format!("certainty penalty  {:.4}", loss.certainty_penalty),
+        format!("discernibility     {:.0}", loss.discernibility),
+    ];
+    match (loss.kl, &report.kl_basis) {
+        (Some(kl), Some(basis)) => {
+            lines.push(format!(
+                "KL divergence      {kl:.4}  (logarithms to base {}; over {})",
+                basis.base,
+                basis.columns.join(", ")
+            ));
+            lines.push(format!("                   domain of {}", basis.domain));
+        }
+        _ => lines.push("KL divergence      not computed".to_owned()),
+    }
+    lines.push(String::new());
+    let width = report.columns.iter().map(|column| column.name.chars().count()).max().unwrap_or(0);
+    for column in &report.columns {
+        let lost = loss.ncp_by_column.get(&column.name).copied().unwrap_or(0.0);
+        let weight = match column.weight {
+            1.0 => String::new(),
+            weight => format!(", weight {weight}"),
+        };
+        let missing = match column.missing {
+            0 => String::new(),
+            n_missing => format!(", {} missing", render::count(n_missing)),
+        };
+        lines.push(format!(
+            "  {:width$}  loses {}  ({}, shown as {}{missing}{weight})",
+            column.name,
+            render::share(lost),
+            column.column_type,
+            column.shown,
+        ));
+    }
+    if !report.notes.is_empty() {
+        lines.push(String::new());
+    }
+    lines.extend(report.notes.iter().map(|note| format!("note: {note}")));
+    lines.join("\n") + "\n"
+}

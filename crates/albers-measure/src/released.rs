@@ -1,0 +1,147 @@
+//! The loss of a release that was read back from a file, whoever made it.
+//!
+//! Source and definitions: as in [`crate::loss`], whose arithmetic this shares.
+//! Departures: none. A row that was left out loses everything: 1 on each attribute, and as many
+//! pairs of rows in the discernibility as the original has rows. In the divergence all of them form
+//! one class that covers the whole domain.
+//! Guarantee: equals the loss of the manifest for a release of this program.
+//! Cost: one pass over the rows; classes are sorted one by one to find equal rows.
+
+use albers_release::Attribute;
+use albers_release::parse::ReadCell;
+use albers_table::points::{codes_hash, mix};
+use rayon::prelude::*;
+
+use crate::classes::Classes;
+use crate::loss::{Loss, Sums, log_counts};
+
+/// A quasi-identifier of a release.
+pub struct ReleasedColumn<'a> {
+    /// The attribute of the original.
+    pub attribute: &'a Attribute,
+    /// What its cells show, each content once.
+    pub cells: Vec<ReadCell>,
+    /// The place in `cells` of each row of the release.
+    pub places: Vec<u32>,
+}
+
+/// Which row of the original stands behind each row of the release.
+pub struct Pairing<'a> {
+    /// The row of the original, by row of the release; no two are the same.
+    pub original_rows: &'a [u32],
+    /// The codes of the original, attribute by attribute.
+    pub codes: &'a [Vec<u32>],
+    /// The codes of the original's sensitive columns.
+    pub sensitive: &'a [Vec<u32>],
+}
+
+/// The rows of a release that do not cover their row of the original on one attribute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Uncovered {
+    /// How many rows there are.
+    pub n_rows: u64,
+    /// The first of them in the release.
+    pub first_row: u32,
+}
+
+/// Computes the loss of a release of `n_original` rows; without a pairing the divergence has no
+/// meaning and is 0.
+pub fn loss_of_released(
+    columns: &[ReleasedColumn<'_>],
+    classes: &Classes,
+    n_original: usize,
+    pairing: Option<&Pairing<'_>>,
+) -> Loss {
+    const CLASSES_PER_TASK: usize = 4096;
+    let n_tasks = classes.n_classes().div_ceil(CLASSES_PER_TASK);
+    // Tasks are summed in their order, so that the figures do not depend on the threads.
+    let by_task: Vec<Sums> = (0..n_tasks)
+        .into_par_iter()
+        .map(|task| {
+            let end = ((task + 1) * CLASSES_PER_TASK).min(classes.n_classes());
+            sums_of(columns, classes, task * CLASSES_PER_TASK..end, pairing)
+        })
+        .collect();
+    let n_suppressed = n_original - classes.n_rows();
+    let mut sums = Sums::zero(columns.len());
+    sums.discernibility = n_suppressed as f64 * n_original as f64;
+    sums.by_attribute.fill(n_suppressed as f64);
+    if let Some(pairing) = pairing.filter(|_| n_suppressed > 0) {
+        sums.log_ratios = log_ratios_of_suppressed(columns, n_original, pairing);
+    }
+    let sums = by_task.iter().fold(sums, |sum, task| sum.plus(task));
+    sums.into_loss(n_original, columns.iter().map(|column| column.attribute))
+}
+
+/// For each attribute, the rows that do not cover their row of the original, if there are any.
+pub fn uncovered(columns: &[ReleasedColumn<'_>], pairing: &Pairing<'_>) -> Vec<Option<Uncovered>> {
+    let of_column = |(column, codes): (&ReleasedColumn<'_>, &Vec<u32>)| {
+        let domain = &column.attribute.domain;
+        let rows = column.places.iter().zip(pairing.original_rows).enumerate();
+        let mut faults = rows.filter(|(_, (place, original_row))| {
+            let content = &column.cells[**place as usize].content;
+            !content.covers(domain, codes[**original_row as usize])
+        });
+        let (first_row, _) = faults.next()?;
+        Some(Uncovered { n_rows: 1 + faults.count() as u64, first_row: first_row as u32 })
+    };
+    columns.par_iter().zip(pairing.codes).map(of_column).collect()
+}
+
+fn sums_of(
+    columns: &[ReleasedColumn<'_>],
+    classes: &Classes,
+    range: std::ops::Range<usize>,
+    pairing: Option<&Pairing<'_>>,
+) -> Sums {
+    let mut sums = Sums::zero(columns.len());
+    let mut tuples = Vec::new();
+    for class in range {
+        let rows = classes.rows_of(class);
+        let n_rows = rows.len() as f64;
+        sums.discernibility += n_rows * n_rows;
+        let mut log_volume = 0.0;
+        for (column, sum) in columns.iter().zip(&mut sums.by_attribute) {
+            let cell = &column.cells[column.places[rows[0] as usize] as usize];
+            *sum += n_rows * cell.loss;
+            log_volume += (cell.content.n_covered(&column.attribute.domain) as f64).ln();
+        }
+        if let Some(pairing) = pairing {
+            let original = rows.iter().map(|&row| pairing.original_rows[row as usize]);
+            pairing.collect(original, &mut tuples);
+            sums.log_ratios += n_rows * log_volume + log_counts(&mut tuples);
+        }
+    }
+    sums
+}
+
+fn log_ratios_of_suppressed(
+    columns: &[ReleasedColumn<'_>],
+    n_original: usize,
+    pairing: &Pairing<'_>,
+) -> f64 {
+    let mut is_released = vec![false; n_original];
+    pairing.original_rows.iter().for_each(|&row| is_released[row as usize] = true);
+    let suppressed = (0..n_original as u32).filter(|&row| !is_released[row as usize]);
+    let mut tuples = Vec::new();
+    pairing.collect(suppressed, &mut tuples);
+    let domains = columns.iter().map(|column| &column.attribute.domain);
+    let log_volume: f64 = domains.map(|domain| (domain.n_values() as f64).ln()).sum();
+    tuples.len() as f64 * log_volume + log_counts(&mut tuples)
+}
+
+impl Pairing<'_> {
+    /// A number for the secret and one for the tuple of each row.
+    fn collect(&self, rows: impl Iterator<Item = u32>, tuples: &mut Vec<(u64, u64)>) {
+        let mut codes = Vec::with_capacity(self.codes.len());
+        tuples.clear();
+        for row in rows {
+            let at = row as usize;
+            let secret = self.sensitive.iter().map(|column| column[at]);
+            codes.clear();
+            codes.extend(self.codes.iter().map(|column| column[at]));
+            let secret = secret.fold(0, |hash, code| mix(hash ^ u64::from(code)));
+            tuples.push((secret, codes_hash(&codes)));
+        }
+    }
+}

@@ -1,0 +1,383 @@
+//! The text of a release, ours or anybody's, back to what it shows.
+//!
+//! ```text
+//!   48                        a value
+//!   [48, 62]  [48, 63)  48-62 an interval; an end that is turned outward is left out
+//!   Teaching                  a label of the hierarchy
+//!   {A, "B, C"}               a set; members as `cell` writes them
+//!   {, [48, 62]}              the missing value, or what follows
+//!   *                         any value
+//! ```
+//!
+//! Guarantee: a cell is read in one way only: as a value or a label first, then as a set, then as
+//! an interval. What a cell shows is never narrowed: only its bounds beyond the table are cut off.
+//! Cost: linear in the text; one table of the names of a category.
+
+use albers_partition::space::Shown;
+use albers_table::domain::{Domain, End, OrderedValue};
+use albers_table::hierarchy::{Hierarchy, Node};
+use albers_table::schema::ColumnType;
+use albers_table::value;
+use rustc_hash::FxHashMap;
+
+use crate::attribute::Attribute;
+use crate::content::CellContent;
+
+/// The text of a suppressed cell.
+const ANY: &str = "*";
+
+/// What a cell of a release shows, and what it loses.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReadCell {
+    /// What it shows, in the codes of the table.
+    pub content: CellContent,
+    /// What it loses, from 0 to 1, before weights.
+    pub loss: f64,
+}
+
+/// Why a cell is not understood. Never holds its text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CellProblem {
+    /// Neither a value, nor a label, nor an interval, nor a set.
+    NotUnderstood,
+    /// An interval or a value in which no value of the table lies.
+    NoValueThere,
+    /// The least value is above the greatest.
+    Reversed,
+    /// A missing value in a column that misses none.
+    NothingMissing,
+    /// Only one of two bounds.
+    HalfBounds,
+}
+
+impl CellProblem {
+    /// What is wrong, for a message.
+    pub fn problem(self) -> &'static str {
+        match self {
+            CellProblem::NotUnderstood => {
+                "the cell is neither a value of the original, nor a label of its hierarchy, nor an \
+                 interval or a set of its values"
+            }
+            CellProblem::NoValueThere => "no value of the original lies in the cell",
+            CellProblem::Reversed => "the cell's least value is above its greatest",
+            CellProblem::NothingMissing => {
+                "the cell is empty, but the original misses no value of this column"
+            }
+            CellProblem::HalfBounds => "only one of the two bounds is there",
+        }
+    }
+
+    /// What the user can do, for a message.
+    pub fn hint(self, column: &str) -> String {
+        match self {
+            CellProblem::NotUnderstood => format!(
+                "give the column's --hierarchy if it shows labels, --categories set if it has one \
+                 and shows intervals or sets, or its --type with '{column}=TYPE'"
+            ),
+            CellProblem::NoValueThere => {
+                "make sure that this is the release of this original".to_owned()
+            }
+            CellProblem::Reversed => "write the least value first".to_owned(),
+            CellProblem::NothingMissing => "write * for a suppressed value".to_owned(),
+            CellProblem::HalfBounds => {
+                "write both bounds, or none of them for a missing value".to_owned()
+            }
+        }
+    }
+}
+
+/// Reads the cells of one attribute.
+pub struct CellParser<'a> {
+    attribute: &'a Attribute,
+    /// The codes of a category's names, where there is no hierarchy to ask.
+    code_of: FxHashMap<&'a str, u32>,
+    /// Whether the release shows missing values by themselves, so that `*` leaves them out where
+    /// it is a label.
+    shows_missing: bool,
+}
+
+impl<'a> CellParser<'a> {
+    /// The parser of an attribute.
+    pub fn new(attribute: &'a Attribute, shows_missing: bool) -> CellParser<'a> {
+        let domain = &attribute.domain;
+        let mut code_of = FxHashMap::default();
+        if domain.hierarchy().is_none() && !domain.is_ordered() {
+            let names = (0u32..).map_while(|code| Some((domain.category(code)?, code)));
+            code_of.extend(names);
+        }
+        CellParser { attribute, code_of, shows_missing }
+    }
+
+    /// What a cell shows; `None` is the empty cell.
+    pub fn parse(&self, text: Option<&str>) -> Result<ReadCell, CellProblem> {
+        let Some(text) = text else { return self.missing() };
+        if let Some(cell) = self.value_or_label(text)? {
+            return Ok(cell);
+        }
+        let trimmed = text.trim();
+        if trimmed == ANY {
+            return Ok(self.of(CellContent::Everything));
+        }
+        if let Some(inner) = trimmed.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
+            return self.set(inner);
+        }
+        self.interval(trimmed)
+    }
+
+    /// What two columns of bounds, and one that tells of missing values, show.
+    pub fn parse_bounds(
+        &self,
+        min: Option<&str>,
+        max: Option<&str>,
+        missing: Option<&str>,
+    ) -> Result<ReadCell, CellProblem> {
+        let flag = missing.map(|text| value::parse_boolean(text.as_bytes()));
+        let with_missing = flag.transpose().map_err(|_| CellProblem::NotUnderstood)?;
+        match (min.map(str::trim), max.map(str::trim)) {
+            (None, None) => self.missing(),
+            (Some(ANY), Some(ANY)) => Ok(self.of(CellContent::Everything)),
+            (Some(min), Some(max)) => {
+                let (lo, hi) = (self.bound(min, End::Low)?, self.bound(max, End::High)?);
+                self.between(lo, hi, with_missing.unwrap_or(false))
+            }
+            _ => Err(CellProblem::HalfBounds),
+        }
+    }
+
+    fn domain(&self) -> &'a Domain {
+        &self.attribute.domain
+    }
+
+    fn of(&self, content: CellContent) -> ReadCell {
+        let loss = content.loss(self.domain());
+        ReadCell { content, loss }
+    }
+
+    fn missing(&self) -> Result<ReadCell, CellProblem> {
+        self.missing_code().map(|_| self.of(CellContent::Missing))
+    }
+
+    fn missing_code(&self) -> Result<u32, CellProblem> {
+        self.domain().missing_code().ok_or(CellProblem::NothingMissing)
+    }
+
+    /// The cell as a value of the table or as a label, if it is one.
+    fn value_or_label(&self, text: &str) -> Result<Option<ReadCell>, CellProblem> {
+        let domain = self.domain();
+        if domain.is_ordered() {
+            let (Ok(lo), Ok(hi)) = (domain.bound(text, End::Low), domain.bound(text, End::High))
+            else {
+                return Ok(None);
+            };
+            let cell = self.between(lo, hi, false).map_err(|_| CellProblem::NoValueThere);
+            return cell.map(Some);
+        }
+        if let Some(hierarchy) = domain.hierarchy() {
+            return Ok(self.node(hierarchy, text).map(|node| self.of(self.label(node))));
+        }
+        let code = self.code_of.get(text).copied().or_else(|| {
+            let canonical = value::canonical(domain.column_type(), text)?;
+            self.code_of.get(canonical.as_str()).copied()
+        });
+        Ok(code.map(|code| self.of(CellContent::Set(vec![code]))))
+    }
+
+    fn node(&self, hierarchy: &Hierarchy, text: &str) -> Option<Node> {
+        hierarchy.node_by_label(text).or_else(|| {
+            let canonical = value::canonical(self.domain().column_type(), text)?;
+            hierarchy.node_by_label(&canonical)
+        })
+    }
+
+    /// What a label shows: the top is everything if missing values are shown nowhere else.
+    fn label(&self, node: Node) -> CellContent {
+        let hierarchy = self.domain().hierarchy().expect("labels come from a hierarchy");
+        let is_top = hierarchy.leaves_of(node).len() as u32 == hierarchy.n_leaves();
+        let hides_missing = self.domain().n_missing() > 0 && !self.shows_missing;
+        if is_top && hierarchy.label(node) == ANY && (hides_missing || hierarchy.n_leaves() == 0) {
+            return CellContent::Everything;
+        }
+        CellContent::Label { node, with_missing: false }
+    }
+
+    fn bound(&self, text: &str, end: End) -> Result<OrderedValue, CellProblem> {
+        if !self.domain().is_ordered() {
+            return Err(CellProblem::NotUnderstood);
+        }
+        self.domain().bound(text, end).map_err(|_| CellProblem::NotUnderstood)
+    }
+
+    fn between(
+        &self,
+        lo: OrderedValue,
+        hi: OrderedValue,
+        with_missing: bool,
+    ) -> Result<ReadCell, CellProblem> {
+        if lo > hi {
+            return Err(CellProblem::Reversed);
+        }
+        if with_missing {
+            self.missing_code()?;
+        }
+        let codes = self.domain().codes_between(lo, hi);
+        let (lo_code, hi_code) = codes.ok_or(CellProblem::NoValueThere)?;
+        let loss = if with_missing { 1.0 } else { self.domain().share_between(lo, hi) };
+        let content = CellContent::Interval { lo: lo_code, hi: hi_code, with_missing };
+        Ok(ReadCell { content, loss })
+    }
+
+    /// `[48, 62]`, `[48, 63)`, `[48, 63[` and, for whole numbers, `48-62`.
+    fn interval(&self, text: &str) -> Result<ReadCell, CellProblem> {
+        const NOT: CellProblem = CellProblem::NotUnderstood;
+        let bytes = text.as_bytes();
+        if let (Some(open @ (b'[' | b'(' | b']')), Some(close @ (b']' | b')' | b'['))) =
+            (bytes.first(), bytes.last())
+        {
+            let inner = text.get(1..text.len().saturating_sub(1)).ok_or(NOT)?;
+            let (lo, hi) = inner.split_once([',', ';']).ok_or(NOT)?;
+            let (mut lo, mut hi) =
+                (self.bound(lo.trim(), End::Low)?, self.bound(hi.trim(), End::High)?);
+            if *open != b'[' {
+                lo = lo.inward(End::Low);
+            }
+            if *close != b']' {
+                hi = hi.inward(End::High);
+            }
+            return self.between(lo, hi, false);
+        }
+        if self.domain().column_type() != ColumnType::Integer {
+            return Err(NOT);
+        }
+        let dash = (1..bytes.len()).find(|&at| bytes[at] == b'-').ok_or(NOT)?;
+        let (lo, hi) = (text[..dash].trim(), text[dash + 1..].trim());
+        self.between(self.bound(lo, End::Low)?, self.bound(hi, End::High)?, false)
+    }
+
+    /// The members of a set; an empty first one is the missing value.
+    fn set(&self, inner: &str) -> Result<ReadCell, CellProblem> {
+        let members = members(inner).filter(|_| !inner.trim().is_empty());
+        let mut members = members.ok_or(CellProblem::NotUnderstood)?;
+        let with_missing =
+            members.first().is_some_and(|member| !member.quoted && member.is_empty());
+        let missing = if with_missing { Some(self.missing_code()?) } else { None };
+        if with_missing {
+            members.remove(0);
+        }
+        let mut cells = Vec::new();
+        for member in &members {
+            let cell = match self.value_or_label(&member.text)? {
+                Some(cell) => cell,
+                None if member.quoted => return Err(CellProblem::NotUnderstood),
+                None if member.text == ANY => return Ok(self.of(CellContent::Everything)),
+                None => self.interval(&member.text)?,
+            };
+            if members.len() == 1 && !with_missing {
+                return Ok(cell);
+            }
+            cells.push(cell.content);
+        }
+        match (&cells[..], missing) {
+            ([], _) => self.missing(),
+            ([CellContent::Interval { lo, hi, .. }], Some(_)) => {
+                Ok(self.of(CellContent::Interval { lo: *lo, hi: *hi, with_missing: true }))
+            }
+            ([CellContent::Label { node, .. }], Some(_))
+                if self.attribute.shown == Shown::Label =>
+            {
+                Ok(self.of(CellContent::Label { node: *node, with_missing: true }))
+            }
+            _ => self.union(&cells, missing),
+        }
+    }
+
+    /// All values of several categories.
+    fn union(&self, cells: &[CellContent], missing: Option<u32>) -> Result<ReadCell, CellProblem> {
+        let mut codes: Vec<u32> = missing.into_iter().collect();
+        for cell in cells {
+            match cell {
+                CellContent::Set(more) => codes.extend_from_slice(more),
+                CellContent::Label { node, .. } => {
+                    let hierarchy = self.domain().hierarchy().expect("labels have a hierarchy");
+                    codes.extend(hierarchy.leaves_of(*node));
+                }
+                CellContent::Everything => return Ok(self.of(CellContent::Everything)),
+                // Several intervals are no description that the loss of an interval is made for.
+                _ => return Err(CellProblem::NotUnderstood),
+            }
+        }
+        codes.sort_unstable();
+        codes.dedup();
+        Ok(self.of(CellContent::Set(codes)))
+    }
+}
+
+/// Whether a text is a set of two or more values besides the missing one.
+pub fn is_set_of_values(text: &str) -> bool {
+    let inner = text.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+    let members = inner.and_then(members).unwrap_or_default();
+    members.iter().filter(|member| member.quoted || !member.is_empty()).count() > 1
+}
+
+/// Whether a text shows the missing value beside others.
+pub fn shows_missing_too(text: &str) -> bool {
+    text.trim().strip_prefix('{').is_some_and(|rest| rest.trim_start().starts_with(','))
+}
+
+/// A member of a set.
+struct Member {
+    text: String,
+    quoted: bool,
+}
+
+impl Member {
+    fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+}
+
+/// The members between the braces of a set; nothing if a quote or a bracket is never closed.
+fn members(inner: &str) -> Option<Vec<Member>> {
+    let mut members = Vec::new();
+    let mut rest = inner.trim();
+    loop {
+        let member;
+        (member, rest) = match rest.as_bytes().first() {
+            Some(b'"') => quoted_member(&rest[1..])?,
+            Some(b'[' | b'(' | b']') => {
+                let end = rest[1..].find([']', ')', '['])? + 2;
+                (Member { text: rest[..end].to_owned(), quoted: false }, &rest[end..])
+            }
+            _ => {
+                let end = rest.find(',').unwrap_or(rest.len());
+                (Member { text: rest[..end].trim().to_owned(), quoted: false }, &rest[end..])
+            }
+        };
+        members.push(member);
+        rest = rest.trim_start();
+        if rest.is_empty() {
+            return Some(members);
+        }
+        rest = rest.strip_prefix(',')?.trim_start();
+    }
+}
+
+/// A member whose opening quote has been read, and what follows its closing one.
+fn quoted_member(text: &str) -> Option<(Member, &str)> {
+    let mut unquoted = String::new();
+    let mut rest = text;
+    loop {
+        let quote = rest.find('"')?;
+        unquoted.push_str(&rest[..quote]);
+        rest = &rest[quote + 1..];
+        match rest.strip_prefix('"') {
+            Some(after) => {
+                unquoted.push('"');
+                rest = after;
+            }
+            None => return Some((Member { text: unquoted, quoted: true }, rest)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

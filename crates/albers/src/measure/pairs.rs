@@ -1,0 +1,128 @@
+//! Which rows of two tables belong together, by a key that is unique in both.
+
+use std::path::Path;
+
+use albers_measure::released::Pairing;
+use albers_table::TableError;
+use albers_table::domain::CodedColumn;
+use albers_table::progress::Progress;
+use albers_table::schema::ColumnType;
+use albers_table::value;
+use rustc_hash::FxHashMap;
+
+use crate::columns::{Wanted, intern, read_columns};
+use crate::error::{Differing, Error, Result};
+use crate::job::Job;
+use crate::table::Table;
+
+/// A code that no value has.
+const NO_CODE: u32 = u32::MAX;
+
+/// The row of the original that belongs to each row of the release.
+pub fn pair(
+    job: &Job,
+    original: &Path,
+    release: &Path,
+    keys: &CodedColumn,
+    n_original: usize,
+    progress: &dyn Progress,
+) -> Result<Vec<u32>> {
+    let wanted =
+        vec![Wanted { name: keys.domain.name().to_owned(), column_type: Some(ColumnType::Text) }];
+    let (_, mut raw) = read_columns(original, &job.read_options()?, wanted, progress)?;
+    let of_original = intern(raw.remove(0))?;
+    let row_of_code = unique_rows(original, &of_original)?;
+    unique_rows(release, keys)?;
+    assert_eq!(row_of_code.len(), n_original, "a unique key has a value for each row");
+    let row_of: FxHashMap<&str, u32> =
+        (0u32..).map_while(|code| of_original.domain.category(code)).zip(row_of_code).collect();
+    let codes = keys.codes.iter().flatten().enumerate();
+    codes
+        .map(|(row_idx, &code)| {
+            let row = keys.domain.category(code).and_then(|name| row_of.get(name)).copied();
+            row.ok_or_else(|| {
+                key_error(
+                    release,
+                    row_idx,
+                    keys,
+                    "the original has no row with this key".to_owned(),
+                    "make sure that both files belong together",
+                )
+            })
+        })
+        .collect()
+}
+
+/// The row of each value of a key; one that is missing or not unique is refused.
+fn unique_rows(path: &Path, keys: &CodedColumn) -> Result<Vec<u32>> {
+    const HINT: &str = "name a column with --key that tells every row apart";
+    let missing = keys.domain.missing_code();
+    let mut row_of_code = vec![NO_CODE; keys.domain.n_values() as usize];
+    for (row_idx, &code) in keys.codes.iter().flatten().enumerate() {
+        if missing == Some(code) {
+            return Err(key_error(path, row_idx, keys, "the key is missing".to_owned(), HINT));
+        }
+        let row = &mut row_of_code[code as usize];
+        if *row != NO_CODE {
+            let problem = format!("row {} has the same key", *row + 1);
+            return Err(key_error(path, row_idx, keys, problem, HINT));
+        }
+        *row = row_idx as u32;
+    }
+    Ok(row_of_code)
+}
+
+fn key_error(
+    path: &Path,
+    row_idx: usize,
+    keys: &CodedColumn,
+    problem: String,
+    hint: &str,
+) -> Error {
+    Error::Table(TableError::Cell {
+        path: path.to_owned(),
+        place: format!("row {}", row_idx + 1),
+        column: keys.domain.name().to_owned(),
+        problem,
+        hint: hint.to_owned(),
+    })
+}
+
+/// The sensitive columns whose values are not those of the original.
+pub fn differing_sensitive(
+    released: &[CodedColumn],
+    table: &Table,
+    pairing: &Pairing<'_>,
+) -> Vec<Differing> {
+    let mut differing = Vec::new();
+    for (data, codes) in table.sensitive.iter().zip(pairing.sensitive) {
+        let domain = &data.column.domain;
+        let name = domain.name();
+        let shown = released.iter().find(|column| column.domain.name() == name);
+        let Some(shown) = shown else { continue };
+        let canonical = |text: &str| value::canonical(domain.column_type(), text);
+        let code_of: FxHashMap<String, u32> = (0u32..)
+            .map_while(|code| domain.category(code).map(|text| (text, code)))
+            .filter_map(|(text, code)| Some((canonical(text)?, code)))
+            .collect();
+        let n_values = u32::try_from(shown.domain.n_values()).expect("codes have 32 bits");
+        let original_code: Vec<u32> = (0..n_values)
+            .map(|code| match shown.domain.category(code) {
+                Some(text) => canonical(text).and_then(|text| code_of.get(&text).copied()),
+                None => domain.missing_code(),
+            })
+            .map(|code| code.unwrap_or(NO_CODE))
+            .collect();
+        let rows = shown.codes.iter().flatten().zip(pairing.original_rows).enumerate();
+        let mut faults =
+            rows.filter(|(_, (code, row))| original_code[**code as usize] != codes[**row as usize]);
+        if let Some((first_row, _)) = faults.next() {
+            differing.push(Differing {
+                column: name.to_owned(),
+                n_rows: 1 + faults.count() as u64,
+                first_row: first_row as u64 + 1,
+            });
+        }
+    }
+    differing
+}
