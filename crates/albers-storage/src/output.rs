@@ -203,6 +203,8 @@ fn creation_mask() -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read as _;
+
     use super::*;
 
     #[test]
@@ -238,7 +240,7 @@ mod tests {
             output.finish(&target).unwrap();
             let mut text = String::new();
             let mut input = crate::input::open_unpacked(&target).unwrap();
-            std::io::Read::read_to_string(&mut input, &mut text).unwrap();
+            input.read_to_string(&mut text).unwrap();
             assert_eq!(text, "a,b\n1,2\n", "{name}");
         }
     }
