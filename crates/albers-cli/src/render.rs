@@ -30,7 +30,8 @@ pub fn say(text: &str) {
 
 /// Prints an error and returns its exit code.
 pub fn fail(error: &anyhow::Error) -> ExitCode {
-    let _ = writeln!(std::io::stderr(), "albers: {error:#}");
+    // Without the chain of sources: messages say all, and end with what the user can do.
+    let _ = writeln!(std::io::stderr(), "albers: {error}");
     let about_requirement =
         error.downcast_ref::<albers::Error>().is_some_and(albers::Error::is_about_the_requirement);
     ExitCode::from(if about_requirement { 1 } else { 2 })

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use albers_storage::output::OutputFile;
+use albers_table::TableError;
 use albers_table::progress::Progress;
 use albers_table::write::{BatchWriter, WriteOptions};
 use arrow_array::{ArrayRef, RecordBatch};
@@ -20,7 +21,7 @@ use arrow_schema::{Field, Schema, SchemaRef};
 use rayon::prelude::*;
 
 use crate::cell::ShownCell;
-use crate::error::Result;
+use crate::error::{ReleaseError, Result};
 use crate::verify::Verified;
 
 pub use carried::CarriedColumn;
@@ -84,6 +85,7 @@ pub fn publish(
             OutputColumn::Carried(at) => fields.push(destination.carried[*at].field()),
         }
     }
+    check_names(&fields)?;
     let schema = Arc::new(Schema::new(fields));
     let options = WriteOptions { delimiter: destination.delimiter, has_runs: true };
     let mut data = BatchWriter::create_with(destination.path, schema.clone(), options)?;
@@ -102,6 +104,21 @@ pub fn publish(
         slab = next;
     }
     Ok(Pending { data, path: destination.path.to_owned() })
+}
+
+/// Bounds take new names, which a column that leaves as it came may already have.
+fn check_names(fields: &[Field]) -> Result<()> {
+    for (at, field) in fields.iter().enumerate() {
+        if fields[..at].iter().any(|earlier| earlier.name() == field.name()) {
+            return Err(ReleaseError::Table(TableError::Column {
+                column: field.name().clone(),
+                problem: "the release would have two columns of this name, one of them a bound"
+                    .to_owned(),
+                hint: "rename the column, or write intervals with --values interval".to_owned(),
+            }));
+        }
+    }
+    Ok(())
 }
 
 impl Pending {

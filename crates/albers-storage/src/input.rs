@@ -28,14 +28,18 @@ impl Packing {
     }
 }
 
-/// Opens a file, refusing folders with a message of their own.
+/// Opens a file, refusing folders and pipes with messages of their own.
 pub fn open(path: &Path) -> Result<File> {
     let read_error = |source| StorageError::Read { path: path.to_owned(), source };
-    let file = File::open(path).map_err(read_error)?;
-    if file.metadata().map_err(read_error)?.is_dir() {
+    // Looked at before it is opened, since the opening of a pipe waits for a writer.
+    let metadata = std::fs::metadata(path).map_err(read_error)?;
+    if metadata.is_dir() {
         return Err(StorageError::IsFolder { path: path.to_owned() });
     }
-    Ok(file)
+    if !metadata.is_file() {
+        return Err(StorageError::NotAFile { path: path.to_owned() });
+    }
+    File::open(path).map_err(read_error)
 }
 
 /// Opens a file for sequential reading and unpacks it by the ending of its name.

@@ -7,13 +7,14 @@
 pub mod input;
 pub mod output;
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 /// What can go wrong with a file, by what the user can do about it.
 #[derive(Debug, thiserror::Error)]
 pub enum StorageError {
     /// The file cannot be opened or read.
-    #[error("cannot read {}: {source}", path.display())]
+    #[error("cannot read {}: {source}; {}", path.display(), read_hint(source))]
     Read {
         /// The file.
         path: PathBuf,
@@ -26,8 +27,17 @@ pub enum StorageError {
         /// The folder.
         path: PathBuf,
     },
+    /// The path names something that cannot be read twice.
+    #[error(
+        "{} is a pipe or a device, but files are read more than once; write it to a file first",
+        path.display()
+    )]
+    NotAFile {
+        /// The path.
+        path: PathBuf,
+    },
     /// The file cannot be created or written.
-    #[error("cannot write {}: {source}; nothing was written", path.display())]
+    #[error("cannot write {}: {source}; nothing was written; {}", path.display(), write_hint(source))]
     Write {
         /// The file that was to be written.
         path: PathBuf,
@@ -38,3 +48,26 @@ pub enum StorageError {
 
 /// The result of a storage operation.
 pub type Result<T> = std::result::Result<T, StorageError>;
+
+/// What the user can do about a file that cannot be read.
+fn read_hint(source: &std::io::Error) -> &'static str {
+    match source.kind() {
+        ErrorKind::NotFound => "check the name and the folder",
+        ErrorKind::PermissionDenied => "ask for the right to read it",
+        ErrorKind::InvalidInput | ErrorKind::InvalidData | ErrorKind::UnexpectedEof => {
+            "check that the file is whole and packed as the ending of its name says"
+        }
+        _ => "check the file and its disk",
+    }
+}
+
+/// What the user can do about a file that cannot be written.
+fn write_hint(source: &std::io::Error) -> &'static str {
+    match source.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+            "make room, or write to another disk"
+        }
+        ErrorKind::PermissionDenied => "ask for the right to write there, or name another folder",
+        _ => "check the folder and its disk, or name another",
+    }
+}

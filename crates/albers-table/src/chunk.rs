@@ -180,8 +180,8 @@ impl TextColumnBuilder {
         Ok(())
     }
 
-    /// The finished chunk.
-    pub fn finish(self) -> Result<ColumnChunk, ParseProblem> {
+    /// The finished chunk, or the 0-based row that does not fit beside the others and why.
+    pub fn finish(self) -> Result<ColumnChunk, (usize, ParseProblem)> {
         let missing = self.missing;
         let cells = match self.cells {
             TextCells::Ticks(ticks, _, unit) => narrow_ticks(ticks, &missing, unit),
@@ -191,9 +191,11 @@ impl TextColumnBuilder {
             }
             TextCells::Decimals(decimals) => {
                 let scale = decimals.iter().map(|decimal| decimal.scale).max().unwrap_or(0);
-                let ticks: Option<Vec<i64>> =
-                    decimals.iter().map(|decimal| decimal.mantissa_at(scale)).collect();
-                let ticks = ticks.ok_or(ParseProblem::BeyondI64)?;
+                let mut ticks = Vec::with_capacity(decimals.len());
+                for (row_idx, decimal) in decimals.iter().enumerate() {
+                    let tick = decimal.mantissa_at(scale);
+                    ticks.push(tick.ok_or((row_idx, ParseProblem::BeyondI64))?);
+                }
                 narrow_ticks(ticks, &missing, TickUnit::Decimal(scale))
             }
             TextCells::Floats(values) => Cells::Floats(values),

@@ -65,12 +65,17 @@ impl TypeSample {
             return ColumnType::Text;
         }
         let nearly_all = |n: u64| n * 20 >= self.n_cells * 19;
-        if nearly_all(self.n_integers) {
-            if self.n_leading_zeros > 0 { ColumnType::Code } else { ColumnType::Integer }
-        } else if nearly_all(self.n_decimals) {
-            ColumnType::Decimal
-        } else if nearly_all(self.n_floats) {
-            ColumnType::Float
+        if nearly_all(self.n_floats) {
+            // The narrowest type that takes all the numbers.
+            if self.n_floats > self.n_decimals {
+                ColumnType::Float
+            } else if self.n_decimals > self.n_integers {
+                ColumnType::Decimal
+            } else if self.n_leading_zeros > 0 {
+                ColumnType::Code
+            } else {
+                ColumnType::Integer
+            }
         } else if nearly_all(self.n_dates) {
             ColumnType::Date
         } else if nearly_all(self.n_timestamps) {
@@ -99,11 +104,19 @@ mod tests {
         assert_eq!(inferred(&["01234", "99999"]), ColumnType::Code);
         assert_eq!(inferred(&["1.50", "2"]), ColumnType::Decimal);
         assert_eq!(inferred(&["1e5", "2"]), ColumnType::Float);
+        assert_eq!(inferred(&["0.1234567890123456789", "2.5"]), ColumnType::Float);
         assert_eq!(inferred(&["2024-01-31"]), ColumnType::Date);
         assert_eq!(inferred(&["2024-01-31 10:00:00"]), ColumnType::Timestamp);
         assert_eq!(inferred(&["true", "False"]), ColumnType::Boolean);
         assert_eq!(inferred(&["a", "1"]), ColumnType::Text);
         assert_eq!(inferred(&[]), ColumnType::Text);
+    }
+
+    #[test]
+    fn one_decimal_among_many_integers_makes_the_column_decimal() {
+        let mut cells = vec!["7"; 30];
+        cells.push("7.5");
+        assert_eq!(inferred(&cells), ColumnType::Decimal);
     }
 
     #[test]

@@ -15,6 +15,7 @@ use arrow_array::ArrayRef;
 use arrow_schema::DataType;
 
 use crate::chunk::ColumnChunk;
+use crate::infer::TypeSample;
 use crate::progress::Progress;
 use crate::schema::ColumnType;
 use crate::{Result, TableError};
@@ -98,7 +99,8 @@ pub enum Format {
 impl Format {
     /// The format of a file by its name: `.parquet` is Parquet, everything else is text.
     pub fn of(path: &Path) -> Format {
-        match path.extension().and_then(|ending| ending.to_str()) {
+        let ending = path.extension().and_then(|ending| ending.to_str());
+        match ending.map(str::to_ascii_lowercase).as_deref() {
             Some("parquet" | "pq") => Format::Parquet,
             _ => Format::Csv,
         }
@@ -137,13 +139,31 @@ pub fn read(
 /// The place of a column in the file, or an error that lists what there is.
 pub fn place_of(path: &Path, columns: &[HeaderColumn], name: &str) -> Result<usize> {
     columns.iter().position(|column| column.name == name).ok_or_else(|| {
-        let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
-        TableError::File {
-            path: path.to_owned(),
-            problem: format!("there is no column '{name}'"),
-            hint: format!("the columns are {}", names.join(", ")),
-        }
+        let hint = if columns.iter().all(is_surely_a_name) {
+            let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+            format!("the columns are {}", names.join(", "))
+        } else {
+            HEADER_HINT.to_owned()
+        };
+        file_error(path, format!("there is no column '{name}'"), hint)
     })
+}
+
+const HEADER_HINT: &str = "check that the first line of the file holds the names of the columns";
+
+/// Whether a name cannot be the cell of a file without a header, or text between two stray quotes:
+/// messages show no others.
+fn is_surely_a_name(column: &HeaderColumn) -> bool {
+    const LONGEST_CHARS: usize = 64;
+    let name = column.name.as_str();
+    let is_like_a_cell = || {
+        let mut sample = TypeSample::default();
+        sample.add(name.as_bytes());
+        sample.column_type() != ColumnType::Text
+    };
+    let is_short_line = name.chars().take(LONGEST_CHARS + 1).count() <= LONGEST_CHARS
+        && !name.contains(['\n', '\r']);
+    column.data_type.is_some() || (is_short_line && !is_like_a_cell())
 }
 
 fn check_names(path: &Path, columns: &[HeaderColumn]) -> Result<()> {
@@ -157,11 +177,15 @@ fn check_names(path: &Path, columns: &[HeaderColumn]) -> Result<()> {
             ));
         }
         if !seen.insert(column.name.as_str()) {
-            return Err(file_error(
-                path,
-                format!("two columns are named '{}'", column.name),
-                "rename one of them",
-            ));
+            let first = columns.iter().position(|other| other.name == column.name);
+            let first = first.expect("the name was seen before") + 1;
+            let places = format!("columns {first} and {}", column_idx + 1);
+            return Err(if columns.iter().all(is_surely_a_name) {
+                let problem = format!("{places} are both named '{}'", column.name);
+                file_error(path, problem, "rename one of them")
+            } else {
+                file_error(path, format!("{places} have the same name"), HEADER_HINT)
+            });
         }
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! The main job: a table in, a verified release out.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use albers_measure::loss_of;
@@ -9,6 +9,7 @@ use albers_partition::space::{Shown, Space};
 use albers_partition::split::Policy;
 use albers_release::publish::{Destination, Values, publish};
 use albers_release::verify::{Expectation, Verified, verify};
+use albers_table::hierarchy::HierarchySpec;
 use albers_table::progress::Progress;
 use albers_table::read::Format;
 use albers_table::schema::Role;
@@ -17,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::job::{Job, Method, SplitPolicy};
 use crate::paths;
 use crate::report::{ClassSize, ColumnReport, Report, Seconds, peak_rss_bytes};
-use crate::secrets::protect;
+use crate::secrets::{check_criteria_have_roles, given_k, protect};
 use crate::table::{self, Table};
 
 /// Runs a job: reads, partitions, verifies, measures and writes.
@@ -142,7 +143,14 @@ fn checked_paths(job: &Job) -> Result<(&Path, &Path)> {
         .as_deref()
         .ok_or_else(|| Error::usage("it is not said where the release goes", "give -o FILE"))?;
     albers_storage::input::open(input)?;
-    paths::check_output(output, &[input])?;
+    let mut read = vec![input.to_owned()];
+    for (name, column) in &job.columns {
+        if let Some(HierarchySpec::File(file)) = column.hierarchy_spec(name)? {
+            read.push(file);
+        }
+    }
+    let read: Vec<&Path> = read.iter().map(PathBuf::as_path).collect();
+    paths::check_output(output, &read)?;
     Ok((input, output))
 }
 
@@ -166,7 +174,8 @@ fn check_roles(job: &Job) -> Result<()> {
     if job.with_role(Role::Subject).count() > 1 {
         return Err(Error::usage("there are several subject columns", "name one"));
     }
-    Ok(())
+    given_k(job)?;
+    check_criteria_have_roles(job)
 }
 
 fn class_size(release: &Verified<'_>) -> ClassSize {

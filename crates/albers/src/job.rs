@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use albers_privacy::Criterion;
+use albers_privacy::{Criterion, PrivacyError};
 use albers_release::publish::Values;
 use albers_table::hierarchy::HierarchySpec;
 use albers_table::read::ReadOptions;
@@ -138,7 +138,8 @@ impl Job {
             albers_storage::StorageError::Read { path: path.to_owned(), source }
         })?;
         let mut job: Job = toml::from_str(&text).map_err(|error| {
-            let line = error.span().map(|span| text[..span.start].lines().count().max(1));
+            let before = error.span().and_then(|span| text.get(..span.start));
+            let line = before.map(|before| before.matches('\n').count() + 1);
             let place = line.map(|line| format!(", line {line}")).unwrap_or_default();
             Error::usage(
                 format!("{}{place}: {}", path.display(), error.message()),
@@ -221,17 +222,29 @@ impl ColumnJob {
     pub fn criteria(&self, name: &str) -> Result<Vec<Criterion>> {
         let mut criteria = Vec::new();
         if let Some(text) = &self.l_diversity {
-            let diversity = albers_privacy::parse_diversity(text).map_err(|error| {
-                Error::usage(
-                    format!("l-diversity of column '{name}': {error}"),
-                    "use distinct:3, entropy:3 or recursive:2,3",
-                )
-            })?;
-            criteria.push(diversity);
+            let diversity = albers_privacy::parse_diversity(text);
+            criteria.push(diversity.map_err(|error| about_column(name, error))?);
         }
         criteria.extend(self.t_closeness.map(|t| Criterion::TCloseness { t }));
         criteria.extend(self.alpha.map(|alpha| Criterion::AlphaK { alpha }));
         criteria.extend(self.variance.map(|minimum| Criterion::Variance { minimum }));
+        for criterion in &criteria {
+            criterion.check().map_err(|error| about_column(name, error))?;
+        }
         Ok(criteria)
+    }
+}
+
+/// The same error, with the column that it is about.
+fn about_column(name: &str, error: PrivacyError) -> Error {
+    match error {
+        PrivacyError::Parameter { parameter, given, hint } => {
+            Error::usage(format!("{parameter} of column '{name}' is {given}"), hint)
+        }
+        PrivacyError::Syntax { text, problem } => Error::usage(
+            format!("l-diversity of column '{name}': '{text}' cannot be read: {problem}"),
+            "use distinct:3, entropy:3 or recursive:2,3",
+        ),
+        other => other.into(),
     }
 }

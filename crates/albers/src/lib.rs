@@ -10,6 +10,24 @@
 //! - [`check`](mod@check): audits a table, ours or anybody's.
 //! - [`measure`](mod@measure): what a release loses, from its file and the original.
 //! - [`report`]: what a job tells of itself.
+//!
+//! ```no_run
+//! use albers::{Job, Role, Silent, anonymize};
+//!
+//! # fn main() -> albers::Result<()> {
+//! let mut job = Job { k: Some(5), ..Job::default() };
+//! job.input = Some("examples/patients.csv".into());
+//! job.output = Some("patients.anonymized.csv".into());
+//! job.set_role("age", Role::Quasi)?;
+//! job.set_role("zip", Role::Quasi)?;
+//! job.set_role("diagnosis", Role::Sensitive)?;
+//! job.column("zip").hierarchy = Some("prefix".to_owned());
+//! job.column("diagnosis").l_diversity = Some("distinct:3".to_owned());
+//! let report = anonymize(&job, &Silent)?;
+//! println!("{} classes, ncp {:.4}", report.classes, report.loss.ncp);
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod anonymize;
 pub mod check;

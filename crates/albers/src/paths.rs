@@ -32,8 +32,8 @@ pub fn check_place(output: &Path, inputs: &[&Path]) -> Result<()> {
     for input in inputs {
         if is_same_file(output, input) {
             return Err(Error::usage(
-                format!("the output {} is also the input", output.display()),
-                "give the release a name of its own",
+                format!("the output {} is also an input", output.display()),
+                "give the output a name of its own",
             ));
         }
     }

@@ -65,13 +65,20 @@ pub fn protect(job: &Job, table: &mut Table) -> Result<Protection> {
     Ok(Protection { requirement, facts, sensitive, notes })
 }
 
-fn checked_k(job: &Job, table: &Table) -> Result<u64> {
-    let k = job.k.ok_or_else(|| {
-        Error::usage("it is not said how many rows a class must have", "give -k, for example -k 5")
-    })?;
-    if k == 0 {
-        return Err(Error::usage("k = 0 hides nobody", "use a k of 2 or more"));
+/// The k of a job, which must be there.
+pub fn given_k(job: &Job) -> Result<u64> {
+    match job.k {
+        None => Err(Error::usage(
+            "it is not said how many rows a class must have",
+            "give -k, for example -k 5",
+        )),
+        Some(0) => Err(Error::usage("k = 0 hides nobody", "use a k of 2 or more")),
+        Some(k) => Ok(k),
     }
+}
+
+fn checked_k(job: &Job, table: &Table) -> Result<u64> {
+    let k = given_k(job)?;
     let (n_units, unit) = match table.subjects {
         Some(_) => (table.n_subjects, "subjects"),
         None => (table.n_rows as u64, "rows"),

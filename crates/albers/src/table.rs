@@ -128,7 +128,12 @@ fn plan_columns(job: &Job, path: &Path, header: &[HeaderColumn]) -> Result<Vec<P
         let Some(of_job) = job.columns.get(&column.name) else { continue };
         let hierarchy = of_job.hierarchy_spec(&column.name)?;
         if let Some(HierarchySpec::File(file)) = &hierarchy {
-            albers_storage::input::open(file)?;
+            albers_storage::input::open(file).map_err(|error| {
+                Error::usage(
+                    format!("hierarchy of column '{}': {error}", column.name),
+                    "or use prefix, ranges:5,10,20, dates or suppress, which need no file",
+                )
+            })?;
         }
         let Some(role) = of_job.role else { continue };
         let weight = of_job.weight.unwrap_or(1.0);

@@ -12,7 +12,8 @@
 //! cut. In large tables a node of more than 256 points is weighed on 128 of them, and its cut checked
 //! against all.
 
-use crate::split::extent::Extent;
+use crate::space::{LabelTree, Specialization};
+use crate::split::extent::{Extent, Weigher};
 use crate::split::rule::{Allowance, Rule, RuleScratch};
 use crate::split::{
     Chooser, Point, Scratch, Split, place_of, sort_by_code, sort_by_part, value_of,
@@ -176,21 +177,20 @@ fn weigh_cuts<const L: usize, const M: usize>(
     best: &mut Best,
 ) -> bool {
     let &Node { chooser, allowance, points, axis, whole, .. } = node;
-    let n_points = points.len();
     // Cuts with enough rows on both sides leave `first..=last` rows before them.
-    let (first, last) = (allowance.min_rows, n_points - allowance.min_rows);
+    let (first, last) = (allowance.min_rows, points.len() - allowance.min_rows);
     if first > last {
         return true;
     }
     let Scratch { keys, values, costs, runs, rests, rule: rule_scratch, .. } = scratch;
     let range = (whole.lo[axis], whole.hi[axis]);
-    let shift = if exactly || n_points <= SMALL_NODE {
+    let wants_any_cut = exactly || points.len() <= SMALL_NODE;
+    let shift = if wants_any_cut && (range.1 - range.0) as usize >= N_BUCKETS {
         sort_by_code(points, axis, range, values, keys);
         0
     } else {
         sort_by_bucket(points, axis, range, keys)
     };
-    let may_cut = |n_before: usize| value_of(keys[n_before - 1]) != value_of(keys[n_before]);
     let cut = |n_before: usize| {
         let last_code = match shift {
             0 => value_of(keys[n_before - 1]),
@@ -198,76 +198,124 @@ fn weigh_cuts<const L: usize, const M: usize>(
         };
         Split::Cut { axis, code: last_code }
     };
+    grow_extents(points, &keys[..last], first, runs);
+    grow_extents_back(points, &keys[first..], last - first, rests);
+    let walk = Walk { keys, weigher: &chooser.weigher, runs, rests, first, last };
+    match &allowance.rule {
+        None => walk.find_cheapest(best, |n_before, cost, best| best.offer(cost, cut(n_before))),
+        Some(rule) => {
+            costs.clear();
+            costs.resize(points.len(), f32::INFINITY);
+            walk.find_cheapest(best, |n_before, cost, _| costs[n_before] = cost);
+            offer_allowed(rule, keys, node.locals, costs, rule_scratch, best, cut);
+        }
+    }
+    shift == 0
+}
 
-    // The extents before and after each cut: runs from the first cut on, rests from the last back.
+/// The extents of the first `n_first` points, and of each longer run of them.
+#[inline(always)]
+fn grow_extents<const L: usize, const M: usize>(
+    points: &[Point<L>],
+    keys: &[u64],
+    n_first: usize,
+    runs: &mut Vec<Extent<L, M>>,
+) {
     runs.clear();
-    let mut extent = Extent::<L, M>::EMPTY;
-    for &key in &keys[..first] {
+    let mut extent = Extent::EMPTY;
+    for &key in &keys[..n_first] {
         extent.add(&points[place_of(key)]);
     }
     runs.push(extent);
-    for &key in &keys[first..last] {
+    for &key in &keys[n_first..] {
         extent.add(&points[place_of(key)]);
         runs.push(extent);
     }
+}
+
+/// The extents of the points from `n_first` on, and of each longer run back from the end.
+#[inline(always)]
+fn grow_extents_back<const L: usize, const M: usize>(
+    points: &[Point<L>],
+    keys: &[u64],
+    n_first: usize,
+    rests: &mut Vec<Extent<L, M>>,
+) {
     rests.clear();
-    let mut extent = Extent::<L, M>::EMPTY;
-    for &key in keys[last..].iter().rev() {
+    let mut extent = Extent::EMPTY;
+    for &key in keys[n_first..].iter().rev() {
         extent.add(&points[place_of(key)]);
     }
     rests.push(extent);
-    for &key in keys[first..last].iter().rev() {
+    for &key in keys[..n_first].iter().rev() {
         extent.add(&points[place_of(key)]);
         rests.push(extent);
     }
-    let weigher = &chooser.weigher;
-    let run = |n_before: usize| &runs[n_before - first];
-    let rest = |n_before: usize| &rests[last - n_before];
-    let n_before_of = |n: usize| n as f32;
-    let n_after_of = |n: usize| (n_points - n) as f32;
-    let has_rule = allowance.rule.is_some();
-    if has_rule {
-        costs.clear();
-        costs.resize(n_points, f32::INFINITY);
+}
+
+/// The cuts of a node along an attribute, by the number of points before them.
+struct Walk<'w, 'c, const L: usize, const M: usize> {
+    keys: &'w [u64],
+    weigher: &'w Weigher<'c, L, M>,
+    /// The extents before each cut, from the first cut on.
+    runs: &'w [Extent<L, M>],
+    /// The extents after each cut, from the last cut back.
+    rests: &'w [Extent<L, M>],
+    first: usize,
+    last: usize,
+}
+
+impl<const L: usize, const M: usize> Walk<'_, '_, L, M> {
+    /// Whether the points before and after a cut differ in value.
+    #[inline(always)]
+    fn may_cut(&self, n_before: usize) -> bool {
+        value_of(self.keys[n_before - 1]) != value_of(self.keys[n_before])
     }
-    let mut offer = |n_before: usize, cost: f32, best: &mut Best| {
-        if has_rule {
-            costs[n_before] = cost;
-        } else {
-            best.offer(cost, cut(n_before));
-        }
-    };
-    // A longer run loses at least what a shorter one does: the losses at both ends of a stretch of
-    // cuts bound the cost of all cuts within, and most stretches need no closer look.
-    let stride = ((last - first) / 8).max(3);
-    let (mut start, mut run_loss) = (first, weigher.loss(run(first)));
-    let start_cost = n_before_of(first) * run_loss + n_after_of(first) * weigher.loss(rest(first));
-    if may_cut(first) {
-        offer(first, start_cost, best);
+
+    #[inline(always)]
+    fn loss_before(&self, n_before: usize) -> f32 {
+        self.weigher.loss(&self.runs[n_before - self.first])
     }
-    while start < last {
-        let end = (start + stride).min(last);
-        let (end_run_loss, end_rest_loss) = (weigher.loss(run(end)), weigher.loss(rest(end)));
-        if may_cut(end) {
-            let cost = n_before_of(end) * end_run_loss + n_after_of(end) * end_rest_loss;
-            offer(end, cost, best);
+
+    #[inline(always)]
+    fn loss_after(&self, n_before: usize) -> f32 {
+        self.weigher.loss(&self.rests[self.last - n_before])
+    }
+
+    #[inline(always)]
+    fn cost(&self, n_before: usize, loss_before: f32, loss_after: f32) -> f32 {
+        n_before as f32 * loss_before + (self.keys.len() - n_before) as f32 * loss_after
+    }
+
+    /// Offers every cut that may cost less than the best.
+    ///
+    /// A longer run loses at least what a shorter one does. So the losses at both ends of a stretch
+    /// of cuts bound the cost of all cuts within, and most stretches need no closer look.
+    #[inline(always)]
+    fn find_cheapest(&self, best: &mut Best, mut offer: impl FnMut(usize, f32, &mut Best)) {
+        let stride = ((self.last - self.first) / 8).max(3);
+        let (mut start, mut start_loss) = (self.first, self.loss_before(self.first));
+        if self.may_cut(start) {
+            offer(start, self.cost(start, start_loss, self.loss_after(start)), best);
         }
-        let bound = |n: usize| n_before_of(n) * run_loss + n_after_of(n) * end_rest_loss;
-        if bound(start + 1).min(bound(end - 1)) < best.cost {
-            for n_before in start + 1..end {
-                if may_cut(n_before) && bound(n_before) < best.cost {
-                    let cost = n_before_of(n_before) * weigher.loss(run(n_before))
-                        + n_after_of(n_before) * weigher.loss(rest(n_before));
-                    offer(n_before, cost, best);
+        while start < self.last {
+            let end = (start + stride).min(self.last);
+            let (end_loss, rest_loss) = (self.loss_before(end), self.loss_after(end));
+            if self.may_cut(end) {
+                offer(end, self.cost(end, end_loss, rest_loss), best);
+            }
+            let bound = |n_before: usize| self.cost(n_before, start_loss, rest_loss);
+            if bound(start + 1).min(bound(end - 1)) < best.cost {
+                for n_before in start + 1..end {
+                    if self.may_cut(n_before) && bound(n_before) < best.cost {
+                        let losses = (self.loss_before(n_before), self.loss_after(n_before));
+                        offer(n_before, self.cost(n_before, losses.0, losses.1), best);
+                    }
                 }
             }
+            (start, start_loss) = (end, end_loss);
         }
-        (start, run_loss) = (end, end_run_loss);
     }
-    if let Some(rule) = &allowance.rule {
-        offer_allowed(rule, keys, node.locals, costs, rule_scratch, best, cut);
-    }
-    shift == 0
 }
 
 /// Fills `keys` with the points' buckets along an attribute and their places, in bucket order.
@@ -286,10 +334,9 @@ fn sort_by_bucket<const L: usize>(
     for point in points {
         next[((point[axis] - lo) >> shift) as usize + 1] += 1;
     }
-    for bucket in 0..N_BUCKETS {
+    for bucket in 0..((hi - lo) >> shift) as usize {
         next[bucket + 1] += next[bucket];
     }
-    keys.clear();
     keys.resize(points.len(), 0);
     for (place, point) in (0u64..).zip(points) {
         let bucket = (point[axis] - lo) >> shift;
@@ -338,6 +385,31 @@ struct Part<const L: usize, const M: usize> {
     codes: (u32, u32),
 }
 
+/// The parts that a label's points fall into, in code order; fills `keys` in that order.
+fn parts_of<const L: usize, const M: usize>(
+    node: &Node<'_, '_, L, M>,
+    tree: &LabelTree,
+    step: Specialization,
+    keys: &mut Vec<u64>,
+) -> Vec<Part<L, M>> {
+    sort_by_part(node.points, node.axis, tree, step, keys);
+    let mut parts: Vec<Part<L, M>> = Vec::new();
+    for (key_idx, &key) in keys.iter().enumerate() {
+        let point = &node.points[place_of(key)];
+        if key_idx == 0 || value_of(key) != value_of(keys[key_idx - 1]) {
+            parts.push(Part {
+                extent: Extent::EMPTY,
+                keys: key_idx..key_idx,
+                codes: tree.part_range(step, point[node.axis]),
+            });
+        }
+        let part = parts.last_mut().expect("the first key starts a part");
+        part.extent.add(point);
+        part.keys.end = key_idx + 1;
+    }
+    parts
+}
+
 /// Weighs the ways to specialize a label: into all its parts, into a run of parts and the rest, and
 /// into one part and the rest.
 fn weigh_label<const L: usize, const M: usize>(
@@ -345,36 +417,19 @@ fn weigh_label<const L: usize, const M: usize>(
     scratch: &mut Scratch<L, M>,
     best: &mut Best,
 ) {
-    let &Node { chooser, allowance, points, locals, axis, whole } = node;
+    let &Node { chooser, allowance, locals, axis, whole, .. } = node;
     let tree = chooser.label_tree(axis).expect("called for label axes");
     let step = tree.specialization(whole.lo[axis], whole.hi[axis]);
     let Scratch { keys, rule: rule_scratch, .. } = scratch;
-    sort_by_part(points, axis, tree, step, keys);
-    let mut parts: Vec<Part<L, M>> = Vec::new();
-    for (key_idx, &key) in keys.iter().enumerate() {
-        let point = &points[place_of(key)];
-        let starts_part = key_idx == 0 || value_of(key) != value_of(keys[key_idx - 1]);
-        if starts_part {
-            parts.push(Part {
-                extent: Extent::EMPTY,
-                keys: key_idx..key_idx,
-                codes: tree.part_range(step, point[axis]),
-            });
-        }
-        let part = parts.last_mut().expect("the first key starts a part");
-        part.extent.add(point);
-        part.keys.end = key_idx + 1;
-    }
-    let min_rows = allowance.min_rows;
-    let row = |key: &u64| locals[place_of(*key)];
+    let parts = parts_of(node, tree, step, keys);
     let mut allowed = |ranges: &[&[u64]]| {
-        ranges.iter().map(|range| range.len()).sum::<usize>() >= min_rows
+        ranges.iter().map(|range| range.len()).sum::<usize>() >= allowance.min_rows
             && allowance.rule.as_ref().is_none_or(|rule| {
-                rule.holds(ranges.iter().flat_map(|range| range.iter().map(row)), rule_scratch)
+                let keys = ranges.iter().flat_map(|range| range.iter());
+                rule.holds(keys.map(|key| locals[place_of(*key)]), rule_scratch)
             })
     };
     let cost_of = |extent: &Extent<L, M>, n: usize| n as f32 * chooser.weigher.loss(extent);
-
     let all: f32 = parts.iter().map(|part| cost_of(&part.extent, part.keys.len())).sum();
     if all < best.cost && parts.iter().all(|part| allowed(&[&keys[part.keys.clone()]])) {
         best.offer(all, Split::Specialize { axis, step });
@@ -382,25 +437,30 @@ fn weigh_label<const L: usize, const M: usize>(
     if parts.len() == 2 {
         return;
     }
-    let merged = |range: std::ops::Range<usize>| {
-        let mut extent = Extent::EMPTY;
-        parts[range].iter().for_each(|part| extent.merge(&part.extent));
-        extent
-    };
-    for part_idx in 0..parts.len() {
-        let part = &parts[part_idx];
+    // befores[i] is the extent of the parts before part i, afters[i] of those from part i on.
+    let mut befores = vec![Extent::<L, M>::EMPTY; parts.len() + 1];
+    let mut afters = befores.clone();
+    for (at, part) in parts.iter().enumerate() {
+        befores[at + 1] = befores[at];
+        befores[at + 1].merge(&part.extent);
+    }
+    for (at, part) in parts.iter().enumerate().rev() {
+        afters[at] = afters[at + 1];
+        afters[at].merge(&part.extent);
+    }
+    for (at, part) in parts.iter().enumerate() {
         let (before, after) = (&keys[..part.keys.start], &keys[part.keys.end..]);
         let own = &keys[part.keys.clone()];
-        let mut rest = merged(0..part_idx);
-        rest.merge(&merged(part_idx + 1..parts.len()));
+        let mut rest = befores[at];
+        rest.merge(&afters[at + 1]);
         let cost = cost_of(&part.extent, own.len()) + cost_of(&rest, before.len() + after.len());
         if cost < best.cost && allowed(&[own]) && allowed(&[before, after]) {
             best.offer(cost, Split::Peel { axis, lo: part.codes.0, hi: part.codes.1 });
         }
-        if part_idx > 0 && part_idx + 1 < parts.len() {
+        if at > 0 && at + 1 < parts.len() {
             let up_to = &keys[..part.keys.end];
-            let cost = cost_of(&merged(0..part_idx + 1), up_to.len())
-                + cost_of(&merged(part_idx + 1..parts.len()), after.len());
+            let cost =
+                cost_of(&befores[at + 1], up_to.len()) + cost_of(&afters[at + 1], after.len());
             if cost < best.cost && allowed(&[up_to]) && allowed(&[after]) {
                 best.offer(cost, Split::Cut { axis, code: part.codes.1 });
             }

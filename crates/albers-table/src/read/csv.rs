@@ -112,6 +112,8 @@ struct BlockReader<'a> {
     delimiter: u8,
     given_delimiter: Option<u8>,
     first_data_line: u64,
+    /// Lines before the pending bytes.
+    n_lines_done: u64,
 }
 
 impl<'a> BlockReader<'a> {
@@ -124,6 +126,7 @@ impl<'a> BlockReader<'a> {
             delimiter: options.delimiter.unwrap_or(b','),
             given_delimiter: options.delimiter,
             first_data_line: 1,
+            n_lines_done: 0,
         })
     }
 
@@ -143,12 +146,19 @@ impl<'a> BlockReader<'a> {
                 "a table needs a first line with the column names and at least one row",
             ));
         }
-        let end = first_record_end(&self.pending).unwrap_or(self.pending.len());
+        let end = match first_record_end(&self.pending, self.given_delimiter) {
+            Ok(end) => end.unwrap_or(self.pending.len()),
+            Err(start) => {
+                let line = 1 + n_blank_lines + count_lines(&self.pending[..start]);
+                return Err(self.open_quote(line));
+            }
+        };
         let line: Vec<u8> = self.pending.drain(..end).collect();
         if self.given_delimiter.is_none() {
             self.delimiter = sniff_delimiter(&line);
         }
         self.first_data_line = 1 + n_blank_lines + count_lines(&line);
+        self.n_lines_done = self.first_data_line - 1;
         let mut names = Vec::new();
         let mut records = Records::new(&line, self.delimiter);
         if let Some(cells) = records.next_record() {
@@ -175,17 +185,15 @@ impl<'a> BlockReader<'a> {
             }
             let (end, open_quote) = last_record_end(&self.pending, self.delimiter);
             if self.at_end {
-                if open_quote {
-                    return Err(file_error(
-                        self.path,
-                        "a quoted cell never ends",
-                        "close the quote, or double it if it is part of the text",
-                    ));
+                if let Some(start) = open_quote {
+                    let line = 1 + self.n_lines_done + count_lines(&self.pending[..start]);
+                    return Err(self.open_quote(line));
                 }
                 return Ok(Some(std::mem::take(&mut self.pending)));
             }
             if let Some(end) = end {
                 let rest = self.pending.split_off(end);
+                self.n_lines_done += count_lines(&self.pending);
                 return Ok(Some(std::mem::replace(&mut self.pending, rest)));
             }
             if wanted > LONGEST_RECORD_BYTES {
@@ -196,6 +204,15 @@ impl<'a> BlockReader<'a> {
                 ));
             }
             wanted *= 2;
+        }
+    }
+
+    fn open_quote(&self, line: u64) -> TableError {
+        TableError::Line {
+            path: self.path.to_owned(),
+            line,
+            problem: "a quoted cell starts here and never ends".to_owned(),
+            hint: "close the quote, or double it if it is part of the text".to_owned(),
         }
     }
 
@@ -233,27 +250,45 @@ fn sniff_delimiter(header: &[u8]) -> u8 {
     best.1
 }
 
-/// The end of the first line that does not break inside quotes.
-fn first_record_end(bytes: &[u8]) -> Option<usize> {
-    let mut quoted = false;
+/// The end of the first line that does not break inside quotes, or where a quote is never closed.
+///
+/// A quote opens a cell only at the cell's start, as in [`last_record_end`], but here the delimiter
+/// may not be known yet.
+fn first_record_end(
+    bytes: &[u8],
+    delimiter: Option<u8>,
+) -> std::result::Result<Option<usize>, usize> {
+    let is_delimiter = |byte: u8| match delimiter {
+        Some(delimiter) => byte == delimiter,
+        None => DELIMITERS.contains(&byte),
+    };
+    let mut quoted_from = None;
+    let mut skip_until = 0;
     for at in memchr::memchr2_iter(b'"', b'\n', bytes) {
-        if bytes[at] == b'"' {
-            quoted = !quoted;
-        } else if !quoted {
-            return Some(at + 1);
+        if at < skip_until {
+            continue;
+        }
+        match (bytes[at], quoted_from) {
+            (b'\n', None) => return Ok(Some(at + 1)),
+            (b'\n', Some(_)) => {}
+            (_, Some(_)) if bytes.get(at + 1) == Some(&b'"') => skip_until = at + 2,
+            (_, Some(_)) => quoted_from = None,
+            (_, None) => {
+                quoted_from = Some(at).filter(|&at| at == 0 || is_delimiter(bytes[at - 1]));
+            }
         }
     }
-    None
+    quoted_from.map_or(Ok(None), Err)
 }
 
-/// The end of the last whole record, and whether the bytes end inside a quoted cell.
+/// The end of the last whole record, and where the quoted cell starts inside which the bytes end.
 ///
 /// A quote opens a cell only at the cell's start; inside a quoted cell two quotes stand for one.
-fn last_record_end(bytes: &[u8], delimiter: u8) -> (Option<usize>, bool) {
+fn last_record_end(bytes: &[u8], delimiter: u8) -> (Option<usize>, Option<usize>) {
     if memchr::memchr(b'"', bytes).is_none() {
-        return (memchr::memrchr(b'\n', bytes).map(|at| at + 1), false);
+        return (memchr::memrchr(b'\n', bytes).map(|at| at + 1), None);
     }
-    let mut quoted = false;
+    let mut quoted_from = None;
     let mut end = None;
     let mut skip_until = 0;
     for at in memchr::memchr2_iter(b'"', b'\n', bytes) {
@@ -261,22 +296,22 @@ fn last_record_end(bytes: &[u8], delimiter: u8) -> (Option<usize>, bool) {
             continue;
         }
         if bytes[at] == b'\n' {
-            if !quoted {
+            if quoted_from.is_none() {
                 end = Some(at + 1);
             }
-        } else if quoted {
+        } else if quoted_from.is_some() {
             if bytes.get(at + 1) == Some(&b'"') {
                 skip_until = at + 2;
             } else {
-                quoted = false;
+                quoted_from = None;
             }
         } else {
             let starts_cell =
                 at == 0 || matches!(bytes[at - 1], b'\n' | b'\r') || bytes[at - 1] == delimiter;
-            quoted = starts_cell;
+            quoted_from = starts_cell.then_some(at);
         }
     }
-    (end, quoted)
+    (end, quoted_from)
 }
 
 /// The records of a block, one after the other.
@@ -452,8 +487,8 @@ impl BlockParser<'_> {
         let mut finished = Vec::new();
         for (request_idx, builder) in coded.into_iter().enumerate() {
             let Some(builder) = builder else { continue };
-            finished.push(builder.finish().map_err(|problem| Fault {
-                start: 0,
+            finished.push(builder.finish().map_err(|(row_idx, problem)| Fault {
+                start: self.start_of_row(block, row_idx),
                 what: FaultKind::Cell { request_idx, problem },
             })?);
         }
@@ -464,6 +499,14 @@ impl BlockParser<'_> {
             .inspect(|array| debug_assert!(array.as_any().is::<StringArray>()))
             .collect();
         Ok(SourceChunk { n_rows, coded: finished, carried })
+    }
+
+    fn start_of_row(&self, block: &[u8], row_idx: usize) -> usize {
+        let mut records = Records::new(block, self.delimiter);
+        for _ in 0..=row_idx {
+            records.next_record();
+        }
+        records.start
     }
 
     fn push_row(
@@ -526,21 +569,29 @@ mod tests {
     }
 
     #[test]
+    fn a_stray_quote_in_a_name_does_not_swallow_the_first_rows() {
+        assert_eq!(first_record_end(b"5\" pipe,b\n1,\"2\"\n", None), Ok(Some(10)));
+        assert_eq!(first_record_end(b"\"a\"\"\n\",b\n1,2\n", None), Ok(Some(9)));
+        assert_eq!(first_record_end(b"a,\"b\n1,2\n", None), Err(2));
+        assert_eq!(first_record_end(b"a,b", None), Ok(None));
+    }
+
+    #[test]
     fn a_line_break_inside_quotes_does_not_end_a_record() {
         let bytes = b"a,\"b\nc\",d\ne,\"f\n";
-        assert_eq!(last_record_end(bytes, b','), (Some(10), true));
+        assert_eq!(last_record_end(bytes, b','), (Some(10), Some(12)));
     }
 
     #[test]
     fn a_quote_inside_an_unquoted_cell_is_text() {
         let bytes = b"5\" pipe,x\n6\" pipe,y\nz";
-        assert_eq!(last_record_end(bytes, b','), (Some(20), false));
+        assert_eq!(last_record_end(bytes, b','), (Some(20), None));
     }
 
     #[test]
     fn doubled_quotes_stay_inside_their_cell() {
         let bytes = b"\"a\"\"\n\"\"b\",c\nd";
-        assert_eq!(last_record_end(bytes, b','), (Some(12), false));
+        assert_eq!(last_record_end(bytes, b','), (Some(12), None));
     }
 
     #[test]

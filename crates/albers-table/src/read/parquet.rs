@@ -394,5 +394,5 @@ fn code_as_text(
             builder.push(texts.value(row_idx).as_bytes()).map_err(|p| (row_idx, p))?;
         }
     }
-    builder.finish().map_err(|problem| (0, problem))
+    builder.finish()
 }

@@ -1,0 +1,114 @@
+//! The README's commands through the real binary: they run, and print what the README says.
+//!
+//! An example is a comment `<!-- checked ... -->`, a block `sh` with one command and a block `text`
+//! with its output. All run in one folder, in order; only the seconds may differ.
+
+#![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
+
+use std::path::{Path, PathBuf};
+
+use assert_cmd::Command;
+
+const RUN: &str = "cargo run --release -- ";
+
+struct Example {
+    command: String,
+    output: String,
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn readme() -> String {
+    std::fs::read_to_string(root().join("README.md")).unwrap()
+}
+
+/// A folder with a copy of the examples.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("examples");
+    std::fs::create_dir(&copy).unwrap();
+    for name in ["patients.csv", "diagnosis.csv", "job.toml"] {
+        std::fs::copy(root().join("examples").join(name), copy.join(name)).unwrap();
+    }
+    folder
+}
+
+/// The text of the first block of a language, and what follows the block.
+fn block<'t>(text: &'t str, language: &str) -> (&'t str, &'t str) {
+    let start = format!("```{language}\n");
+    let (_, rest) = text.split_once(&start).expect("every example has both blocks");
+    rest.split_once("```").expect("blocks are closed")
+}
+
+fn examples(readme: &str) -> Vec<Example> {
+    let marked = readme.split("<!-- checked").skip(1);
+    marked
+        .map(|text| {
+            let (command, rest) = block(text, "sh");
+            let (output, _) = block(rest, "text");
+            let command = command.replace("\\\n", " ").trim().to_owned();
+            Example { command, output: output.to_owned() }
+        })
+        .collect()
+}
+
+/// Runs `albers` with the words of a command and returns what it prints.
+fn albers(folder: &Path, words: &str) -> String {
+    let mut command = Command::cargo_bin("albers").unwrap();
+    let output = command.current_dir(folder).args(words.split_whitespace()).output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "albers {words}: {errors}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn run(folder: &Path, command: &str) -> String {
+    if let Some(words) = command.strip_prefix(RUN) {
+        return albers(folder, words);
+    }
+    let words: Vec<&str> = command.split_whitespace().collect();
+    let ["head", "-n", n, file] = words[..] else { panic!("not understood: {command}") };
+    let text = std::fs::read_to_string(folder.join(file)).unwrap();
+    text.lines().take(n.parse().unwrap()).map(|line| format!("{line}\n")).collect()
+}
+
+/// The text without the seconds of `in 0.01 s`.
+fn without_seconds(text: &str) -> String {
+    let line = |line: &str| match line.rsplit_once(" in ") {
+        Some((before, after)) if after.ends_with(" s") => format!("{before} in SECONDS s\n"),
+        _ => format!("{line}\n"),
+    };
+    text.lines().map(line).collect()
+}
+
+/// The commands in the table of commands.
+fn table_commands(readme: &str) -> Vec<&str> {
+    let (_, table) = readme.split_once("| command |").expect("there is a table of commands");
+    let rows = table.lines().skip(1).take_while(|line| line.starts_with('|'));
+    rows.filter_map(|row| row.split_once("`albers ")?.1.split_once('`').map(|(words, _)| words))
+        .collect()
+}
+
+#[test]
+fn the_readme_shows_what_its_examples_print() {
+    let (readme, folder) = (readme(), folder());
+    let examples = examples(&readme);
+    assert!(examples.len() >= 2, "the examples are marked");
+    for Example { command, output } in examples {
+        let printed = run(folder.path(), &command);
+        assert_eq!(without_seconds(&printed), without_seconds(&output), "of {command}\n{printed}");
+    }
+}
+
+#[test]
+fn the_readmes_other_commands_run() {
+    let (readme, folder) = (readme(), folder());
+    run(folder.path(), &examples(&readme)[0].command);
+    albers(folder.path(), "anonymize --job examples/job.toml");
+    let commands = table_commands(&readme);
+    assert_eq!(commands.len(), 4, "init, check, measure and generate");
+    for words in commands {
+        albers(folder.path(), words);
+    }
+}
