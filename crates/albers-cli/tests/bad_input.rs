@@ -191,8 +191,8 @@ fn a_packed_file_that_is_not_packed_is_refused() {
     for name in ["in.csv.gz", "in.csv.zst"] {
         let folder = Folder::new();
         folder.write(name, PEOPLE);
-        let refusal = bad(&[name], "packed as the ending of its name says");
-        refusal.of(&folder, &format!("anonymize {name} -o out.csv {ROLES}"));
+        bad(&[name], "packed as the ending of its name says")
+            .of(&folder, &format!("anonymize {name} -o out.csv {ROLES}"));
     }
 }
 
@@ -303,8 +303,11 @@ fn a_table_without_a_header_is_refused_and_its_first_row_is_not_shown() {
     for cell in rows.lines().next().unwrap().split(',') {
         assert!(!run.said().contains(cell), "{}", run.said());
     }
-    bad(&["in.csv: there is no column"], "the first line of the file holds the names of the columns")
-        .of(&folder, &anonymize(ROLES));
+    bad(
+        &["in.csv: there is no column"],
+        "the first line of the file holds the names of the columns",
+    )
+    .of(&folder, &anonymize(ROLES));
     let twice = format!("7301,7301\n{rows}");
     bad(&["columns 1 and 2 have the same name"], "holds the names of the columns")
         .of(&Folder::with(twice), &anonymize(ROLES));
@@ -369,8 +372,6 @@ fn nan_and_infinities_of_parquet_are_refused() {
             "if it stands for a missing value",
         )
         .of(&folder, "anonymize in.parquet -o out.parquet --quasi age -k 2");
-        let refusal = bad(&["in.parquet, row 3, column 'age'"], "stands for a missing value");
-        refusal.of(&folder, "check in.parquet --quasi age");
     }
 }
 
@@ -733,8 +734,11 @@ fn a_job_file_with_a_fault_is_named_with_the_line() {
 fn a_job_file_is_checked_like_flags() {
     let folder = people();
     folder.write("job.toml", "k = 2\n[columns.nope]\nrole = \"quasi\"\n");
-    bad(&["in.csv: there is no column 'nope'"], "the columns are name, age, zip, disease, pay, born")
-        .of(&folder, &anonymize("--job job.toml"));
+    bad(
+        &["in.csv: there is no column 'nope'"],
+        "the columns are name, age, zip, disease, pay, born",
+    )
+    .of(&folder, &anonymize("--job job.toml"));
     folder.write("job.toml", "k = 2\n[columns.age]\nrole = \"quasi\"\nalpha = 0.5\n");
     bad(&["requirement on column 'age'"], "or drop the requirement")
         .of(&folder, &anonymize("--job job.toml"));
@@ -789,19 +793,18 @@ fn a_faulty_hierarchy_file_is_named_with_its_line() {
         lines[line - 1] = text;
         lines.join("\n")
     };
-    for (what, text, says, hint) in [
-        ("ragged", with(4, "01910;*"), "line 4", "where a level adds nothing"),
-        ("ambiguous", with(5, "01910;0190*;*"), "line 5", "keep one of the two lines"),
-        ("two parents", with(12, "01918;0191*;+"), "line 12", "different labels"),
-        ("empty label", with(3, "01909;;*"), "line 3", "which need none"),
-        ("incomplete", with(7, ""), "1 of the column's 12 values", "add a line for each of them"),
-        ("of another column", "a;b\nc;d\n".into(), "12 of the column's 12", "is the value"),
-        ("empty", String::new(), "the file is empty", "one line per value of the column"),
+    for (text, says, hint) in [
+        (with(4, "01910;*"), "line 4", "where a level adds nothing"),
+        (with(5, "01910;0190*;*"), "line 5", "keep one of the two lines"),
+        (with(12, "01918;0191*;+"), "line 12", "different labels"),
+        (with(3, "01909;;*"), "line 3", "which need none"),
+        (with(7, ""), "1 of the column's 12 values", "add a line for each of them"),
+        ("a;b\nc;d\n".into(), "12 of the column's 12", "is the value"),
+        (String::new(), "the file is empty", "one line per value of the column"),
     ] {
         let folder = people();
         folder.write("zip.csv", text);
         let says = ["hierarchy of column 'zip' (zip.csv", says];
-        println!("{what}");
         bad(&says, hint).of(&folder, &anonymize(&format!("{ROLES} --hierarchy zip=zip.csv")));
     }
     let folder = people();

@@ -9,7 +9,7 @@
 //! Cost: O(rows * attributes) per level of the tree; memory for the codes twice.
 //!
 //! ```text
-//!   chunks of columns ──sample──► top of the tree ──route──► cells (about 8,000 rows each)
+//!   chunks of columns ──sample──► top of the tree ──route──► cells (about 16,000 rows each)
 //!                                                              │ one thread per cell
 //!                                                              ▼
 //!                                                 cut until nothing is allowable ──► classes

@@ -130,47 +130,43 @@ impl LabelTree {
             .expect("all leaves share the root")
     }
 
-    /// How a label over the codes from `lo` to `hi` can be specialized: into the children of the
-    /// lowest common ancestor, or into the missing value and the rest.
-    pub fn specialization(&self, lo: u32, hi: u32) -> Specialization {
-        if lo < self.n_leaves && hi == self.n_leaves {
-            return Specialization::Missing;
-        }
-        Specialization::Children { level: self.common_level(lo, hi) - 1 }
+    /// How a label can be specialized: into the children of the lowest common ancestor of some codes,
+    /// with the missing value, if it is among them, as a part of its own.
+    pub fn specialization(&self, codes: impl Iterator<Item = u32>) -> Specialization {
+        let present = codes.filter(|&code| code < self.n_leaves);
+        let (lo, hi) = present.fold((u32::MAX, 0), |(lo, hi), code| (lo.min(code), hi.max(code)));
+        let level = if lo >= hi { 0 } else { self.common_level(lo, hi) - 1 };
+        Specialization { level }
     }
 
     /// Which part of a specialization a code falls in; parts are numbered in code order.
     #[inline]
     pub fn part_of(&self, specialization: Specialization, code: u32) -> u32 {
-        match specialization {
-            Specialization::Missing => u32::from(code == self.n_leaves),
-            Specialization::Children { level } => self.node_of[level][code as usize],
+        if code < self.n_leaves {
+            self.node_of[specialization.level][code as usize]
+        } else {
+            MISSING_PART
         }
     }
 
     /// The codes of the whole part that a code falls in.
     pub fn part_range(&self, specialization: Specialization, code: u32) -> (u32, u32) {
-        match specialization {
-            Specialization::Missing if code == self.n_leaves => (code, code),
-            Specialization::Missing => (0, self.n_leaves - 1),
-            Specialization::Children { level } => {
-                let nodes = &self.node_of[level];
-                let node = nodes[code as usize];
-                let first = nodes.partition_point(|&other| other < node) as u32;
-                (first, first + self.size_of[level][node as usize] - 1)
-            }
+        if code >= self.n_leaves {
+            return (code, code);
         }
+        let nodes = &self.node_of[specialization.level];
+        let node = nodes[code as usize];
+        let first = nodes.partition_point(|&other| other < node) as u32;
+        (first, first + self.size_of[specialization.level][node as usize] - 1)
     }
 }
 
-/// A step down a hierarchy.
+/// The number of the missing value's part: after all others.
+pub const MISSING_PART: u32 = u32::MAX;
+
+/// A step down a hierarchy: into the nodes of a level, and the missing value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Specialization {
-    /// Into the nodes of this level.
-    Children {
-        /// The level, 0 for the leaves.
-        level: usize,
-    },
-    /// Into the missing value and all others.
-    Missing,
+pub struct Specialization {
+    /// The level, 0 for the leaves.
+    pub level: usize,
 }

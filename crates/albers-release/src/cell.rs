@@ -9,6 +9,7 @@
 use std::sync::Mutex;
 
 use albers_partition::space::Shown;
+use albers_table::domain::End;
 use rustc_hash::FxHashMap;
 
 use crate::attribute::Attribute;
@@ -74,6 +75,8 @@ impl SetNumbers {
 pub struct Describer<'a> {
     attribute: &'a Attribute,
     missing: Option<u32>,
+    /// Whether any row has a value.
+    has_values: bool,
     is_bit_set: bool,
     numbers: SetNumbers,
 }
@@ -81,10 +84,12 @@ pub struct Describer<'a> {
 impl<'a> Describer<'a> {
     /// The describer of an attribute.
     pub fn new(attribute: &'a Attribute) -> Describer<'a> {
+        let (missing, n_values) = (attribute.domain.missing_code(), attribute.domain.n_values());
         Describer {
             attribute,
-            missing: attribute.domain.missing_code(),
-            is_bit_set: attribute.domain.n_values() <= BIT_SET,
+            missing,
+            has_values: n_values > u64::from(missing.is_some()),
+            is_bit_set: n_values <= BIT_SET,
             numbers: SetNumbers::default(),
         }
     }
@@ -142,9 +147,13 @@ impl<'a> Describer<'a> {
         let (first, last) = self.attribute.domain.code_range();
         let with_missing = self.missing.is_some_and(|missing| (lo..=hi).contains(&missing));
         match self.attribute.shown {
+            Shown::Interval | Shown::Label if !self.has_values => {
+                self.range_cell(u32::MAX, 0, with_missing)
+            }
             Shown::Interval | Shown::Label => {
-                let shown = |code| self.attribute.domain.shown_code(code);
-                self.range_cell(shown(lo.max(first)), shown(hi.min(last)), with_missing)
+                let domain = &self.attribute.domain;
+                let lo = domain.shown_code(lo.max(first), End::Low);
+                self.range_cell(lo, domain.shown_code(hi.min(last), End::High), with_missing)
             }
             Shown::Set => {
                 let missing = self.missing.filter(|_| with_missing);

@@ -54,7 +54,11 @@ fn read_hint(source: &std::io::Error) -> &'static str {
     match source.kind() {
         ErrorKind::NotFound => "check the name and the folder",
         ErrorKind::PermissionDenied => "ask for the right to read it",
-        ErrorKind::InvalidInput | ErrorKind::InvalidData | ErrorKind::UnexpectedEof => {
+        // What zstd finds wrong is of no kind of its own.
+        ErrorKind::InvalidInput
+        | ErrorKind::InvalidData
+        | ErrorKind::UnexpectedEof
+        | ErrorKind::Other => {
             "check that the file is whole and packed as the ending of its name says"
         }
         _ => "check the file and its disk",

@@ -21,11 +21,18 @@ use crate::report::{ClassSize, ColumnReport, Report, Seconds, peak_rss_bytes};
 use crate::secrets::{check_criteria_have_roles, given_k, protect};
 use crate::table::{self, Table};
 
+/// More threads than any machine has cores would only exhaust it.
+const MAX_THREADS: usize = 1024;
+
 /// Runs a job: reads, partitions, verifies, measures and writes.
 pub fn anonymize(job: &Job, progress: &dyn Progress) -> Result<Report> {
     match job.threads {
         None => run(job, progress),
         Some(0) => Err(Error::usage("no work gets done on 0 threads", "use --threads 1 or more")),
+        Some(n_threads) if n_threads > MAX_THREADS => Err(Error::usage(
+            format!("{n_threads} threads are more than the {MAX_THREADS} possible"),
+            "use about as many as the machine has cores",
+        )),
         Some(n_threads) => rayon::ThreadPoolBuilder::new()
             .num_threads(n_threads)
             .build()

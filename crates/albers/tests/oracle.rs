@@ -17,7 +17,7 @@ mod oracle {
 
 use std::path::Path;
 
-use albers::{Error, Job, Silent, anonymize};
+use albers::{Error, Job, Role, Silent, anonymize};
 use oracle::case::Case;
 use oracle::check::check_release;
 use oracle::dice::Dice;
@@ -25,9 +25,11 @@ use oracle::require::{Diversity, Secret, exp_entropy, max_share, n_distinct, top
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 
+/// So many cases, unless `PROPTEST_CASES` asks for another number.
 fn config(cases: u32) -> ProptestConfig {
+    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
     ProptestConfig {
-        cases,
+        cases: asked.unwrap_or(cases),
         failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
         ..ProptestConfig::default()
     }
@@ -55,7 +57,7 @@ fn bytes_of(job: &Job) -> Vec<u8> {
 }
 
 proptest! {
-    #![proptest_config(config(400))]
+    #![proptest_config(config(300))]
 
     #[test]
     fn every_release_satisfies_covers_and_is_measured_as_brute_force_says(
@@ -137,4 +139,33 @@ fn ask_too_much(case: &mut Case, dice: &mut Dice) {
     }
     let name = case.columns[secret.column].name.clone();
     secret.asked.write(case.job.column(&name));
+}
+
+/// A job on a table of three columns: `age` quasi, `pay` sensitive, `id` kept.
+fn pay_job(folder: &Path, pays: &[&str]) -> Job {
+    let header = ["id", "age", "pay"].map(str::to_owned).to_vec();
+    let rows = (0..20).map(|row| {
+        vec![row.to_string(), (20 + row).to_string(), pays[row % pays.len()].to_owned()]
+    });
+    let input = folder.join("table.csv");
+    oracle::files::write(&input, ',', std::iter::once(header).chain(rows));
+    let mut job = Job { input: Some(input), k: Some(2), ..Job::default() };
+    job.output = Some(folder.join("release.csv"));
+    for (name, role) in [("id", Role::Keep), ("age", Role::Quasi), ("pay", Role::Sensitive)] {
+        job.set_role(name, role).expect("one role each");
+    }
+    job
+}
+
+/// As 64-bit floats the first two are equal, and the last two are further apart than any.
+#[test]
+fn sensitive_numbers_that_floats_cannot_tell_apart_or_span_are_protected() {
+    for pays in [["1152921504606846976", "1152921504606846977"], ["-1.7e308", "1.7e308"]] {
+        let folder = folder();
+        let mut job = pay_job(folder.path(), &pays);
+        job.column("pay").l_diversity = Some("distinct:2".to_owned());
+        job.column("pay").t_closeness = Some(0.2);
+        let report = anonymize(&job, &Silent).unwrap();
+        assert_eq!(report.classes, 10);
+    }
 }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use albers::Progress;
 use albers::generate::{self, ClassFunction, Generator, Kind, Options, TargetFunction};
 use albers::write::BatchWriter;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Args;
 use serde::Serialize;
 
@@ -60,6 +60,10 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         target_functions: targets.into_iter().collect(),
     };
     let generator = Generator::new(kind, n_rows, seed, options)?;
+    if let Some(folder) = &hierarchies {
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("cannot create the folder {}", folder.display()))?;
+    }
     let schema = generator.schema();
     let mut writer = BatchWriter::create(&output, schema.clone())?;
     {

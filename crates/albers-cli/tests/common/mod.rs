@@ -212,6 +212,22 @@ fn cells_of(line: &str, delimiter: char) -> Vec<String> {
     cells
 }
 
+/// Waits until a started program writes, and fails if it ends before.
+pub fn wait_until_it_writes(folder: &Folder, child: &mut Child) {
+    while !folder.names().iter().any(|name| name.starts_with(".albers-")) {
+        let ended = child.try_wait().unwrap();
+        assert!(ended.is_none(), "the program ended before it was seen to write: {ended:?}");
+        std::thread::yield_now();
+    }
+}
+
+/// Sends a signal, by its name without `SIG`.
+pub fn send(signal: &str, child: &Child) {
+    let command = format!("kill -s {signal} {}", child.id());
+    let sent = Command::new("sh").args(["-c", &command]).status().unwrap();
+    assert!(sent.success());
+}
+
 /// Pseudo-random numbers for tables: the same in every run.
 pub struct Numbers(u64);
 

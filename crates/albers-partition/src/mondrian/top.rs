@@ -92,16 +92,23 @@ impl Top {
             .collect();
         let holds: Vec<bool> = (0..self.n_cells)
             .into_par_iter()
-            .map(|cell_idx| cell_holds(&chunks, cell_idx, plan))
+            .map(|cell_idx| cells_hold(&chunks, cell_idx, cell_idx + 1, plan))
             .collect();
         let mut cells = Vec::new();
-        self.collect_cells(0, &holds, &mut cells);
+        let union_holds = |first, end| cells_hold(&chunks, first, end, plan);
+        self.collect_cells(0, &holds, &union_holds, &mut cells);
         Routed { chunks, cells, n_attributes }
     }
 
     /// Lists the cells below a node; if one of them violates the requirement, the node becomes one
     /// cell. Returns whether all listed cells satisfy it.
-    fn collect_cells(&self, node_idx: u32, holds: &[bool], cells: &mut Vec<RoutedCell>) -> bool {
+    fn collect_cells(
+        &self,
+        node_idx: u32,
+        holds: &[bool],
+        union_holds: &impl Fn(usize, usize) -> bool,
+        cells: &mut Vec<RoutedCell>,
+    ) -> bool {
         match &self.nodes[node_idx as usize] {
             TopNode::Cell { cell_idx, region } => {
                 let at = *cell_idx as usize;
@@ -112,7 +119,7 @@ impl Top {
                 let n_before = cells.len();
                 let mut all_hold = true;
                 for &child in children {
-                    all_hold &= self.collect_cells(child, holds, cells);
+                    all_hold &= self.collect_cells(child, holds, union_holds, cells);
                 }
                 if all_hold {
                     return true;
@@ -121,8 +128,8 @@ impl Top {
                 let end = cells[cells.len() - 1].end;
                 cells.truncate(n_before);
                 cells.push(RoutedCell { first, end, region: region.clone() });
-                // Satisfied again if any part of the union was: requirements only get easier.
-                (first..end).any(|cell_idx| holds[cell_idx])
+                // One satisfying part is not enough: many equal secrets can outweigh it.
+                union_holds(first, end)
             }
         }
     }
@@ -292,19 +299,15 @@ fn cells_of_rows(rows: &[u32], n_attributes: usize, steps: &[RouteStep]) -> Vec<
     cells
 }
 
-fn cell_holds(chunks: &[RoutedChunk], cell_idx: usize, plan: &Plan<'_>) -> bool {
-    let rows = || {
-        chunks
-            .iter()
-            .flat_map(|chunk| chunk.row_ids[chunk.rows(cell_idx, cell_idx + 1)].iter().copied())
-    };
+/// Whether the rows of a run of cells satisfy the requirement together.
+fn cells_hold(chunks: &[RoutedChunk], first: usize, end: usize, plan: &Plan<'_>) -> bool {
     if let Some(k) = plan.requirement.is_only_row_count() {
-        let n_rows: usize =
-            chunks.iter().map(|chunk| chunk.rows(cell_idx, cell_idx + 1).len()).sum();
+        let n_rows: usize = chunks.iter().map(|chunk| chunk.rows(first, end).len()).sum();
         return n_rows as u64 >= k;
     }
+    let rows = chunks.iter().flat_map(|chunk| &chunk.row_ids[chunk.rows(first, end)]);
     let rule = Rule { requirement: plan.requirement, facts: plan.facts };
-    rule.holds(rows(), &mut RuleScratch::default())
+    rule.holds(rows.copied(), &mut RuleScratch::default())
 }
 
 /// All rows, sorted by cell within each chunk.

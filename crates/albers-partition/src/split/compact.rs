@@ -9,7 +9,7 @@
 //! of any attribute is allowable.
 //! Cost: O(points * attributes) per node. Nodes of up to 64 points are cut between any two values,
 //! larger ones between 64 stretches of codes, or between any two values if that leaves no allowable
-//! cut. In large tables a node of more than 256 points is weighed on 128 of them, and its cut checked
+//! cut. In large tables a node of more than 128 points is weighed on 64 of them, and its cut checked
 //! against all.
 
 use crate::space::{LabelTree, Specialization};
@@ -20,8 +20,8 @@ use crate::split::{
 };
 
 /// Nodes above this size may be weighed on a sample.
-const LARGE_NODE: usize = 256;
-const SAMPLE_ROWS: usize = 128;
+const LARGE_NODE: usize = 128;
+const SAMPLE_ROWS: usize = 64;
 /// Nodes up to this size are cut between any two values.
 const SMALL_NODE: usize = 64;
 /// The stretches of codes between which larger nodes are cut.
@@ -417,9 +417,9 @@ fn weigh_label<const L: usize, const M: usize>(
     scratch: &mut Scratch<L, M>,
     best: &mut Best,
 ) {
-    let &Node { chooser, allowance, locals, axis, whole, .. } = node;
+    let &Node { chooser, allowance, points, locals, axis, .. } = node;
     let tree = chooser.label_tree(axis).expect("called for label axes");
-    let step = tree.specialization(whole.lo[axis], whole.hi[axis]);
+    let step = tree.specialization(points.iter().map(|point| point[axis]));
     let Scratch { keys, rule: rule_scratch, .. } = scratch;
     let parts = parts_of(node, tree, step, keys);
     let mut allowed = |ranges: &[&[u64]]| {

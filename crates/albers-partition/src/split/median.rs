@@ -7,6 +7,7 @@
 //! attribute has an allowable cut.
 //! Cost: O(points) per node for plain k-anonymity, O(points log points) otherwise.
 
+use crate::space::MISSING_PART;
 use crate::split::extent::Extent;
 use crate::split::rule::{Rule, RuleScratch};
 use crate::split::{
@@ -35,7 +36,7 @@ pub fn choose<const L: usize, const M: usize>(
         if rank(axis) > rank(best) { axis } else { best }
     }) {
         let split = if chooser.label_tree(axis).is_some() {
-            specialize(chooser, points, locals, axis, &whole, scratch)
+            specialize(chooser, points, locals, axis, scratch)
         } else if let Some(rule) = &chooser.allowance.rule {
             let range = (whole.lo[axis], whole.hi[axis]);
             cut_by_rule(rule, chooser.allowance.min_rows, points, locals, axis, range, scratch)
@@ -153,24 +154,39 @@ impl<'a, 's> Sweep<'a, 's> {
     }
 }
 
-/// All children of the label's node, if each that occurs satisfies the requirement.
+/// All children of the label's node, if each that occurs satisfies the requirement. If it is the
+/// missing value that does not, the largest child against all the rest.
 fn specialize<const L: usize, const M: usize>(
     chooser: &Chooser<'_, L, M>,
     points: &[Point<L>],
     locals: &[u32],
     axis: usize,
-    whole: &Extent<L, 0>,
     scratch: &mut Scratch<L, M>,
 ) -> Option<Split> {
     let tree = chooser.label_tree(axis).expect("called for label axes");
-    let step = tree.specialization(whole.lo[axis], whole.hi[axis]);
+    let step = tree.specialization(points.iter().map(|point| point[axis]));
     let Scratch { keys, rule: rule_scratch, .. } = scratch;
     sort_by_part(points, axis, tree, step, keys);
-    let allowed = keys.chunk_by(|a, b| value_of(*a) == value_of(*b)).all(|part| {
-        part.len() >= chooser.allowance.min_rows
+    let mut allowed = |ranges: &[&[u64]]| {
+        ranges.iter().map(|range| range.len()).sum::<usize>() >= chooser.allowance.min_rows
             && chooser.allowance.rule.as_ref().is_none_or(|rule| {
-                rule.holds(part.iter().map(|&key| locals[place_of(key)]), rule_scratch)
+                let keys = ranges.iter().flat_map(|range| range.iter());
+                rule.holds(keys.map(|key| locals[place_of(*key)]), rule_scratch)
             })
-    });
-    allowed.then_some(Split::Specialize { axis, step })
+    };
+    let parts = || keys.chunk_by(|a, b| value_of(*a) == value_of(*b));
+    if parts().all(|part| allowed(&[part])) {
+        return Some(Split::Specialize { axis, step });
+    }
+    let missing = parts().next_back().filter(|part| value_of(part[0]) == MISSING_PART)?;
+    let largest = parts().filter(|part| value_of(part[0]) != MISSING_PART).max_by(|a, b| {
+        a.len().cmp(&b.len()).then_with(|| value_of(b[0]).cmp(&value_of(a[0])))
+    })?;
+    if allowed(&[missing]) {
+        return None;
+    }
+    let start = keys.partition_point(|&key| value_of(key) < value_of(largest[0]));
+    let rest = [&keys[..start], &keys[start + largest.len()..]];
+    let (lo, hi) = tree.part_range(step, points[place_of(largest[0])][axis]);
+    (allowed(&[largest]) && allowed(&rest)).then_some(Split::Peel { axis, lo, hi })
 }

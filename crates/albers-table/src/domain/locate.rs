@@ -95,12 +95,13 @@ impl Domain {
         }
     }
 
-    /// The code of the value that is shown for a code: values that lie far apart are shown by the
-    /// nearest one below, if no row has the value of the code itself.
-    pub fn shown_code(&self, code: u32) -> u32 {
+    /// The code of the value that is shown for a code at an end of an interval: if no row has the
+    /// value of the code itself, values that lie far apart are shown by the nearest one inward, so
+    /// that the interval covers no value beyond its codes.
+    pub fn shown_code(&self, code: u32, end: End) -> u32 {
         match &self.kind {
             DomainKind::Far { scale, first_code } if code >= *first_code => {
-                first_code + scale.shown_code(code - first_code)
+                first_code + scale.shown_code(code - first_code, end)
             }
             _ => code,
         }

@@ -7,7 +7,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::chunk::{Cells, ColumnChunk};
-use crate::domain::{OrderedValue, RawColumn};
+use crate::domain::{End, OrderedValue, RawColumn};
 use crate::value::TickFormat;
 
 /// The number of steps of a scale: with a missing value below, codes still fit in 31 bits.
@@ -116,9 +116,13 @@ impl Scale {
         (start < end).then(|| (self.codes[start], self.codes[end - 1]))
     }
 
-    /// The code of the value that is shown for a code.
-    pub fn shown_code(&self, code: u32) -> u32 {
-        self.codes.get(self.place(code)).copied().unwrap_or(code)
+    /// The code of the value that is shown for a code at an end of an interval.
+    pub fn shown_code(&self, code: u32, end: End) -> u32 {
+        let place = match end {
+            End::Low => self.codes.partition_point(|&other| other < code),
+            End::High => self.place(code),
+        };
+        self.codes.get(place).copied().unwrap_or(code)
     }
 
     /// The ticks of a code.

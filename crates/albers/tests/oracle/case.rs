@@ -1,7 +1,7 @@
 //! Random tables with random roles, hierarchies, requirements and options.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use albers::{Categories, ColumnType, Job, Role, SplitPolicy, Values};
 
@@ -40,7 +40,6 @@ pub struct Case {
     pub k: usize,
     pub secrets: Vec<Secret>,
     pub is_compacted: bool,
-    pub folder: PathBuf,
 }
 
 impl Case {
@@ -84,8 +83,7 @@ impl Case {
             }
         }
         let is_compacted = job.compact != Some(false);
-        let folder = folder.to_owned();
-        let case = Case { columns, n_rows, job, k, secrets, is_compacted, folder };
+        let case = Case { columns, n_rows, job, k, secrets, is_compacted };
         case.write_table((0..n_rows).collect());
         case
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use albers::Role;
 use serde_json::Value as Json;
 
-use super::case::{Case, Column};
+use super::case::{Case, Column, Shown};
 use super::files::{self, Texts};
 use super::shown::{self, Cover};
 use super::value::Value;
@@ -37,6 +37,7 @@ pub fn check_release(case: &Case) {
     pair.check_columns();
     pair.check_carried();
     pair.check_requirement();
+    pair.check_boxes();
     let losses = pair.check_cells();
     let manifest = std::fs::read_to_string(format!("{}.manifest.json", path.display()));
     let manifest: Json = serde_json::from_str(&manifest.expect("a manifest")).expect("JSON");
@@ -114,22 +115,45 @@ impl Pair<'_> {
         }
     }
 
+    /// Where no labels are shown, no two classes have a point in common.
+    fn check_boxes(&self) {
+        let quasi: Vec<&Column> = self.case.with_role(Role::Quasi).collect();
+        if quasi.iter().any(|column| column.shown == Shown::Label) {
+            return;
+        }
+        let covers = |class: &Vec<usize>| -> Vec<Cover> {
+            quasi.iter().map(|column| self.cover(column, class)).collect()
+        };
+        let boxes: Vec<Vec<Cover>> = self.classes.iter().map(covers).collect();
+        for (at, one) in boxes.iter().enumerate() {
+            for other in &boxes[..at] {
+                let apart = one.iter().zip(other).any(|(a, b)| !a.meets(b));
+                assert!(apart, "classes overlap: {one:?} and {other:?}");
+            }
+        }
+    }
+
+    /// What a class shows on a column.
+    fn cover(&self, column: &Column, class: &[usize]) -> Cover {
+        let row = &self.release.rows[class[0]];
+        let places = shown::places(column, &self.release);
+        let texts: Vec<&str> = places.iter().map(|&place| row[place].as_str()).collect();
+        shown::read(column, &texts)
+    }
+
     /// What each class shows covers its rows, and no more than must be. Returns the sum of the
     /// losses of all rows, column by column.
     fn check_cells(&self) -> Vec<f64> {
         self.case
             .with_role(Role::Quasi)
             .map(|column| {
-                let places = shown::places(column, &self.release);
-                self.classes.iter().map(|class| self.check_cell(column, &places, class)).sum()
+                self.classes.iter().map(|class| self.check_cell(column, class)).sum()
             })
             .collect()
     }
 
-    fn check_cell(&self, column: &Column, places: &[usize], class: &[usize]) -> f64 {
-        let row = &self.release.rows[class[0]];
-        let texts: Vec<&str> = places.iter().map(|&place| row[place].as_str()).collect();
-        let cover = shown::read(column, &texts);
+    fn check_cell(&self, column: &Column, class: &[usize]) -> f64 {
+        let cover = self.cover(column, class).sorted();
         if let Some(origin) = &self.origin {
             let values: Vec<&Value> = class.iter().map(|&row| &column.values[origin[row]]).collect();
             let name = &column.name;
@@ -138,8 +162,7 @@ impl Pair<'_> {
             }
             if self.case.is_compacted {
                 let tightest = Cover::tightest(column, &values).sorted();
-                let shown = shown::read(column, &texts).sorted();
-                assert_eq!(shown, tightest, "{name} is not tight");
+                assert_eq!(cover, tightest, "{name} is not tight");
             }
         }
         class.len() as f64 * cover.loss(column)

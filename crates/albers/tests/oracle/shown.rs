@@ -121,6 +121,19 @@ impl Cover {
         }
     }
 
+    /// Whether a value may stand behind both cells; for intervals and sets.
+    pub fn meets(&self, other: &Cover) -> bool {
+        (self.with_missing && other.with_missing)
+            || match (&self.rest, &other.rest) {
+                (Rest::Nothing, _) | (_, Rest::Nothing) => false,
+                (Rest::Between(lo, hi), Rest::Between(from, to)) => lo <= to && from <= hi,
+                (Rest::Names(names), Rest::Names(others)) => {
+                    names.iter().any(|name| others.contains(name))
+                }
+                _ => unreachable!("one column is shown in one way"),
+            }
+    }
+
     /// The least that covers these values.
     pub fn tightest(column: &Column, values: &[&Value]) -> Cover {
         let with_missing = values.iter().any(|value| value.is_missing());

@@ -1,0 +1,165 @@
+//! Faults from outside, through the program: a full disk, an interrupt, a reader that goes away.
+//! Nothing that is half written stays behind.
+
+#![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
+
+mod common;
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::Command;
+
+use common::{Folder, PEOPLE, finished, patients, send, table, wait_until_it_writes};
+
+const ROLES: &str = "--quasi age,zip,city --sensitive disease --keep pay -k 3";
+const ENDINGS: [&str; 6] = ["csv", "tsv", "csv.gz", "csv.zst", "tsv.gz", "parquet"];
+
+fn program() -> &'static str {
+    env!("CARGO_BIN_EXE_albers")
+}
+
+fn shell(folder: &Folder, script: &str) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", script]).current_dir(folder.path("."));
+    command
+}
+
+#[test]
+fn a_file_that_may_not_grow_leaves_nothing_behind() {
+    let folder = Folder::with(table(&patients(20_000, 1)));
+    for ending in ENDINGS {
+        let out = format!("out.{ending}");
+        // A write beyond the limit then fails like one to a full disk, instead of ending the
+        // program by a signal.
+        let script = format!(
+            "trap '' XFSZ; ulimit -f 8; exec {} anonymize in.csv -o {out} {ROLES}",
+            program()
+        );
+        let run = finished(&mut shell(&folder, &script));
+        assert_eq!(run.code, Some(2), "{ending}: {}", run.said());
+        assert!(run.err.contains(&format!("cannot write {out}: ")), "{}", run.err);
+        let hint = "nothing was written; make room, or write to another disk\n";
+        assert!(run.err.ends_with(hint), "{ending}: {}", run.err);
+        assert_eq!((run.out.as_str(), run.err.lines().count()), ("", 1));
+        assert_eq!(folder.names(), ["in.csv"], "{ending}");
+    }
+}
+
+/// Runs the program with `small` a disk of so many pages of 4 KiB of its own, if this machine lets
+/// us mount one; what is in `small` at the end is the last line of the output.
+#[expect(clippy::print_stderr, reason = "a test that does less than it could says so")]
+fn on_a_small_disk(folder: &Folder, n_pages: usize, arguments: &str) -> Option<common::Run> {
+    const NO_MOUNT: i32 = 99;
+    std::fs::create_dir_all(folder.path("small")).unwrap();
+    let script = format!(
+        "unshare -m sh -c 'mount -t tmpfs -o size={}k tmpfs small || exit {NO_MOUNT}; \
+         {} {arguments}; code=$?; echo; echo left: $(ls -A small); exit $code' || exit $?",
+        n_pages * 4,
+        program(),
+    );
+    let run = finished(&mut shell(folder, &script));
+    let is_mounted = run.code != Some(NO_MOUNT) && run.out.contains("left:");
+    if !is_mounted {
+        eprintln!("no disk can be mounted here; the limit on a file's size stands for it");
+    }
+    is_mounted.then_some(run)
+}
+
+fn left(run: &common::Run) -> &str {
+    run.out.lines().last().unwrap().strip_prefix("left:").unwrap().trim()
+}
+
+/// Where no disk can be mounted, [`a_file_that_may_not_grow_leaves_nothing_behind`] stands alone.
+#[test]
+fn a_full_disk_leaves_nothing_behind() {
+    let folder = Folder::with(table(&patients(20_000, 1)));
+    for ending in ENDINGS {
+        let arguments = format!("anonymize in.csv -o small/out.{ending} {ROLES}");
+        let Some(run) = on_a_small_disk(&folder, 16, &arguments) else { return };
+        assert_eq!(run.code, Some(2), "{ending}: {}", run.said());
+        let says = format!("cannot write small/out.{ending}: No space left on device");
+        assert!(run.err.contains(&says), "{}", run.err);
+        assert!(run.err.ends_with("make room, or write to another disk\n"), "{}", run.err);
+        assert_eq!(left(&run), "", "{ending}");
+    }
+}
+
+/// Every number of pages is tried, also the one that holds the release but not its manifest.
+#[test]
+fn a_disk_that_fills_at_any_page_leaves_all_or_nothing() {
+    let folder = Folder::with(table(&patients(600, 1)));
+    let arguments = format!("anonymize in.csv -o small/out.csv {ROLES}");
+    let (mut n_failed, mut n_pages) = (0, 1);
+    loop {
+        let Some(run) = on_a_small_disk(&folder, n_pages, &arguments) else { return };
+        if run.code == Some(0) {
+            assert_eq!(left(&run), "out.csv out.csv.manifest.json");
+            break;
+        }
+        assert_eq!(run.code, Some(2), "{n_pages} pages: {}", run.said());
+        assert_eq!(left(&run), "", "{n_pages} pages");
+        n_failed += 1;
+        n_pages += 1;
+        assert!(n_pages < 100, "the release is small");
+    }
+    assert!(n_failed > 2, "the release has several pages");
+}
+
+#[test]
+fn an_interrupt_while_it_writes_leaves_nothing_behind() {
+    let folder = Folder::with(table(&patients(120_000, 2)));
+    for signal in ["INT", "TERM"] {
+        for ending in ["csv.gz", "parquet"] {
+            let mut child = folder.start(&format!("anonymize in.csv -o out.{ending} {ROLES}"));
+            wait_until_it_writes(&folder, &mut child);
+            send(signal, &child);
+            let ended = child.wait_with_output().unwrap();
+            assert_eq!(ended.status.code(), Some(130), "{signal}");
+            assert_eq!(ended.stdout, b"", "{signal}");
+            assert_eq!(folder.names(), ["in.csv"], "{signal} while {ending} is written");
+        }
+    }
+}
+
+#[test]
+fn an_interrupt_before_it_writes_leaves_nothing_behind() {
+    let folder = Folder::with(table(&patients(120_000, 2)));
+    for signal in ["INT", "TERM"] {
+        let child = folder.start(&format!("anonymize in.csv -o out.csv {ROLES}"));
+        send(signal, &child);
+        let ended = child.wait_with_output().unwrap();
+        let by_signal = ended.status.signal().is_some();
+        assert!(by_signal || ended.status.code() == Some(130), "{:?}", ended.status);
+        assert_eq!(folder.names(), ["in.csv"], "{signal}");
+    }
+}
+
+#[test]
+fn an_interrupt_leaves_an_earlier_release_as_it_was() {
+    let folder = Folder::with(table(&patients(120_000, 2)));
+    folder.write("out.csv.gz", "an earlier release");
+    let mut child = folder.start(&format!("anonymize in.csv -o out.csv.gz {ROLES}"));
+    wait_until_it_writes(&folder, &mut child);
+    send("INT", &child);
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
+    assert_eq!(folder.read("out.csv.gz"), "an earlier release");
+    assert_eq!(folder.names(), ["in.csv", "out.csv.gz"]);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let folder = Folder::with(PEOPLE);
+    for arguments in [
+        "check in.csv --quasi age --json",
+        "check in.csv --quasi age",
+        "anonymize in.csv -o out.csv --quasi age -k 2 --json",
+    ] {
+        let mut child = folder.start(arguments);
+        drop(child.stdout.take());
+        let ended = child.wait_with_output().unwrap();
+        assert_eq!(ended.status.code(), Some(0), "{arguments}");
+        assert_eq!(String::from_utf8(ended.stderr).unwrap(), "", "{arguments}");
+    }
+    let script = format!("{} check in.csv --quasi age --json | head -c 1", program());
+    let run = finished(&mut shell(&folder, &script));
+    assert_eq!((run.code, run.out.as_str(), run.err.as_str()), (Some(0), "{", ""));
+}
