@@ -42,7 +42,9 @@ fn covers(shown: &str, value: &str) -> bool {
         return true;
     }
     if let Some(inner) = shown.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
-        return match inner.strip_prefix(", ") {
+        // The missing value and an interval, `{, [48, 62]}`, or and the label of a range, which is
+        // quoted, `{, "[40, 59]"}`; else names.
+        return match inner.strip_prefix(", ").map(|rest| rest.trim_matches('"')) {
             Some(rest) if rest.starts_with('[') => value.is_empty() || covers(rest, value),
             _ => inner.split(", ").any(|member| covers(member, value)),
         };
@@ -52,12 +54,7 @@ fn covers(shown: &str, value: &str) -> bool {
         let number = |text: &str| text.parse::<f64>().unwrap();
         return !value.is_empty() && (number(lo)..=number(hi)).contains(&number(value));
     }
-    // A label of ranges, `[20, 40)`, or of prefix, `000*`.
-    if let Some(inner) = shown.strip_prefix('[').and_then(|rest| rest.strip_suffix(')')) {
-        let (lo, hi) = inner.split_once(", ").unwrap();
-        let number = |text: &str| text.parse::<f64>().unwrap();
-        return !value.is_empty() && (number(lo)..number(hi)).contains(&number(value));
-    }
+    // A label of prefix, `000*`.
     shown.strip_suffix('*').is_some_and(|prefix| !value.is_empty() && value.starts_with(prefix))
 }
 

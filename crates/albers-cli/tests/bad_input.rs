@@ -1,8 +1,6 @@
 //! Every kind of bad input, through the program: the message says where and what to do, no cell is
 //! shown, nothing is written.
 
-#![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
-
 mod common;
 
 use arrow_array::{Float64Array, Int64Array, StringArray, UInt64Array};

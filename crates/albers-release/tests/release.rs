@@ -292,12 +292,8 @@ fn published(rows: &[(usize, &str)], folder: &Path) -> Vec<u8> {
     let groups: Vec<&[u32]> = groups.iter().map(Vec::as_slice).collect();
     let verified = table.verify(table.groups(&[&groups])).expect("k is 1");
     let cells = StringArray::from_iter_values(rows.iter().map(|(_, note)| *note));
-    let carried = [CarriedColumn::new(
-        "note".to_owned(),
-        ColumnType::Text,
-        vec![Arc::new(cells)],
-        false,
-    )];
+    let carried =
+        [CarriedColumn::new("note".to_owned(), ColumnType::Text, vec![Arc::new(cells)], false)];
     let path = folder.join("release.csv");
     let destination = Destination {
         path: &path,

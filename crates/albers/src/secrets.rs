@@ -154,7 +154,7 @@ pub fn sensitive_column(
             GroundDistance::Hierarchical { levels: hierarchy.level_maps() }
         }
         (None, Some(positions)) if !has_missing && positions.len() > 1 => {
-            GroundDistance::Ordered { positions: positions.to_vec() }
+            ordered_distance(positions)
         }
         _ => GroundDistance::Equal,
     };
@@ -176,6 +176,17 @@ pub fn sensitive_column(
         });
     }
     Ok(SensitiveColumn { name: name.to_owned(), n_values, distance, numbers })
+}
+
+/// The distance between values, or between their ranks where floats cannot tell the values apart.
+fn ordered_distance(positions: &[f64]) -> GroundDistance {
+    // Halved, so that the distance of the two ends of f64 stays finite.
+    let positions: Vec<f64> = positions.iter().map(|position| position / 2.0).collect();
+    if positions.first() < positions.last() {
+        GroundDistance::Ordered { positions }
+    } else {
+        GroundDistance::ranks(u32::try_from(positions.len()).expect("codes have 32 bits"))
+    }
 }
 
 /// The codes of some columns, row by row.

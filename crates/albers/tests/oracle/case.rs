@@ -234,9 +234,7 @@ fn plan(dice: &mut Dice, column: &mut Column, job: &mut Job, as_bounds: bool, fo
             .collect();
         leaves.sort_unstable();
         leaves.dedup();
-        if let Some((text, tree)) =
-            tree::draw(dice, column.kind, &column.name, &leaves, folder)
-        {
+        if let Some((text, tree)) = tree::draw(dice, column.kind, &column.name, &leaves, folder) {
             of_job.hierarchy = Some(text);
             column.tree = Some(tree);
         }
@@ -270,10 +268,8 @@ fn draw_secret(dice: &mut Dice, at: usize, column: &Column) -> Secret {
         None if column.kind.is_ordered() && distinct.len() > 1 => Ground::Line,
         None => Ground::Equal,
     };
-    let is_number = matches!(
-        column.kind,
-        ColumnType::Integer | ColumnType::Decimal | ColumnType::Float
-    );
+    let is_number =
+        matches!(column.kind, ColumnType::Integer | ColumnType::Decimal | ColumnType::Float);
     let mut secret = Secret {
         column: at,
         kind: column.kind,

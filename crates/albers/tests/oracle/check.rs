@@ -146,16 +146,15 @@ impl Pair<'_> {
     fn check_cells(&self) -> Vec<f64> {
         self.case
             .with_role(Role::Quasi)
-            .map(|column| {
-                self.classes.iter().map(|class| self.check_cell(column, class)).sum()
-            })
+            .map(|column| self.classes.iter().map(|class| self.check_cell(column, class)).sum())
             .collect()
     }
 
     fn check_cell(&self, column: &Column, class: &[usize]) -> f64 {
         let cover = self.cover(column, class).sorted();
         if let Some(origin) = &self.origin {
-            let values: Vec<&Value> = class.iter().map(|&row| &column.values[origin[row]]).collect();
+            let values: Vec<&Value> =
+                class.iter().map(|&row| &column.values[origin[row]]).collect();
             let name = &column.name;
             for value in &values {
                 assert!(cover.covers(column, value), "{name}: {cover:?} hides {value:?}");

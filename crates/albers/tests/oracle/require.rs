@@ -189,9 +189,7 @@ impl Secret {
                 let (first, last) = (domain[0], domain[domain.len() - 1]);
                 a.half_distance(b).abs() / first.half_distance(last)
             }
-            Ground::Tree(tree) => {
-                tree.distance(&a.canonical(self.kind), &b.canonical(self.kind))
-            }
+            Ground::Tree(tree) => tree.distance(&a.canonical(self.kind), &b.canonical(self.kind)),
         }
     }
 }

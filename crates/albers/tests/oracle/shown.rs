@@ -60,8 +60,8 @@ pub fn read(column: &Column, texts: &[&str]) -> Cover {
         Shown::Interval => {
             let shown = inner.map_or(text, |inner| &inner[2..]);
             let range = shown.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
-            let (lo, hi) = range
-                .map_or((shown, shown), |range| range.split_once(", ").expect("two bounds"));
+            let (lo, hi) =
+                range.map_or((shown, shown), |range| range.split_once(", ").expect("two bounds"));
             Rest::Between(value(lo), value(hi))
         }
         Shown::Set => match inner.map(members) {
