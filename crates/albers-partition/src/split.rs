@@ -44,7 +44,8 @@ pub enum Split {
         /// The last code of the first part.
         hi: u32,
     },
-    /// Into all parts of a specialization, as many as occur.
+    /// Into the parts of a specialization that satisfy the requirement, and the rest as one part;
+    /// see [`kept_parts`].
     Specialize {
         /// The attribute.
         axis: usize,
@@ -185,6 +186,42 @@ pub(crate) fn sort_by_part<const L: usize>(
         }),
     );
     keys.sort_unstable();
+}
+
+/// Which parts of a specialization stand alone: those that satisfy the requirement. The others stay
+/// together under the label they have; if they do not satisfy the requirement together, the smallest
+/// parts join them until they do. Nothing if no part would stand alone.
+///
+/// `keys` must be in the order of [`sort_by_part`].
+pub(crate) fn kept_parts(
+    allowance: &Allowance<'_>,
+    keys: &[u64],
+    locals: &[u32],
+    scratch: &mut RuleScratch,
+) -> Option<Vec<bool>> {
+    let parts: Vec<&[u64]> = keys.chunk_by(|a, b| value_of(*a) == value_of(*b)).collect();
+    let mut is_allowed = |parts: &mut dyn Iterator<Item = &&[u64]>| {
+        let parts: Vec<&[u64]> = parts.copied().collect();
+        allowance.holds(parts.iter().map(|part| part.len()).sum(), scratch, || {
+            parts.iter().flat_map(|part| part.iter().map(|&key| locals[place_of(key)]))
+        })
+    };
+    let mut kept: Vec<bool> =
+        parts.iter().map(|part| is_allowed(&mut std::iter::once(part))).collect();
+    let mut smallest_first: Vec<usize> = (0..parts.len()).filter(|&at| kept[at]).collect();
+    smallest_first.sort_by_key(|&at| parts[at].len());
+    let mut n_joined = 0;
+    loop {
+        let mut rest = parts.iter().zip(&kept).filter(|(_, kept)| !**kept).map(|(part, _)| part);
+        if kept.iter().all(|&kept| kept) || is_allowed(&mut rest) {
+            break;
+        }
+        kept[*smallest_first.get(n_joined)?] = false;
+        n_joined += 1;
+    }
+    let n_kept = smallest_first.len() - n_joined;
+    let n_parts = n_kept + usize::from(n_kept < parts.len());
+    (n_kept > 0 && n_parts > 1).then_some(kept)
 }
 
 /// The value of a key, without its place.

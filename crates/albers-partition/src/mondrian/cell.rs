@@ -7,7 +7,7 @@ use crate::groups::GroupBlock;
 use crate::space::AxisKind;
 use crate::split::extent::Weigher;
 use crate::split::rule::{Allowance, Facts, Rule};
-use crate::split::{Chooser, Point, Scratch, Split, place_of, sort_by_part, value_of};
+use crate::split::{Chooser, Point, Scratch, Split, kept_parts, place_of, sort_by_part, value_of};
 
 /// Nodes above this size are cut further on two threads.
 const PARALLEL_ROWS: usize = 8192;
@@ -122,16 +122,43 @@ impl<'a, const L: usize, const M: usize> Cutter<'a, L, M> {
 
     /// The classes of a node, in order; large nodes on two threads.
     fn divide(&self, chooser: &Chooser<'_, L, M>, node: Node<'_, L>) -> Vec<Leaf> {
-        let mut scratch = Scratch::default();
-        if node.points.len() <= PARALLEL_ROWS {
-            return self.divide_here(chooser, node, &mut scratch);
+        let mut leaves = Vec::new();
+        let mut next = Some(node);
+        while let Some(node) = next.take() {
+            if node.points.len() <= PARALLEL_ROWS {
+                leaves.extend(self.divide_here(chooser, node, &mut Scratch::default()));
+                break;
+            }
+            let n_points = node.points.len();
+            let mut children = match self.split_node(chooser, node) {
+                Ok(children) => children,
+                Err(leaf) => {
+                    leaves.push(leaf);
+                    break;
+                }
+            };
+            // A part that is nearly the whole node is cut in this loop: a long chain of such cuts
+            // must not become a deep recursion.
+            let is_most = |child: &Node<'_, L>| child.points.len() > n_points / 8 * 7;
+            next = children.iter().position(is_most).map(|at| children.remove(at));
+            leaves.extend(self.divide_all(chooser, children));
         }
+        leaves.sort_unstable_by_key(|leaf| leaf.end);
+        leaves
+    }
+
+    /// Cuts a node once, or finds that it is a class.
+    fn split_node<'n>(
+        &self,
+        chooser: &Chooser<'_, L, M>,
+        node: Node<'n, L>,
+    ) -> Result<Vec<Node<'n, L>>, Leaf> {
         let Node { points, locals, first, region } = node;
+        let mut scratch = Scratch::default();
         let Some(split) = chooser.choose(points, locals, &mut scratch) else {
-            return vec![Leaf { end: first + points.len() as u32, region }];
+            return Err(Leaf { end: first + points.len() as u32, region });
         };
         let ends = apply(split, chooser, points, locals, &mut scratch);
-        drop(scratch);
         let regions = part_regions(split, chooser, points, &ends, region.as_ref());
         let mut children = Vec::with_capacity(ends.len());
         let (mut points, mut locals) = (points, locals);
@@ -148,7 +175,7 @@ impl<'a, const L: usize, const M: usize> Cutter<'a, L, M> {
             });
             (points, locals, start) = (rest_points, rest_locals, end);
         }
-        self.divide_all(chooser, children)
+        Ok(children)
     }
 
     fn divide_all(&self, chooser: &Chooser<'_, L, M>, mut nodes: Vec<Node<'_, L>>) -> Vec<Leaf> {
@@ -224,19 +251,28 @@ pub fn apply<const L: usize, const M: usize>(
         }
         Split::Specialize { axis, step } => {
             let tree = chooser.label_tree(axis).expect("only labels are specialized");
-            let keys = &mut scratch.keys;
+            let Scratch { keys, rule, .. } = scratch;
             sort_by_part(points, axis, tree, step, keys);
+            let kept = kept_parts(&chooser.allowance, keys, locals, rule)
+                .expect("a chosen specialization has parts");
+            let parts = || keys.chunk_by(|a, b| value_of(*a) == value_of(*b)).zip(&kept);
             let old_points = points.to_vec();
             let old_locals = locals.to_vec();
             let mut ends = Vec::new();
-            for (slot, &key) in keys.iter().enumerate() {
-                if slot > 0 && value_of(key) != value_of(keys[slot - 1]) {
-                    ends.push(slot);
+            let mut slot = 0;
+            let mut place = |part: &[u64]| {
+                for &key in part {
+                    points[slot] = old_points[place_of(key)];
+                    locals[slot] = old_locals[place_of(key)];
+                    slot += 1;
                 }
-                points[slot] = old_points[place_of(key)];
-                locals[slot] = old_locals[place_of(key)];
+                slot
+            };
+            for (part, _) in parts().filter(|(_, kept)| **kept) {
+                ends.push(place(part));
             }
-            ends.push(points.len());
+            let rest_end = parts().filter(|(_, kept)| !**kept).map(|(part, _)| place(part)).last();
+            ends.extend(rest_end);
             ends
         }
     }
@@ -298,10 +334,18 @@ fn part_regions<const L: usize, const M: usize>(
             let AxisKind::Label(tree) = &chooser.space.axes[axis].kind else {
                 unreachable!("only labels are specialized")
             };
-            ends.iter()
-                .map(|&end| {
-                    let (lo, hi) = tree.part_range(step, points[end - 1][axis]);
-                    narrowed(axis, lo, hi)
+            let starts = std::iter::once(0).chain(ends.iter().copied());
+            starts
+                .zip(ends)
+                .map(|(start, &end)| {
+                    let part = &points[start..end];
+                    let (lo, hi) = tree.part_range(step, part[0][axis]);
+                    if part.iter().all(|point| (lo..=hi).contains(&point[axis])) {
+                        narrowed(axis, lo, hi)
+                    } else {
+                        // The rest keeps the label.
+                        Some(region.clone())
+                    }
                 })
                 .collect()
         }

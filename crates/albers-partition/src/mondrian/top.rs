@@ -8,7 +8,7 @@ use super::{Plan, Region, whole_region};
 use crate::space::{AxisKind, Space};
 use crate::split::extent::Weigher;
 use crate::split::rule::{Allowance, Rule, RuleScratch};
-use crate::split::{Chooser, Point, Scratch, Split};
+use crate::split::{Chooser, Point, Scratch, Split, place_of, sort_by_part, value_of};
 
 const SAMPLE_ROWS: usize = 1 << 18;
 /// A cell of about this many rows fits in a core's cache while it is cut.
@@ -179,14 +179,20 @@ struct RouteStep {
     cell_idx: u32,
 }
 
-/// A specialization into many parts becomes one part against the rest; the rest is specialized
+/// A specialization into many parts becomes the largest part against the rest; the rest is specialized
 /// further down. A sample may not show all parts, a comparison routes them anyway.
 fn as_binary<const L: usize>(split: Split, space: &Space, points: &[Point<L>]) -> Split {
     let Split::Specialize { axis, step } = split else { return split };
     let AxisKind::Label(tree) = &space.axes[axis].kind else {
         unreachable!("only labels are specialized")
     };
-    let (lo, hi) = tree.part_range(step, points[0][axis]);
+    let mut keys = Vec::new();
+    sort_by_part(points, axis, tree, step, &mut keys);
+    let largest = keys
+        .chunk_by(|a, b| value_of(*a) == value_of(*b))
+        .max_by_key(|part| part.len())
+        .expect("a node has points");
+    let (lo, hi) = tree.part_range(step, points[place_of(largest[0])][axis]);
     Split::Peel { axis, lo, hi }
 }
 

@@ -3,8 +3,9 @@
 //!
 //! Source: Iwuchukwu & Naughton 2007, section 2 (the R-tree's area-minimising split), with the
 //! certainty penalty in place of the area.
-//! Departures: attributes shown as labels are specialized into all children of a hierarchy node
-//! (LeFevre et al. 2008, section 2.2), or into one child, or a run of children, and the rest.
+//! Departures: attributes shown as labels are specialized into the children of a hierarchy node (LeFevre
+//! et al. 2008, section 2.2), those that do not satisfy the requirement staying together, or into one
+//! child, or a run of children, and the others.
 //! Guarantee: every part of a chosen split satisfies the requirement; if nothing is chosen, no cut
 //! of any attribute is allowable.
 //! Cost: O(points * attributes) per node. Nodes of up to 64 points are cut between any two values,
@@ -16,7 +17,7 @@ use crate::space::{LabelTree, Specialization};
 use crate::split::extent::{Extent, Weigher};
 use crate::split::rule::{Allowance, Rule, RuleScratch};
 use crate::split::{
-    Chooser, Point, Scratch, Split, place_of, sort_by_code, sort_by_part, value_of,
+    Chooser, Point, Scratch, Split, kept_parts, place_of, sort_by_code, sort_by_part, value_of,
 };
 
 /// Nodes above this size may be weighed on a sample.
@@ -26,6 +27,9 @@ const SAMPLE_ROWS: usize = 64;
 const SMALL_NODE: usize = 64;
 /// The stretches of codes between which larger nodes are cut.
 const N_BUCKETS: usize = 64;
+
+/// Labels with more children than this are only specialized into all of them.
+const MAX_SIBLINGS: usize = 64;
 
 /// The best split so far.
 struct Best {
@@ -94,15 +98,9 @@ fn is_allowed<const L: usize, const M: usize>(
         Split::Peel { axis, lo, hi } => (axis, lo..=hi),
         Split::Specialize { axis, step } => {
             let tree = chooser.label_tree(axis).expect("only labels are specialized");
-            sort_by_part(points, axis, tree, step, &mut scratch.keys);
-            let mut parts = scratch.keys.chunk_by(|a, b| value_of(*a) == value_of(*b));
-            return parts.all(|part| {
-                part.len() >= chooser.allowance.min_rows
-                    && chooser.allowance.rule.as_ref().is_none_or(|rule| {
-                        let rows = part.iter().map(|&key| locals[place_of(key)]);
-                        rule.holds(rows, &mut scratch.rule)
-                    })
-            });
+            let Scratch { keys, rule, .. } = scratch;
+            sort_by_part(points, axis, tree, step, keys);
+            return kept_parts(&chooser.allowance, keys, locals, rule).is_some();
         }
     };
     let is_first = |point: &Point<L>| codes.contains(&point[axis]);
@@ -410,8 +408,8 @@ fn parts_of<const L: usize, const M: usize>(
     parts
 }
 
-/// Weighs the ways to specialize a label: into all its parts, into a run of parts and the rest, and
-/// into one part and the rest.
+/// Weighs the ways to specialize a label: into the parts that satisfy the requirement and the rest,
+/// into a run of parts and the others, and into one part and the others.
 fn weigh_label<const L: usize, const M: usize>(
     node: &Node<'_, '_, L, M>,
     scratch: &mut Scratch<L, M>,
@@ -420,23 +418,50 @@ fn weigh_label<const L: usize, const M: usize>(
     let &Node { chooser, allowance, points, locals, axis, .. } = node;
     let tree = chooser.label_tree(axis).expect("called for label axes");
     let step = tree.specialization(points.iter().map(|point| point[axis]));
-    let Scratch { keys, rule: rule_scratch, .. } = scratch;
+    let Scratch { keys, rule, .. } = scratch;
     let parts = parts_of(node, tree, step, keys);
+    let cost_of = |extent: &Extent<L, M>, n: usize| n as f32 * chooser.weigher.loss(extent);
+    // Where all siblings are weighed one by one, leaving some of them together is too greedy: it
+    // gains most at once and leaves the rest with the widest label.
+    let weighs_siblings = (3..=MAX_SIBLINGS).contains(&parts.len());
+    let kept = kept_parts(allowance, keys, locals, rule)
+        .filter(|kept| !weighs_siblings || kept.iter().all(|&kept| kept));
+    if let Some(kept) = kept {
+        let mut cost = 0.0;
+        let (mut rest, mut n_rest) = (Extent::EMPTY, 0);
+        for (part, kept) in parts.iter().zip(kept) {
+            if kept {
+                cost += cost_of(&part.extent, part.keys.len());
+            } else {
+                rest.merge(&part.extent);
+                n_rest += part.keys.len();
+            }
+        }
+        if n_rest > 0 {
+            cost += cost_of(&rest, n_rest);
+        }
+        best.offer(cost, Split::Specialize { axis, step });
+    }
+    if weighs_siblings {
+        weigh_siblings(node, &parts, keys, rule, best);
+    }
+}
+
+/// Weighs one part against the others, and each run of first parts against the others.
+fn weigh_siblings<const L: usize, const M: usize>(
+    node: &Node<'_, '_, L, M>,
+    parts: &[Part<L, M>],
+    keys: &[u64],
+    rule: &mut RuleScratch,
+    best: &mut Best,
+) {
+    let &Node { chooser, allowance, locals, axis, .. } = node;
     let mut allowed = |ranges: &[&[u64]]| {
-        ranges.iter().map(|range| range.len()).sum::<usize>() >= allowance.min_rows
-            && allowance.rule.as_ref().is_none_or(|rule| {
-                let keys = ranges.iter().flat_map(|range| range.iter());
-                rule.holds(keys.map(|key| locals[place_of(*key)]), rule_scratch)
-            })
+        allowance.holds(ranges.iter().map(|range| range.len()).sum(), rule, || {
+            ranges.iter().flat_map(|range| range.iter().map(|&key| locals[place_of(key)]))
+        })
     };
     let cost_of = |extent: &Extent<L, M>, n: usize| n as f32 * chooser.weigher.loss(extent);
-    let all: f32 = parts.iter().map(|part| cost_of(&part.extent, part.keys.len())).sum();
-    if all < best.cost && parts.iter().all(|part| allowed(&[&keys[part.keys.clone()]])) {
-        best.offer(all, Split::Specialize { axis, step });
-    }
-    if parts.len() == 2 {
-        return;
-    }
     // befores[i] is the extent of the parts before part i, afters[i] of those from part i on.
     let mut befores = vec![Extent::<L, M>::EMPTY; parts.len() + 1];
     let mut afters = befores.clone();

@@ -2,16 +2,16 @@
 //!
 //! Source: LeFevre, DeWitt & Ramakrishnan 2008, section 2.2 (Median Mondrian).
 //! Departures: the boundary nearest the median on either side is taken, not always the one below;
-//! if the widest attribute has no allowable cut, the next widest is tried.
+//! if the widest attribute has no allowable cut, the next widest is tried; children of a hierarchy node
+//! that do not satisfy the requirement stay together instead of forbidding the split.
 //! Guarantee: every part of a chosen split satisfies the requirement; if nothing is chosen, no
 //! attribute has an allowable cut.
 //! Cost: O(points) per node for plain k-anonymity, O(points log points) otherwise.
 
-use crate::space::MISSING_PART;
 use crate::split::extent::Extent;
 use crate::split::rule::{Rule, RuleScratch};
 use crate::split::{
-    Chooser, Point, Scratch, Split, place_of, sort_by_code, sort_by_part, value_of,
+    Chooser, Point, Scratch, Split, kept_parts, place_of, sort_by_code, sort_by_part, value_of,
 };
 
 /// Chooses a split; see the module.
@@ -154,8 +154,7 @@ impl<'a, 's> Sweep<'a, 's> {
     }
 }
 
-/// All children of the label's node, if each that occurs satisfies the requirement. If it is the
-/// missing value that does not, the largest child against all the rest.
+/// The children of the label's node that satisfy the requirement, and the rest.
 fn specialize<const L: usize, const M: usize>(
     chooser: &Chooser<'_, L, M>,
     points: &[Point<L>],
@@ -165,28 +164,8 @@ fn specialize<const L: usize, const M: usize>(
 ) -> Option<Split> {
     let tree = chooser.label_tree(axis).expect("called for label axes");
     let step = tree.specialization(points.iter().map(|point| point[axis]));
-    let Scratch { keys, rule: rule_scratch, .. } = scratch;
+    let Scratch { keys, rule, .. } = scratch;
     sort_by_part(points, axis, tree, step, keys);
-    let mut allowed = |ranges: &[&[u64]]| {
-        ranges.iter().map(|range| range.len()).sum::<usize>() >= chooser.allowance.min_rows
-            && chooser.allowance.rule.as_ref().is_none_or(|rule| {
-                let keys = ranges.iter().flat_map(|range| range.iter());
-                rule.holds(keys.map(|key| locals[place_of(*key)]), rule_scratch)
-            })
-    };
-    let parts = || keys.chunk_by(|a, b| value_of(*a) == value_of(*b));
-    if parts().all(|part| allowed(&[part])) {
-        return Some(Split::Specialize { axis, step });
-    }
-    let missing = parts().next_back().filter(|part| value_of(part[0]) == MISSING_PART)?;
-    let largest = parts().filter(|part| value_of(part[0]) != MISSING_PART).max_by(|a, b| {
-        a.len().cmp(&b.len()).then_with(|| value_of(b[0]).cmp(&value_of(a[0])))
-    })?;
-    if allowed(&[missing]) {
-        return None;
-    }
-    let start = keys.partition_point(|&key| value_of(key) < value_of(largest[0]));
-    let rest = [&keys[..start], &keys[start + largest.len()..]];
-    let (lo, hi) = tree.part_range(step, points[place_of(largest[0])][axis]);
-    (allowed(&[largest]) && allowed(&rest)).then_some(Split::Peel { axis, lo, hi })
+    kept_parts(&chooser.allowance, keys, locals, rule)?;
+    Some(Split::Specialize { axis, step })
 }

@@ -54,6 +54,19 @@ pub struct Allowance<'a> {
     pub rule: Option<Rule<'a>>,
 }
 
+impl Allowance<'_> {
+    /// Whether a part of so many rows is allowable; `rows` lists them if more than their number
+    /// decides.
+    pub fn holds<R: Iterator<Item = u32>>(
+        &self,
+        n_rows: usize,
+        scratch: &mut RuleScratch,
+        rows: impl FnOnce() -> R,
+    ) -> bool {
+        n_rows >= self.min_rows && self.rule.as_ref().is_none_or(|rule| rule.holds(rows(), scratch))
+    }
+}
+
 /// A requirement that looks at more than the number of rows.
 #[derive(Clone, Copy)]
 pub struct Rule<'a> {
