@@ -32,9 +32,9 @@ pub struct ColumnFlags {
     /// The hierarchy of a column: a FILE (one row per value, from specific to general), prefix,
     /// ranges:5,10,20, dates or suppress
     #[arg(long = "hierarchy", value_name = "COLUMN=HIERARCHY")]
-    pub hierarchies: Vec<Assignment<String>>,
-    /// The character between the cells of a CSV file; told from the header when not given
-    #[arg(long, value_name = "CHARACTER")]
+    pub hierarchies: Vec<HierarchyFlag>,
+    /// The character between the cells of a CSV file, or tab; told from the header when not given
+    #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
     pub delimiter: Option<char>,
     /// A text that stands for a missing value, besides the empty cell
     #[arg(long, value_name = "TEXT")]
@@ -151,6 +151,37 @@ impl<V: FromStr<Err: std::fmt::Display>> FromStr for Assignment<V> {
     }
 }
 
+/// `COLUMN=HIERARCHY`, where both may hold a `=` of their own.
+#[derive(Clone)]
+pub struct HierarchyFlag(String);
+
+impl FromStr for HierarchyFlag {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<HierarchyFlag> {
+        Assignment::<String>::from_str(text)?;
+        Ok(HierarchyFlag(text.to_owned()))
+    }
+}
+
+impl HierarchyFlag {
+    /// Splits after the first column that the job knows, else at the first `=`.
+    pub fn split(&self, job: &Job) -> Assignment<String> {
+        let splits = self.0.match_indices('=').map(|(at, _)| (&self.0[..at], &self.0[at + 1..]));
+        let known = splits.clone().find(|(column, _)| job.columns.contains_key(column.trim()));
+        let (column, value) = known.or(splits.clone().next()).unwrap_or((&self.0, ""));
+        Assignment { column: column.trim().to_owned(), value: value.to_owned() }
+    }
+}
+
+/// A delimiter: one character, or a tab by name.
+pub fn delimiter(text: &str) -> Result<char> {
+    match text {
+        "tab" | "\\t" => Ok('\t'),
+        _ => text.parse().map_err(|_| anyhow!("expected one character, or tab")),
+    }
+}
+
 /// A job from a job file, if one is given, and flags that override it.
 pub fn job(
     file: Option<&PathBuf>,
@@ -166,7 +197,8 @@ pub fn job(
     for Assignment { column, value } in columns.types {
         job.column(&column).column_type = Some(value);
     }
-    for Assignment { column, value } in columns.hierarchies {
+    for hierarchy in columns.hierarchies {
+        let Assignment { column, value } = hierarchy.split(&job);
         job.column(&column).hierarchy = Some(value);
     }
     job.delimiter = columns.delimiter.or(job.delimiter);
@@ -192,7 +224,7 @@ pub fn job(
     job.values = method.values.map(Into::into).or(job.values);
     job.compact = if method.no_compact { Some(false) } else { job.compact };
     for column in method.bias {
-        job.column(&column).bias = Some(true);
+        job.column(column.trim()).bias = Some(true);
     }
     for Assignment { column, value } in method.weights {
         job.column(&column).weight = Some(value);
@@ -217,7 +249,7 @@ fn set_roles(job: &mut Job, flags: &ColumnFlags) -> Result<()> {
         }
     }
     if let Some(name) = &flags.subject {
-        given.set_role(name, Role::Subject)?;
+        given.set_role(name.trim(), Role::Subject)?;
     }
     for (name, column) in given.columns {
         job.column(&name).role = column.role;

@@ -6,7 +6,7 @@ use albers::{ColumnType, Job, Role};
 use anyhow::{Result, anyhow};
 use clap::Args;
 
-use crate::flags::{self, Assignment, ColumnFlags, MethodFlags, RequirementFlags};
+use crate::flags::{self, Assignment, ColumnFlags, HierarchyFlag, MethodFlags, RequirementFlags};
 
 /// What the columns of a table are.
 #[derive(Args)]
@@ -24,9 +24,9 @@ pub struct TableFlags {
     /// The hierarchy of a column: a FILE (one row per value, from specific to general), prefix,
     /// ranges:5,10,20, dates or suppress
     #[arg(long = "hierarchy", value_name = "COLUMN=HIERARCHY")]
-    hierarchies: Vec<Assignment<String>>,
-    /// The character between the cells of a CSV file; told from the header when not given
-    #[arg(long, value_name = "CHARACTER")]
+    hierarchies: Vec<HierarchyFlag>,
+    /// The character between the cells of a CSV file, or tab; told from the header when not given
+    #[arg(long, value_name = "CHARACTER", value_parser = flags::delimiter)]
     delimiter: Option<char>,
     /// A text that stands for a missing value, besides the empty cell
     #[arg(long, value_name = "TEXT")]
@@ -44,10 +44,10 @@ impl TableFlags {
         method: MethodFlags,
     ) -> Result<Job> {
         let TableFlags { quasi, sensitive, types, hierarchies, delimiter, missing } = self;
-        let types_of = types.iter().map(|given| ("--type", given.column.clone()));
-        let hierarchies_of = hierarchies.iter().map(|given| ("--hierarchy", given.column.clone()));
-        let weights_of = method.weights.iter().map(|given| ("--weight", given.column.clone()));
-        let named: Vec<_> = types_of.chain(hierarchies_of).chain(weights_of).collect();
+        let weights_of =
+            method.weights.iter().map(|given| given.column.clone()).collect::<Vec<_>>();
+        let types_of = types.iter().map(|given| given.column.clone()).collect::<Vec<_>>();
+        let hierarchies_of = hierarchies.clone();
         let columns = ColumnFlags {
             quasi,
             sensitive,
@@ -59,9 +59,18 @@ impl TableFlags {
             ..ColumnFlags::default()
         };
         let job = flags::job(file, columns, requirement, method)?;
-        for (flag, name) in named {
-            let role = job.columns.get(&name).and_then(|column| column.role);
-            if !matches!(role, Some(Role::Quasi | Role::Sensitive)) {
+        let mut weights_of = weights_of.iter();
+        if let Some(name) = weights_of.find(|name| role_of(&job, name) != Some(Role::Quasi)) {
+            return Err(anyhow!(
+                "--weight names column '{name}', which is not quasi; add it to --quasi, or drop \
+                 the flag"
+            ));
+        }
+        let types_of = types_of.into_iter().map(|name| ("--type", name));
+        let hierarchies_of =
+            hierarchies_of.iter().map(|given| ("--hierarchy", given.split(&job).column));
+        for (flag, name) in types_of.chain(hierarchies_of) {
+            if !matches!(role_of(&job, &name), Some(Role::Quasi | Role::Sensitive)) {
                 return Err(anyhow!(
                     "{flag} names column '{name}', which is neither quasi nor sensitive; \
                      add it to --quasi or --sensitive, or drop the flag"
@@ -70,4 +79,8 @@ impl TableFlags {
         }
         Ok(job)
     }
+}
+
+fn role_of(job: &Job, name: &str) -> Option<Role> {
+    job.columns.get(name).and_then(|column| column.role)
 }

@@ -323,7 +323,7 @@ fn an_empty_file_is_refused() {
 fn a_header_without_rows_is_refused() {
     let header = PEOPLE.lines().next().unwrap();
     for text in [header.to_owned(), format!("{header}\n"), format!("{header}\r\n\n")] {
-        bad(&["in.csv has column names but no rows"], "there is nothing to anonymize")
+        bad(&["in.csv has column names but no rows"], "a table needs at least one row")
             .of(&Folder::with(text), &anonymize(ROLES));
     }
 }
@@ -392,8 +392,8 @@ fn numbers_beyond_64_bits_are_refused() {
 #[test]
 fn a_decimal_that_does_not_fit_beside_the_others_is_named_by_its_line() {
     let table = "age\n1.5\n2.5\n92233720368547758.5\n0.12345\n";
-    bad(&["in.csv, line 4, column 'age': the number does not fit in 64 bits"], "'age=code'")
-        .of(&Folder::with(table), &anonymize("--quasi age -k 1"));
+    bad(&["in.csv, line 4, column 'age': the number does not fit in 64 bits"], "'age=float'")
+        .of(&Folder::with(table), &anonymize("--quasi age -k 1 --type age=decimal"));
 }
 
 /// A table of 40 dates with another cell on a line.
@@ -645,10 +645,13 @@ fn a_table_without_a_quasi_identifier_is_refused() {
 }
 
 #[test]
-fn a_weight_that_is_not_above_0_is_refused() {
-    for weight in ["0", "-1", "NaN", "inf"] {
-        bad(&["the weight of column 'age' is not a number above 0"], "like the others")
-            .of(&people(), &anonymize(&format!("{ROLES} --weight age={weight}")));
+fn a_weight_out_of_its_range_is_refused() {
+    for weight in ["0", "-1", "NaN", "inf", "1e-7", "1e7", "1e308"] {
+        bad(
+            &["the weight of column 'age' is not a number from 0.000001 to 1000000"],
+            "like the others",
+        )
+        .of(&people(), &anonymize(&format!("{ROLES} --weight age={weight}")));
     }
     for weight in ["age", "age=much"] {
         bad(&["'--weight <COLUMN=WEIGHT>'"], "try '--help'.")

@@ -272,7 +272,7 @@ fn mistakes_end_with_2_and_a_hint() {
     folder.fails(&["--quasi", "age", "--key", "age"], 2, "quasi-identifier");
     folder.fails(&["--quasi", "age", "--key", "nope"], 2, "there is no column 'nope'");
     folder.fails(&["--quasi", "age", "--weight", "job=2"], 2, "--weight names column 'job'");
-    folder.fails(&["--quasi", "age", "--weight", "age=0"], 2, "above 0");
+    folder.fails(&["--quasi", "age", "--weight", "age=0"], 2, "from 0.000001");
     folder.fails(&["--quasi", "age", "--hierarchy", "age=nofile.csv"], 2, "nofile.csv");
     Folder::with("id,age\n", ORIGINAL).fails(&["--quasi", "age"], 2, "no rows");
     Folder::with(ORIGINAL, "id,age\n").fails(&["--quasi", "age"], 2, "no rows");

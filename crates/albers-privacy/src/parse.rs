@@ -27,15 +27,6 @@ pub fn parse_diversity(text: &str) -> Result<Criterion, PrivacyError> {
     Ok(criterion)
 }
 
-/// Reads the diversities of [`parse_diversity`].
-impl FromStr for Criterion {
-    type Err = PrivacyError;
-
-    fn from_str(text: &str) -> Result<Self, PrivacyError> {
-        parse_diversity(text)
-    }
-}
-
 fn number<N: FromStr>(text: &str, part: &str) -> Result<N, PrivacyError> {
     let part = part.trim();
     part.parse().map_err(|_| match part.parse::<f64>() {
@@ -54,7 +45,7 @@ mod tests {
 
     #[test]
     fn every_form_is_read() {
-        let read = |text: &str| text.parse::<Criterion>().unwrap();
+        let read = |text: &str| parse_diversity(text).unwrap();
         assert_eq!(read("3"), Criterion::DistinctLDiversity { l: 3 });
         assert_eq!(read("distinct:3"), Criterion::DistinctLDiversity { l: 3 });
         assert_eq!(read(" Entropy: 2.5 "), Criterion::EntropyLDiversity { l: 2.5 });

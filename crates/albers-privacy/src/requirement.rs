@@ -128,13 +128,6 @@ impl Requirement {
         &self.rules
     }
 
-    /// Whether [`Self::bind`] must still be called before classes can be checked.
-    pub fn needs_binding(&self) -> bool {
-        self.rules.iter().any(|&(column, criterion)| {
-            matches!(criterion, Criterion::TCloseness { .. }) && self.wholes[column].is_none()
-        })
-    }
-
     /// Every part the class misses, k first, then the rules in order; empty exactly when
     /// [`Self::holds`].
     ///
@@ -334,7 +327,6 @@ mod tests {
             requirement.describe(),
             "k = 10, distinct 3-diversity of 'disease', 0.2-closeness of 'income'"
         );
-        assert!(requirement.needs_binding());
         assert_eq!(requirement.min_rows(), 10);
     }
 

@@ -42,7 +42,7 @@ impl fmt::Display for Violation {
 }
 
 /// Six significant digits, without trailing zeros.
-fn figure(value: f64) -> f64 {
+pub fn figure(value: f64) -> f64 {
     format!("{value:.5e}").parse().unwrap_or(value)
 }
 

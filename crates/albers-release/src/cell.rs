@@ -65,6 +65,12 @@ impl SetNumbers {
         number
     }
 
+    /// The sum of something over the members of a set.
+    fn sum_over(&self, number: u32, of: impl Fn(u32) -> usize) -> usize {
+        let tables = self.tables.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        tables.sets[number as usize].iter().map(|&code| of(code)).sum()
+    }
+
     fn set_of(&self, number: u32) -> Vec<u32> {
         let tables = self.tables.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         tables.sets[number as usize].to_vec()
@@ -254,6 +260,28 @@ impl<'a> Describer<'a> {
         u64::from(cell.a) << 32 | u64::from(cell.b)
     }
 
+    /// About how many bytes of text the cell shows; never fewer for labels and sets, the only ones
+    /// that can be long.
+    pub(crate) fn text_bytes(&self, cell: ShownCell) -> usize {
+        const INTERVAL_BYTES: usize = 32;
+        // All of it quotes, which are doubled; around it quotes, braces, a comma and a space.
+        let member_bytes = |text: &str| 2 * text.len() + 8;
+        let code_bytes =
+            |code: u32| member_bytes(self.attribute.domain.category(code).unwrap_or_default());
+        match self.attribute.shown {
+            Shown::Interval => INTERVAL_BYTES,
+            Shown::Set if !self.is_bit_set => self.numbers.sum_over(cell.a, code_bytes),
+            Shown::Label | Shown::Set => match self.content(cell) {
+                CellContent::Set(codes) => codes.into_iter().map(code_bytes).sum(),
+                CellContent::Label { node, .. } => {
+                    let label = self.attribute.domain.hierarchy().map(|tree| tree.label(node));
+                    member_bytes(label.unwrap_or_default())
+                }
+                _ => INTERVAL_BYTES,
+            },
+        }
+    }
+
     /// Writes what the cell shows at the end of `out`.
     pub fn write_text(&self, cell: ShownCell, out: &mut String) {
         let domain = &self.attribute.domain;
@@ -292,11 +320,18 @@ impl<'a> Describer<'a> {
         out.push('{');
         let with_missing = self.missing.is_some_and(|missing| codes.contains(&missing));
         let present = codes.iter().filter(|&&code| Some(code) != self.missing);
-        for (member_idx, &code) in present.enumerate() {
+        let mut names: Vec<&str> =
+            present.map(|&code| domain.category(code).unwrap_or_default()).collect();
+        if domain.hierarchy().is_some() {
+            // Codes under a hierarchy may be ordered by how many rows have them, which a release
+            // must not tell. Without one they are in the natural order of the values.
+            names.sort_unstable();
+        }
+        for (member_idx, name) in names.into_iter().enumerate() {
             if member_idx > 0 || with_missing {
                 out.push_str(", ");
             }
-            push_member(domain.category(code).unwrap_or_default(), out);
+            push_member(name, out);
         }
         out.push('}');
     }

@@ -27,6 +27,14 @@ pub enum ReleaseError {
          this is a defect of the program, please report it"
     )]
     RowsChanged,
+    /// The data had its name already when the manifest could not be given its own.
+    #[error("{source}; {consequence}")]
+    NoManifest {
+        /// Why the manifest cannot be written.
+        source: StorageError,
+        /// What became of the data.
+        consequence: String,
+    },
     /// A file cannot be written.
     #[error(transparent)]
     Storage(#[from] StorageError),

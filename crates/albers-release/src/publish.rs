@@ -7,6 +7,7 @@
 
 mod carried;
 mod columns;
+mod slab;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -20,17 +21,15 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{Field, Schema, SchemaRef};
 use rayon::prelude::*;
 
-use crate::cell::ShownCell;
 use crate::error::{ReleaseError, Result};
 use crate::verify::Verified;
 
 pub use carried::CarriedColumn;
 pub use columns::Values;
+pub use slab::SlabLimits;
 
 use carried::RowKeys;
-
-/// Rows that are built before they are written.
-const SLAB_ROWS: usize = 1 << 18;
+use slab::{Cutter, Slab};
 
 /// A column of the release.
 pub enum OutputColumn {
@@ -75,6 +74,16 @@ pub fn publish(
     destination: &Destination<'_>,
     progress: &dyn Progress,
 ) -> Result<Pending> {
+    publish_in_slabs(release, destination, SlabLimits::default(), progress)
+}
+
+/// The same, with the size of what is built at once; the rows and their order do not depend on it.
+pub fn publish_in_slabs(
+    release: &Verified<'_>,
+    destination: &Destination<'_>,
+    limits: SlabLimits,
+    progress: &dyn Progress,
+) -> Result<Pending> {
     progress.phase("write", Some(release.n_rows() as u64));
     let mut fields: Vec<Field> = Vec::new();
     for column in destination.columns {
@@ -87,23 +96,45 @@ pub fn publish(
     }
     check_names(&fields)?;
     let schema = Arc::new(Schema::new(fields));
+    let keys = RowKeys::of(destination.carried, destination.seed)?;
     let options = WriteOptions { delimiter: destination.delimiter, has_runs: true };
     let mut data = BatchWriter::create_with(destination.path, schema.clone(), options)?;
-    let keys = RowKeys::of(destination.carried, destination.seed);
-    let mut slab = Slab::collect(release, 0, keys.as_ref());
+    let mut cutter = Cutter::new(release, destination.carried, keys.as_ref(), limits);
+    let mut slab = cutter.next_slab()?;
     while slab.n_rows > 0 {
         let (written, next) = rayon::join(
-            || {
-                let batch = slab.batch(release, destination, &schema);
-                data.write(&batch)
+            || -> Result<()> {
+                let batch = batch_of(&slab, release, destination, &schema)?;
+                Ok(data.write(&batch)?)
             },
-            || Slab::collect(release, slab.end, keys.as_ref()),
+            || cutter.next_slab(),
         );
         written?;
         progress.advance(slab.n_rows as u64);
-        slab = next;
+        slab = next?;
     }
     Ok(Pending { data, path: destination.path.to_owned() })
+}
+
+/// The rows of a slab as they leave.
+fn batch_of(
+    slab: &Slab,
+    release: &Verified<'_>,
+    destination: &Destination<'_>,
+    schema: &SchemaRef,
+) -> Result<RecordBatch> {
+    let arrays: Vec<Vec<ArrayRef>> = destination
+        .columns
+        .par_iter()
+        .map(|column| match column {
+            OutputColumn::Attribute(at) => {
+                Ok(columns::arrays(release, slab, *at, destination.values))
+            }
+            OutputColumn::Carried(at) => Ok(vec![destination.carried[*at].take(&slab.row_ids)?]),
+        })
+        .collect::<Result<_>>()?;
+    Ok(RecordBatch::try_new(schema.clone(), arrays.into_iter().flatten().collect())
+        .expect("columns are built by the schema and have the slab's rows"))
 }
 
 /// Bounds take new names, which a column that leaves as it came may already have.
@@ -124,76 +155,46 @@ fn check_names(fields: &[Field]) -> Result<()> {
 impl Pending {
     /// Gives data and manifest their names.
     pub fn finish(self, manifest: &str) -> Result<()> {
-        let path = manifest_path(&self.path);
-        let mut output = OutputFile::create(&path)?;
+        let mut output = OutputFile::create(&manifest_path(&self.path))?;
         output.write_all(manifest.as_bytes()).map_err(|error| output.write_error(error))?;
+        self.name_with(output)
+    }
+
+    /// Names the data, then the manifest; without its manifest the data does not stay.
+    fn name_with(self, manifest: OutputFile) -> Result<()> {
         self.data.finish()?;
-        output.finish()?;
-        Ok(())
+        manifest.finish().map_err(|source| {
+            let consequence = match std::fs::remove_file(&self.path) {
+                Ok(()) => "the release was removed, since it may not stand without its manifest; \
+                           write it again"
+                    .to_owned(),
+                Err(error) => format!(
+                    "{} stands without its manifest and cannot be removed ({error}); remove it",
+                    self.path.display()
+                ),
+            };
+            ReleaseError::NoManifest { source, consequence }
+        })
     }
 }
 
-/// A run of classes that is written at once.
-struct Slab {
-    /// The first class after the slab.
-    end: usize,
-    n_rows: usize,
-    /// Rows of each class.
-    sizes: Vec<u32>,
-    /// What each class shows, attribute by attribute.
-    cells: Vec<ShownCell>,
-    /// All rows, class by class; empty when no column is carried.
-    row_ids: Vec<u32>,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Slab {
-    fn collect(release: &Verified<'_>, first: usize, keys: Option<&RowKeys>) -> Slab {
-        let mut slab = Slab {
-            end: first,
-            n_rows: 0,
-            sizes: Vec::new(),
-            cells: Vec::new(),
-            row_ids: Vec::new(),
-        };
-        while slab.end < release.n_classes() && slab.n_rows < SLAB_ROWS {
-            let class = release.class(slab.end);
-            slab.cells.extend_from_slice(class.cells);
-            slab.sizes.push(class.n_rows() as u32);
-            slab.n_rows += class.n_rows();
-            if let Some(keys) = keys {
-                let start = slab.row_ids.len();
-                class.parts().for_each(|(ids, _)| slab.row_ids.extend_from_slice(ids));
-                keys.order(&mut slab.row_ids[start..]);
-            }
-            slab.end += 1;
-        }
-        slab
-    }
-
-    /// The rows as they leave.
-    fn batch(
-        &self,
-        release: &Verified<'_>,
-        destination: &Destination<'_>,
-        schema: &SchemaRef,
-    ) -> RecordBatch {
-        let arrays: Vec<Vec<ArrayRef>> = destination
-            .columns
-            .par_iter()
-            .map(|column| match column {
-                OutputColumn::Attribute(at) => {
-                    columns::arrays(release, self, *at, destination.values)
-                }
-                OutputColumn::Carried(at) => vec![destination.carried[*at].take(&self.row_ids)],
-            })
-            .collect();
-        RecordBatch::try_new(schema.clone(), arrays.into_iter().flatten().collect())
-            .expect("columns are built by the schema and have the slab's rows")
-    }
-
-    /// What the classes show on one attribute.
-    fn cells_of(&self, attribute: usize) -> impl Iterator<Item = ShownCell> + '_ {
-        let n_attributes = self.cells.len() / self.sizes.len();
-        self.cells[attribute..].iter().step_by(n_attributes).copied()
+    #[test]
+    fn data_does_not_stay_without_its_manifest() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("release.csv");
+        let schema = Arc::new(Schema::empty());
+        let data = BatchWriter::create(&path, schema).unwrap();
+        let manifest = OutputFile::create(&manifest_path(&path)).unwrap();
+        // A folder takes the manifest's name at the last moment.
+        std::fs::create_dir_all(manifest_path(&path).join("inside")).unwrap();
+        let error = Pending { data, path: path.clone() }.name_with(manifest).unwrap_err();
+        assert!(matches!(error, ReleaseError::NoManifest { .. }));
+        assert!(error.to_string().contains("release.csv.manifest.json"), "{error}");
+        assert!(error.to_string().contains("was removed"), "{error}");
+        assert!(!path.exists());
     }
 }

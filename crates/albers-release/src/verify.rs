@@ -270,29 +270,36 @@ fn content_key(cells: &[ShownCell], describers: &[Describer<'_>], seed: u64) -> 
         .fold(start, |key, (&cell, describer)| mix(key ^ describer.content_hash(cell)))
 }
 
+/// Looks at every class; of those that violate the requirement, the first in the order of
+/// publication is reported, whichever thread finds it.
 fn check_requirement(verified: &Verified<'_>, expected: &Expectation<'_>) -> Result<()> {
     const CLASSES_PER_TASK: usize = 1024;
     let requirement = expected.requirement;
-    let n_tasks = verified.n_classes().div_ceil(CLASSES_PER_TASK);
-    (0..n_tasks).into_par_iter().try_for_each(|task| {
+    let first_violating = |class_idxs: &[u32]| -> Option<u32> {
         let mut summary = ClassSummary::new(requirement.shape());
-        let end = ((task + 1) * CLASSES_PER_TASK).min(verified.n_classes());
-        for &class_idx in &verified.by_memory[task * CLASSES_PER_TASK..end] {
-            let class = verified.class(class_idx as usize);
+        let violates = |class_idx: &u32| {
+            let class = verified.class(*class_idx as usize);
             if requirement.is_only_row_count().is_some_and(|k| class.n_rows() as u64 >= k) {
-                continue;
+                return false;
             }
-            summary.clear();
-            for (row_ids, _) in class.parts() {
-                row_ids.iter().for_each(|&row| expected.facts.add(row as usize, &mut summary));
-            }
-            if !requirement.holds(&summary) {
-                return Err(ReleaseError::RequirementViolated {
-                    n_rows: summary.n_rows(),
-                    violations: requirement.violations(&summary),
-                });
-            }
-        }
-        Ok(())
+            summarize(class, expected, &mut summary);
+            !requirement.holds(&summary)
+        };
+        class_idxs.iter().copied().filter(violates).min()
+    };
+    let first = verified.by_memory.par_chunks(CLASSES_PER_TASK).filter_map(first_violating).min();
+    let Some(class_idx) = first else { return Ok(()) };
+    let mut summary = ClassSummary::new(requirement.shape());
+    summarize(verified.class(class_idx as usize), expected, &mut summary);
+    Err(ReleaseError::RequirementViolated {
+        n_rows: summary.n_rows(),
+        violations: requirement.violations(&summary),
     })
+}
+
+fn summarize(class: Class<'_>, expected: &Expectation<'_>, summary: &mut ClassSummary) {
+    summary.clear();
+    for (row_ids, _) in class.parts() {
+        row_ids.iter().for_each(|&row| expected.facts.add(row as usize, summary));
+    }
 }

@@ -8,7 +8,9 @@ use albers_partition::space::Shown;
 use albers_partition::split::rule::Facts;
 use albers_privacy::{Criterion, GroundDistance, Requirement, SensitiveColumn};
 use albers_release::cell::Describer;
-use albers_release::publish::{CarriedColumn, Destination, OutputColumn, Values, publish};
+use albers_release::publish::{
+    CarriedColumn, Destination, OutputColumn, SlabLimits, Values, publish_in_slabs,
+};
 use albers_release::verify::{Expectation, Verified, verify};
 use albers_release::{Attribute, ReleaseError};
 use albers_table::chunk::TextColumnBuilder;
@@ -130,6 +132,28 @@ fn verify_refuses_a_class_without_diversity() {
     let verified = table.verify(table.groups(&[&[&[0, 1], &[2, 3], &[4, 5]]]));
     assert!(matches!(verified, Err(ReleaseError::RequirementViolated { n_rows: 2, .. })));
     assert!(table.verify(table.groups(&[&[&[0, 1], &[2, 3, 4, 5]]])).is_ok());
+}
+
+#[test]
+fn verify_names_the_first_of_many_violations_in_the_order_of_publication() {
+    // Groups of one to seven rows, all below k, each of its own age.
+    let ages: Vec<String> =
+        (0..4000).flat_map(|at| std::iter::repeat_n(at.to_string(), 1 + at % 7)).collect();
+    let ages: Vec<&str> = ages.iter().map(String::as_str).collect();
+    let table = Table::of(&ages, &vec![0; ages.len()], 8, &[]);
+    let rows: Vec<u32> = (0..ages.len() as u32).collect();
+    let mut groups: Vec<&[u32]> =
+        rows.chunk_by(|&a, &b| ages[a as usize] == ages[b as usize]).collect();
+    let mut named = Vec::new();
+    for _ in 0..8 {
+        // Wherever the groups lie in memory, and whichever thread sees them first.
+        groups.rotate_left(517);
+        match table.verify(table.groups(&[&groups[..2000], &groups[2000..]])) {
+            Err(ReleaseError::RequirementViolated { n_rows, .. }) => named.push(n_rows),
+            _ => panic!("no class has 8 rows"),
+        }
+    }
+    assert!(named.iter().all(|n_rows| *n_rows == named[0]), "{named:?}");
 }
 
 #[test]
@@ -277,11 +301,11 @@ fn regions_of_values_far_apart_show_only_values_within() {
     let text = |lo, hi| text_of(&describer, describer.describe_region(lo, hi));
     assert_eq!(text(0, codes[1] - 1), "0.25");
     assert_eq!(text(codes[0] + 1, codes[2] + 5), "[0.5, 0.75]");
-    assert_eq!(text(codes[0] + 1, u32::MAX), "[0.5, 1]");
+    assert_eq!(text(codes[0] + 1, u32::MAX), "[0.5, 1.0]");
 }
 
 /// The bytes of a release of these rows, in groups of equal ages.
-fn published(rows: &[(usize, &str)], folder: &Path) -> Vec<u8> {
+fn published(rows: &[(usize, &str)], limits: SlabLimits, folder: &Path) -> Vec<u8> {
     const GROUPS: [&str; 3] = ["20", "30", "40"];
     let ages: Vec<&str> = rows.iter().map(|(group, _)| GROUPS[*group]).collect();
     let table = Table::of(&ages, &vec![0; rows.len()], 1, &[]);
@@ -303,7 +327,8 @@ fn published(rows: &[(usize, &str)], folder: &Path) -> Vec<u8> {
         carried: &carried,
         seed: 3,
     };
-    let pending = publish(&verified, &destination, &Silent).expect("it can be written");
+    let pending =
+        publish_in_slabs(&verified, &destination, limits, &Silent).expect("it is written");
     assert!(!path.exists(), "nothing appears before the end");
     pending.finish("{}\n").expect("it can be written");
     std::fs::read(&path).expect("the release is there")
@@ -324,16 +349,19 @@ proptest! {
     fn the_order_of_the_input_does_not_show(
         rows in prop::collection::vec((0..3usize, "[a-c]{1,2}"), 1..40),
         shuffled in any::<prop::sample::Index>(),
+        (n_rows, n_bytes) in (1..20usize, 0..400usize),
     ) {
+        // Nor does the size of what is built at once.
+        let limits = SlabLimits { n_rows, n_bytes };
         let folder = tempfile::tempdir().unwrap();
         let rows: Vec<(usize, &str)> =
             rows.iter().map(|(group, note)| (*group, note.as_str())).collect();
-        let before = published(&rows, folder.path());
+        let before = published(&rows, SlabLimits::default(), folder.path());
         let mut others = rows.clone();
         others.rotate_left(shuffled.index(rows.len()));
         let middle = others.len() / 2;
         others[middle..].reverse();
         std::fs::remove_file(folder.path().join("release.csv")).unwrap();
-        prop_assert_eq!(before, published(&others, folder.path()));
+        prop_assert_eq!(before, published(&others, limits, folder.path()));
     }
 }

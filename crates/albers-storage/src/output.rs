@@ -11,9 +11,9 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 
-use tempfile::{NamedTempFile, TempPath};
+use tempfile::TempPath;
 
 use crate::input::Packing;
 use crate::{Result, StorageError};
@@ -22,14 +22,15 @@ use crate::{Result, StorageError};
 static UNFINISHED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 /// Removes every temporary file that is being written. For interrupt handlers: after this call the
-/// process must end, since no output can be finished any more.
+/// process must end, since outputs can be neither created nor finished any more.
 pub fn remove_unfinished() {
-    // A poisoned lock still guards a usable set: insertions and removals cannot be half done.
-    let unfinished = UNFINISHED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let unfinished = lock();
     for path in unfinished.iter() {
         // The file may be gone already; at an interrupt there is nobody left to tell.
         let _ = std::fs::remove_file(path);
     }
+    // Kept locked, so that no thread creates another file before the process ends.
+    std::mem::forget(unfinished);
 }
 
 /// A file that appears under its name only when [`OutputFile::finish`] succeeds.
@@ -50,23 +51,20 @@ impl OutputFile {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
+        // An interrupt waits for the lock, so that it finds every file that was created.
+        let mut unfinished = lock();
         let created = tempfile::Builder::new()
             .prefix(".albers-")
             .suffix(".tmp")
             .tempfile_in(folder)
-            .map_err(|source| StorageError::Write { path: target.to_owned(), source })?;
-        Ok(OutputFile::from_temporary(created, target))
-    }
-
-    fn from_temporary(created: NamedTempFile, target: &Path) -> OutputFile {
+            // The error's own text names the temporary file, which says nothing to the user.
+            .map_err(|error| StorageError::Write {
+                path: target.to_owned(),
+                source: error.kind().into(),
+            })?;
         let (file, temporary) = created.into_parts();
-        register(&temporary);
-        OutputFile { file, temporary: Some(temporary), target: target.to_owned() }
-    }
-
-    /// Where the file will appear.
-    pub fn target(&self) -> &Path {
-        &self.target
+        unfinished.insert(temporary.to_path_buf());
+        Ok(OutputFile { file, temporary: Some(temporary), target: target.to_owned() })
     }
 
     /// Turns an I/O error of this file into one that names the target.
@@ -168,12 +166,13 @@ impl Write for PackedOutput {
     }
 }
 
-fn register(path: &Path) {
-    UNFINISHED.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).insert(path.to_owned());
+fn unregister(path: &Path) {
+    lock().remove(path);
 }
 
-fn unregister(path: &Path) {
-    UNFINISHED.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).remove(path);
+fn lock() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    // A poisoned lock still guards a usable set: insertions and removals cannot be half done.
+    UNFINISHED.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// A temporary file is private to its owner; the finished one gets what the creation mask allows.

@@ -145,6 +145,17 @@ impl TextColumnBuilder {
         TextColumnBuilder { missing: Vec::new(), n_rows: 0, cells }
     }
 
+    /// A builder for cells of a type that was told from the first rows, which the user has not
+    /// confirmed: whole numbers with leading zeros are refused.
+    pub fn inferred(column_type: ColumnType) -> TextColumnBuilder {
+        let mut builder = TextColumnBuilder::new(column_type);
+        if column_type == ColumnType::Integer {
+            let parse = value::parse_plain_integer;
+            builder.cells = TextCells::Ticks(Vec::new(), parse, TickUnit::Integer);
+        }
+        builder
+    }
+
     /// Adds a missing cell.
     pub fn push_missing(&mut self) {
         self.missing.push(self.n_rows);
@@ -161,8 +172,13 @@ impl TextColumnBuilder {
     #[inline]
     pub fn push(&mut self, cell: &[u8]) -> Result<(), ParseProblem> {
         match &mut self.cells {
-            TextCells::Ticks(ticks, parse, _) => ticks.push(parse(cell)?),
-            TextCells::Decimals(decimals) => decimals.push(value::parse_decimal(cell)?),
+            TextCells::Ticks(ticks, parse, _) => {
+                ticks.push(parse(cell).map_err(|problem| problem.or_needs_wider(cell))?);
+            }
+            TextCells::Decimals(decimals) => {
+                let decimal = value::parse_decimal(cell);
+                decimals.push(decimal.map_err(|problem| problem.or_needs_wider(cell))?);
+            }
             TextCells::Timestamps(ticks, seen_zoned) => {
                 let (tick, zoned) = value::parse_timestamp(cell)?;
                 if *seen_zoned.get_or_insert(zoned) != zoned {
@@ -194,7 +210,8 @@ impl TextColumnBuilder {
                 let mut ticks = Vec::with_capacity(decimals.len());
                 for (row_idx, decimal) in decimals.iter().enumerate() {
                     let tick = decimal.mantissa_at(scale);
-                    ticks.push(tick.ok_or((row_idx, ParseProblem::BeyondI64))?);
+                    let beyond = ParseProblem::BeyondI64(ColumnType::Decimal);
+                    ticks.push(tick.ok_or((row_idx, beyond))?);
                 }
                 narrow_ticks(ticks, &missing, TickUnit::Decimal(scale))
             }

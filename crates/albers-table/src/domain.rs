@@ -276,8 +276,7 @@ impl Domain {
         } else if let (Some(ticks), Some(format)) = (self.ticks(code), self.tick_format()) {
             format.write(ticks, out);
         } else if let Some(number) = self.float(code) {
-            use std::fmt::Write as _;
-            write!(out, "{number}").expect("writing to a String cannot fail");
+            value::write_float(number, out);
         }
     }
 }

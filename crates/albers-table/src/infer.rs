@@ -18,6 +18,10 @@ pub struct TypeSample {
     n_decimals: u64,
     /// Cells that any floating-point reader takes, decimals among them.
     n_floats: u64,
+    /// The most digits of a plain decimal before the point, leading zeros left out.
+    most_digits_before: usize,
+    /// The most digits of a plain decimal after the point.
+    most_digits_after: usize,
     n_dates: u64,
     n_timestamps: u64,
     n_booleans: u64,
@@ -43,13 +47,12 @@ impl TypeSample {
             self.n_integers += 1;
             self.n_decimals += 1;
             self.n_floats += 1;
-            let digits = cell.strip_prefix(b"-").unwrap_or(cell);
-            if digits.len() > 1 && digits[0] == b'0' {
-                self.n_leading_zeros += 1;
-            }
+            self.n_leading_zeros += u64::from(value::has_leading_zero(cell));
+            self.count_digits(cell);
         } else if value::parse_decimal(cell).is_ok() {
             self.n_decimals += 1;
             self.n_floats += 1;
+            self.count_digits(cell);
         } else if !matches!(value::parse_float(cell), Err(ParseProblem::NotA(_))) {
             self.n_floats += 1;
         } else if !matches!(value::parse_date(cell), Err(ParseProblem::NotA(_))) {
@@ -59,6 +62,13 @@ impl TypeSample {
         }
     }
 
+    fn count_digits(&mut self, number: &[u8]) {
+        let point = number.iter().position(|&byte| byte == b'.').unwrap_or(number.len());
+        let before = number[..point].iter().skip_while(|byte| matches!(byte, b'-' | b'+' | b'0'));
+        self.most_digits_before = self.most_digits_before.max(before.count());
+        self.most_digits_after = self.most_digits_after.max(number[point..].len().max(1) - 1);
+    }
+
     /// The type that fits; text when none does or when every cell is missing.
     pub fn column_type(&self) -> ColumnType {
         if self.n_cells == 0 {
@@ -66,11 +76,17 @@ impl TypeSample {
         }
         let nearly_all = |n: u64| n * 20 >= self.n_cells * 19;
         if nearly_all(self.n_floats) {
-            // The narrowest type that takes all the numbers.
+            // The narrowest type that takes all the numbers. Decimals are brought to one length
+            // after the point, at which all of them must fit in 64 bits.
+            const MOST_DIGITS: usize = 18;
             if self.n_floats > self.n_decimals {
                 ColumnType::Float
             } else if self.n_decimals > self.n_integers {
-                ColumnType::Decimal
+                if self.most_digits_before + self.most_digits_after > MOST_DIGITS {
+                    ColumnType::Float
+                } else {
+                    ColumnType::Decimal
+                }
             } else if self.n_leading_zeros > 0 {
                 ColumnType::Code
             } else {
@@ -110,6 +126,15 @@ mod tests {
         assert_eq!(inferred(&["true", "False"]), ColumnType::Boolean);
         assert_eq!(inferred(&["a", "1"]), ColumnType::Text);
         assert_eq!(inferred(&[]), ColumnType::Text);
+    }
+
+    #[test]
+    fn decimals_that_do_not_fit_in_64_bits_at_their_longest_fraction_are_floats() {
+        assert_eq!(inferred(&["748.1234567890123", "0.12345678901234567"]), ColumnType::Float);
+        assert_eq!(inferred(&["-748.1234567890123", "0.5"]), ColumnType::Decimal);
+        assert_eq!(inferred(&["0.123456789012345678", "0.5"]), ColumnType::Decimal);
+        assert_eq!(inferred(&["0.1234567890123456", "748"]), ColumnType::Float);
+        assert_eq!(inferred(&["9223372036854775808", "0.5"]), ColumnType::Float);
     }
 
     #[test]

@@ -16,8 +16,19 @@ const EPOCH: civil::Date = civil::date(1970, 1, 1);
 pub enum ParseProblem {
     /// The text does not look like the type at all.
     NotA(ColumnType),
-    /// A whole number or a decimal that needs more than 64 bits.
-    BeyondI64,
+    /// A number, but one that only a wider type takes.
+    NeedsWider {
+        /// The type of the column.
+        kind: ColumnType,
+        /// The narrowest type that takes the number.
+        wider: ColumnType,
+    },
+    /// A whole number, a decimal or a time that needs more than 64 bits.
+    BeyondI64(ColumnType),
+    /// A whole number with a leading zero, in a column whose type nobody declared.
+    LeadingZero,
+    /// A point in time with digits beyond the microsecond.
+    BeyondMicrosecond,
     /// NaN or an infinity.
     NotFinite,
     /// A well-formed date or time that no calendar has.
@@ -30,8 +41,18 @@ impl ParseProblem {
     /// What is wrong, for a message.
     pub fn problem(self) -> String {
         match self {
-            ParseProblem::NotA(kind) => format!("the cell is not of type {kind}"),
-            ParseProblem::BeyondI64 => "the number does not fit in 64 bits".to_owned(),
+            ParseProblem::NotA(kind) | ParseProblem::NeedsWider { kind, .. } => {
+                format!("the cell is not of type {kind}")
+            }
+            ParseProblem::BeyondI64(_) => "the number does not fit in 64 bits".to_owned(),
+            ParseProblem::LeadingZero => {
+                "the whole number has a leading zero, which would be lost".to_owned()
+            }
+            ParseProblem::BeyondMicrosecond => {
+                "the time is finer than a microsecond, and rounding could leave it outside its \
+                 interval"
+                    .to_owned()
+            }
             ParseProblem::NotFinite => "NaN and infinities have no place in an order".to_owned(),
             ParseProblem::NoSuchDate => "there is no such date".to_owned(),
             ParseProblem::NotUtf8 => "the cell is not valid UTF-8".to_owned(),
@@ -45,9 +66,23 @@ impl ParseProblem {
                 "correct the cell, name its text with --missing if it stands for a missing value, \
                  or read the column as names with --type '{column}=text'"
             ),
-            ParseProblem::BeyondI64 => {
+            ParseProblem::NeedsWider { wider, .. } => format!(
+                "read the column with --type '{column}={wider}', correct the cell, or name its \
+                 text with --missing if it stands for a missing value"
+            ),
+            ParseProblem::BeyondI64(ColumnType::Decimal) => {
+                format!("read the column with --type '{column}=float'")
+            }
+            ParseProblem::BeyondI64(ColumnType::Timestamp) => {
+                format!("correct the cell, or read the column with --type '{column}=text'")
+            }
+            ParseProblem::BeyondI64(_) | ParseProblem::LeadingZero => {
                 format!("read the digits as names with --type '{column}=code'")
             }
+            ParseProblem::BeyondMicrosecond => format!(
+                "round the times to microseconds, or read the column as names with \
+                 --type '{column}=text'"
+            ),
             ParseProblem::NotFinite => {
                 "name its text with --missing if it stands for a missing value".to_owned()
             }
@@ -56,6 +91,21 @@ impl ParseProblem {
             }
             ParseProblem::NotUtf8 => "convert the file to UTF-8".to_owned(),
         }
+    }
+
+    /// The same problem, with the wider type that takes the cell if there is one.
+    pub fn or_needs_wider(self, cell: &[u8]) -> ParseProblem {
+        let ParseProblem::NotA(kind @ (ColumnType::Integer | ColumnType::Decimal)) = self else {
+            return self;
+        };
+        let wider = if kind == ColumnType::Integer && parse_decimal(cell).is_ok() {
+            ColumnType::Decimal
+        } else if parse_float(cell).is_ok() {
+            ColumnType::Float
+        } else {
+            return self;
+        };
+        ParseProblem::NeedsWider { kind, wider }
     }
 }
 
@@ -119,6 +169,20 @@ fn date_of_days(days: i64) -> civil::Date {
     EPOCH.saturating_add(jiff::Span::new().days(days))
 }
 
+/// Writes a float at the end of `out`, by the shortest text that reads back as the same one: `1.0`,
+/// `0.1`, `1e300`. Floats that are carried from a typed file to a text file look the same.
+pub fn write_float(value: f64, out: &mut String) {
+    use std::fmt::Write as _;
+    write!(out, "{value:?}").expect("writing to a String cannot fail");
+}
+
+/// A float as [`write_float`] writes it.
+pub fn float_text(value: f64) -> String {
+    let mut out = String::new();
+    write_float(value, &mut out);
+    out
+}
+
 /// The one way in which a value of this type is written, or `None` if the text is not such a value.
 pub fn canonical(column_type: ColumnType, text: &str) -> Option<String> {
     match column_type {
@@ -130,7 +194,7 @@ pub fn canonical(column_type: ColumnType, text: &str) -> Option<String> {
         ColumnType::Decimal => parse_decimal(text.as_bytes())
             .ok()
             .map(|decimal| decimal.without_trailing_zeros().text()),
-        ColumnType::Float => parse_float(text.as_bytes()).ok().map(|value| value.to_string()),
+        ColumnType::Float => parse_float(text.as_bytes()).ok().map(float_text),
         ColumnType::Date => {
             parse_date(text.as_bytes()).ok().map(|ticks| TickFormat::Date.text(ticks))
         }
@@ -162,11 +226,24 @@ pub fn parse_integer(cell: &[u8]) -> Result<i64, ParseProblem> {
         return Err(NOT);
     }
     let text = std::str::from_utf8(cell).map_err(|_| NOT)?;
-    text.parse().map_err(|_| ParseProblem::BeyondI64)
+    text.parse().map_err(|_| ParseProblem::BeyondI64(ColumnType::Integer))
 }
 
-/// A decimal number: `mantissa / 10^scale`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A whole number of 64 bits that is written without leading zeros: digits that start with one are
+/// more likely a code than a number.
+pub fn parse_plain_integer(cell: &[u8]) -> Result<i64, ParseProblem> {
+    let ticks = parse_integer(cell)?;
+    if has_leading_zero(cell) { Err(ParseProblem::LeadingZero) } else { Ok(ticks) }
+}
+
+/// Whether the digits of a whole number start with a zero that is not the number itself.
+pub fn has_leading_zero(cell: &[u8]) -> bool {
+    let (_, digits) = split_sign(cell.trim_ascii());
+    digits.len() > 1 && digits[0] == b'0'
+}
+
+/// A decimal number: `mantissa / 10^scale`. Without `Debug`, since it is the value of a cell.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Decimal {
     /// All digits, without the point.
     pub mantissa: i64,
@@ -224,7 +301,7 @@ pub fn parse_decimal(cell: &[u8]) -> Result<Decimal, ParseProblem> {
         return Err(NOT);
     }
     if overflow || scale.is_some_and(|scale| scale > 18) {
-        return Err(ParseProblem::BeyondI64);
+        return Err(ParseProblem::BeyondI64(ColumnType::Decimal));
     }
     let mantissa = if negative { -mantissa } else { mantissa };
     Ok(Decimal { mantissa, scale: scale.unwrap_or(0) })
@@ -278,6 +355,19 @@ fn days_of_date(date: civil::Date) -> i64 {
 
 /// A point in time, as microseconds since 1970-01-01, and whether it carried an offset.
 pub fn parse_timestamp(cell: &[u8]) -> Result<(i64, bool), ParseProblem> {
+    let (time, zoned) = parse_time(cell)?;
+    if time.subsec_nanosecond() % 1_000 != 0 {
+        return Err(ParseProblem::BeyondMicrosecond);
+    }
+    Ok((time.as_microsecond(), zoned))
+}
+
+/// A point in time as nanoseconds since 1970-01-01.
+pub fn parse_nanoseconds(cell: &[u8]) -> Result<i128, ParseProblem> {
+    parse_time(cell).map(|(time, _)| time.as_nanosecond())
+}
+
+fn parse_time(cell: &[u8]) -> Result<(jiff::Timestamp, bool), ParseProblem> {
     const NOT: ParseProblem = ParseProblem::NotA(ColumnType::Timestamp);
     let text = std::str::from_utf8(cell.trim_ascii()).map_err(|_| NOT)?;
     if text.len() < 16 || !text.is_ascii() {
@@ -288,11 +378,11 @@ pub fn parse_timestamp(cell: &[u8]) -> Result<(i64, bool), ParseProblem> {
         _ => NOT,
     })?;
     if let Ok(time) = text.parse::<jiff::Timestamp>() {
-        return Ok((time.as_microsecond(), true));
+        return Ok((time, true));
     }
     let local: civil::DateTime = text.parse().map_err(|_| NOT)?;
     let time = jiff::tz::Offset::UTC.to_timestamp(local).map_err(|_| NOT)?;
-    Ok((time.as_microsecond(), false))
+    Ok((time, false))
 }
 
 fn split_sign(cell: &[u8]) -> (bool, &[u8]) {
@@ -311,7 +401,10 @@ mod tests {
     fn integers_reach_to_the_ends_of_64_bits_and_not_beyond() {
         assert_eq!(parse_integer(b"-9223372036854775808"), Ok(i64::MIN));
         assert_eq!(parse_integer(b"9223372036854775807"), Ok(i64::MAX));
-        assert_eq!(parse_integer(b"9223372036854775808"), Err(ParseProblem::BeyondI64));
+        assert_eq!(
+            parse_integer(b"9223372036854775808"),
+            Err(ParseProblem::BeyondI64(ColumnType::Integer))
+        );
         assert_eq!(parse_integer(b"12a"), Err(ParseProblem::NotA(ColumnType::Integer)));
         assert_eq!(parse_integer(b"-"), Err(ParseProblem::NotA(ColumnType::Integer)));
     }
@@ -342,6 +435,53 @@ mod tests {
         assert_eq!(TickFormat::Timestamp { zoned }.text(ticks), "2024-03-01 12:30:05");
         let (ticks, zoned) = parse_timestamp(b"2024-03-01T12:30:05.25+02:00").unwrap();
         assert_eq!(TickFormat::Timestamp { zoned }.text(ticks), "2024-03-01 10:30:05.25Z");
+    }
+
+    #[test]
+    fn times_finer_than_a_microsecond_are_refused() {
+        for text in ["2024-03-01 12:30:05.0000001", "1969-12-31T23:59:59.123456789Z"] {
+            let outcome = parse_timestamp(text.as_bytes());
+            assert_eq!(outcome, Err(ParseProblem::BeyondMicrosecond));
+        }
+        let (ticks, zoned) = parse_timestamp(b"1969-12-31 23:59:59.123456000").unwrap();
+        assert_eq!(TickFormat::Timestamp { zoned }.text(ticks), "1969-12-31 23:59:59.123456");
+    }
+
+    #[test]
+    fn a_number_of_a_wider_type_is_met_with_that_type() {
+        let hint = |kind, cell: &[u8]| ParseProblem::NotA(kind).or_needs_wider(cell).hint("x");
+        assert!(hint(ColumnType::Integer, b"7.5").contains("--type 'x=decimal'"));
+        assert!(hint(ColumnType::Integer, b"7e5").contains("--type 'x=float'"));
+        assert!(hint(ColumnType::Decimal, b"7e5").contains("--type 'x=float'"));
+        assert!(hint(ColumnType::Integer, b"seven").contains("--type 'x=text'"));
+    }
+
+    #[test]
+    fn numbers_beyond_64_bits_are_met_with_a_type_that_takes_them() {
+        let of_decimal = parse_decimal(b"12345678901234567890.5").err();
+        assert!(of_decimal.unwrap().hint("x").ends_with("--type 'x=float'"));
+        let of_integer = parse_integer(b"12345678901234567890").err();
+        assert!(of_integer.unwrap().hint("x").ends_with("--type 'x=code'"));
+    }
+
+    #[test]
+    fn plain_integers_have_no_leading_zero() {
+        for (text, expected) in [("0", 0), ("-0", 0), ("10", 10), ("-7", -7)] {
+            assert_eq!(parse_plain_integer(text.as_bytes()), Ok(expected));
+        }
+        for text in ["00123", "-01", "+07", "00"] {
+            assert_eq!(parse_plain_integer(text.as_bytes()), Err(ParseProblem::LeadingZero));
+            assert!(parse_integer(text.as_bytes()).is_ok());
+        }
+    }
+
+    #[test]
+    fn floats_have_one_short_text() {
+        let canonical = |text| canonical(ColumnType::Float, text).unwrap();
+        assert_eq!(canonical("1000"), "1000.0");
+        assert_eq!(canonical("1e300"), "1e300");
+        assert_eq!(canonical("-0"), "0.0");
+        assert_eq!(canonical("0.10"), "0.1");
     }
 
     #[test]

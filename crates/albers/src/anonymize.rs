@@ -3,22 +3,24 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use albers_measure::loss_of;
-use albers_partition::mondrian::{self, MAX_ATTRIBUTES, Plan};
+use albers_measure::{Loss, loss_of};
+use albers_partition::mondrian::{self, Plan};
 use albers_partition::space::{Shown, Space};
 use albers_partition::split::Policy;
-use albers_release::publish::{Destination, Values, publish};
+use albers_release::publish::{Destination, Values, manifest_path, publish};
 use albers_release::verify::{Expectation, Verified, verify};
 use albers_table::hierarchy::HierarchySpec;
+use albers_table::points::Points;
 use albers_table::progress::Progress;
 use albers_table::read::Format;
 use albers_table::schema::Role;
 
 use crate::error::{Error, Result};
-use crate::job::{Job, Method, SplitPolicy};
+use crate::job::{Job, SplitPolicy};
 use crate::paths;
-use crate::report::{ClassSize, ColumnReport, Report, Seconds, peak_rss_bytes};
-use crate::secrets::{check_criteria_have_roles, given_k, protect};
+use crate::report::{ClassSize, ColumnReport, KlBasis, Report, Seconds, peak_rss_bytes};
+use crate::roles;
+use crate::secrets::{Protection, protect};
 use crate::table::{self, Table};
 
 /// More threads than any machine has cores would only exhaust it.
@@ -44,94 +46,127 @@ pub fn anonymize(job: &Job, progress: &dyn Progress) -> Result<Report> {
 }
 
 fn run(job: &Job, progress: &dyn Progress) -> Result<Report> {
-    let start = Instant::now();
-    let mut clock = Clock { last: start };
-    let mut seconds = Seconds::default();
+    let mut clock = Clock::start();
     let (input, output) = checked_paths(job)?;
-    let values = job.values.unwrap_or(match Format::of(output) {
+    let format = Format::of(output);
+    let values = job.values.unwrap_or(match format {
         Format::Parquet => Values::Bounds,
         Format::Csv => Values::Interval,
     });
-    let typed_output = Format::of(output) == Format::Parquet;
-    check_roles(job)?;
-    let mut table = table::load(job, input, typed_output, progress)?;
-    let mut protection = protect(job, &mut table)?;
-    let mut columns = column_reports(job, &table);
-    seconds.read = clock.lap();
+    roles::check_roles(job)?;
+    roles::check_columns(job, input, values)?;
+    let mut table = table::load(job, input, format == Format::Parquet, progress)?;
+    let protection = protect(job, &mut table)?;
+    clock.seconds.read = clock.lap();
 
-    let policy = job.split.unwrap_or_default();
+    let points = std::mem::replace(&mut table.points, Points::new(Vec::new()));
+    let release = partition(job, &table, points, &protection, &mut clock, progress)?;
+    let loss = loss_of(&release, &protection.sensitive);
+    clock.seconds.verify = clock.lap();
+
+    let destination = Destination {
+        path: output,
+        delimiter: table.delimiter,
+        values,
+        columns: &table.output_columns,
+        carried: &table.carried,
+        seed: seed_of(job),
+    };
+    let pending = publish(&release, &destination, progress)?;
+    clock.seconds.write = clock.lap();
+    clock.seconds.total = clock.start.elapsed().as_secs_f64();
+    let report = report(job, &table, &protection, &release, loss, clock.seconds);
+    let manifest = serde_json::to_string_pretty(&report).expect("a report has only plain fields");
+    pending.finish(&(manifest + "\n"))?;
+    Ok(report)
+}
+
+/// Groups the rows, and verifies the classes independently of how they were found.
+fn partition<'t>(
+    job: &Job,
+    table: &'t Table,
+    points: Points,
+    protection: &Protection,
+    clock: &mut Clock,
+    progress: &dyn Progress,
+) -> Result<Verified<'t>> {
     let show_regions = job.compact == Some(false);
     let space = Space { axes: table.attributes.iter().map(|attribute| attribute.axis()).collect() };
     let expected = Expectation {
         requirement: &protection.requirement,
         facts: &protection.facts,
         n_rows: table.n_rows,
-        fingerprint: table.points.fingerprint(),
-        seed: job.seed.unwrap_or(0),
+        fingerprint: points.fingerprint(),
+        seed: seed_of(job),
         show_regions,
     };
     let plan = Plan {
         space: &space,
         requirement: &protection.requirement,
         facts: &protection.facts,
-        policy: match policy {
+        policy: match job.split.unwrap_or_default() {
             SplitPolicy::Compact => Policy::Compact,
             SplitPolicy::Median => Policy::Median,
         },
         keep_regions: show_regions,
     };
-    let groups = mondrian::partition(table.points, &plan, progress);
-    seconds.partition = clock.lap();
-
+    let groups = mondrian::partition(points, &plan, progress);
+    clock.seconds.partition = clock.lap();
     progress.phase("verify", None);
-    let release = verify(groups, &table.attributes, &expected)?;
-    let loss = loss_of(&release, &protection.sensitive);
-    seconds.verify = clock.lap();
+    Ok(verify(groups, &table.attributes, &expected)?)
+}
 
-    let seed = expected.seed;
-    let pending = publish(
-        &release,
-        &Destination {
-            path: output,
-            delimiter: table.delimiter,
-            values,
-            columns: &table.output_columns,
-            carried: &table.carried,
-            seed,
-        },
-        progress,
-    )?;
-    seconds.write = clock.lap();
-    seconds.total = start.elapsed().as_secs_f64();
-    protection.notes.extend(notes_of(&release));
-    columns.sort_by_key(|column| table.header.iter().position(|h| h.name == column.name));
-    let report = Report {
+fn seed_of(job: &Job) -> u64 {
+    job.seed.unwrap_or(0)
+}
+
+fn report(
+    job: &Job,
+    table: &Table,
+    protection: &Protection,
+    release: &Verified<'_>,
+    loss: Loss,
+    seconds: Seconds,
+) -> Report {
+    let sizes = (0..release.n_classes()).map(|class| release.class(class).n_rows() as u64);
+    let quasi = table.attributes.iter().map(|attribute| attribute.domain.name().to_owned());
+    let is_sensitive = |name: &str| job.with_role(Role::Sensitive).any(|other| other == name);
+    let header = table.header.iter().map(|column| column.name.clone());
+    let sensitive = header.filter(|name| is_sensitive(name));
+    let mut notes = protection.notes.clone();
+    notes.extend(notes_of(release));
+    Report {
         rows: release.n_rows() as u64,
         suppressed: 0,
         classes: release.n_classes() as u64,
-        class_size: class_size(&release),
+        class_size: ClassSize::of(sizes),
         requirement: protection.requirement.describe(),
-        method: format!("mondrian, {} split", policy.name()),
-        seed,
+        method: format!("mondrian, {} split", job.split.unwrap_or_default().name()),
+        seed: seed_of(job),
         loss,
-        columns,
-        notes: protection.notes,
+        kl_basis: KlBasis::over(quasi.chain(sensitive).collect()),
+        columns: column_reports(job, table),
+        notes,
         seconds,
         peak_rss_bytes: peak_rss_bytes(),
         spilled_bytes: 0,
         version: env!("CARGO_PKG_VERSION").to_owned(),
-    };
-    let manifest = serde_json::to_string_pretty(&report).expect("a report has only plain fields");
-    pending.finish(&(manifest + "\n"))?;
-    Ok(report)
+    }
 }
 
 /// Measures the time between two points.
 struct Clock {
+    start: Instant,
     last: Instant,
+    seconds: Seconds,
 }
 
 impl Clock {
+    fn start() -> Clock {
+        let now = Instant::now();
+        Clock { start: now, last: now, seconds: Seconds::default() }
+    }
+
     fn lap(&mut self) -> f64 {
         let now = Instant::now();
         let seconds = (now - self.last).as_secs_f64();
@@ -151,6 +186,7 @@ fn checked_paths(job: &Job) -> Result<(&Path, &Path)> {
         .ok_or_else(|| Error::usage("it is not said where the release goes", "give -o FILE"))?;
     albers_storage::input::open(input)?;
     let mut read = vec![input.to_owned()];
+    read.extend(job.file.clone());
     for (name, column) in &job.columns {
         if let Some(HierarchySpec::File(file)) = column.hierarchy_spec(name)? {
             read.push(file);
@@ -158,38 +194,8 @@ fn checked_paths(job: &Job) -> Result<(&Path, &Path)> {
     }
     let read: Vec<&Path> = read.iter().map(PathBuf::as_path).collect();
     paths::check_output(output, &read)?;
+    paths::check_place(&manifest_path(output), &read)?;
     Ok((input, output))
-}
-
-fn check_roles(job: &Job) -> Result<()> {
-    match job.method.unwrap_or_default() {
-        Method::Auto | Method::Mondrian => {}
-    }
-    let n_quasi = job.with_role(Role::Quasi).count();
-    if n_quasi == 0 {
-        return Err(Error::usage(
-            "no column is a quasi-identifier, so there is nothing to generalize",
-            "name the columns that others know with --quasi, or let 'albers init' propose them",
-        ));
-    }
-    if n_quasi > MAX_ATTRIBUTES {
-        return Err(Error::usage(
-            format!("{n_quasi} quasi-identifiers are more than the {MAX_ATTRIBUTES} possible"),
-            "drop some, or keep those that nobody else knows",
-        ));
-    }
-    if job.with_role(Role::Subject).count() > 1 {
-        return Err(Error::usage("there are several subject columns", "name one"));
-    }
-    given_k(job)?;
-    check_criteria_have_roles(job)
-}
-
-fn class_size(release: &Verified<'_>) -> ClassSize {
-    let sizes = (0..release.n_classes()).map(|class| release.class(class).n_rows() as u64);
-    let (min, max) = sizes.fold((u64::MAX, 0), |(min, max), n| (min.min(n), max.max(n)));
-    let mean = release.n_rows() as f64 / release.n_classes().max(1) as f64;
-    ClassSize { min, mean, max }
 }
 
 fn notes_of(release: &Verified<'_>) -> Option<String> {
@@ -198,7 +204,7 @@ fn notes_of(release: &Verified<'_>) -> Option<String> {
     })
 }
 
-/// What became of each column, in no particular order.
+/// What became of each column, in file order.
 fn column_reports(job: &Job, table: &Table) -> Vec<ColumnReport> {
     let type_of = |name: &str| {
         let found = table.column_types.iter().find(|(column, _)| column == name);

@@ -90,16 +90,11 @@ fn report(
     let is_asked = job.k.is_some() || !requirement.rules().is_empty();
     let rows: u64 = found.sizes.iter().map(|class| class.n_rows).sum();
     let classes = found.sizes.len() as u64;
-    let n_rows = || found.sizes.iter().map(|class| class.n_rows);
     let names = requirement.columns().iter().map(|column| column.name.clone());
     CheckReport {
         rows,
         classes,
-        class_size: ClassSize {
-            min: n_rows().min().unwrap_or(0),
-            mean: rows as f64 / classes.max(1) as f64,
-            max: n_rows().max().unwrap_or(0),
-        },
+        class_size: ClassSize::of(found.sizes.iter().map(|class| class.n_rows)),
         k: found.sizes.iter().map(|class| class.group_size).min().unwrap_or(0),
         k_counts: if requirement.shape().counts_subjects { "subjects" } else { "rows" },
         risk: Risk::of(&found.sizes, threshold),

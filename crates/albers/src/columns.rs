@@ -8,6 +8,7 @@ use albers_table::read::{self, ColumnRequest, HeaderColumn, ReadOptions};
 use albers_table::schema::ColumnType;
 
 use crate::error::{Error, Result};
+use crate::roles::BOUND_ENDINGS;
 
 /// The most rows of a table in memory.
 const MAX_ROWS: u64 = u32::MAX as u64 - 1;
@@ -44,13 +45,14 @@ impl ShownIn {
     /// Finds the columns: the one of that name, or `NAME_min`, `NAME_max` and `NAME_missing`.
     pub fn find(path: &Path, header: &[HeaderColumn], name: &str) -> Result<ShownIn> {
         let is_there = |name: &str| header.iter().any(|column| column.name == name);
-        let bounds = [format!("{name}_min"), format!("{name}_max")];
+        let [min, max, missing] = BOUND_ENDINGS;
+        let bounds = [format!("{name}{min}"), format!("{name}{max}")];
         if is_there(name) || !bounds.iter().all(|bound| is_there(bound)) {
             read::place_of(path, header, name)?;
             return Ok(ShownIn::One(name.to_owned()));
         }
         let mut bounds = bounds.to_vec();
-        bounds.extend(Some(format!("{name}_missing")).filter(|name| is_there(name)));
+        bounds.extend(Some(format!("{name}{missing}")).filter(|name| is_there(name)));
         Ok(ShownIn::Bounds(bounds))
     }
 
@@ -98,6 +100,19 @@ pub fn read_columns(
         }
         Ok(())
     })?;
+    check_size(path, n_rows)?;
+    let raw =
+        requests.into_iter().zip(chunks).enumerate().map(|(at, (request, chunks))| RawColumn {
+            name: request.name,
+            column_type: columns.column_types[at],
+            data_type: columns.data_types[at].clone(),
+            chunks,
+        });
+    Ok((n_rows as usize, raw.collect()))
+}
+
+/// Refuses a table without rows, and one with more than can be numbered.
+pub fn check_size(path: &Path, n_rows: u64) -> Result<()> {
     if n_rows == 0 {
         return Err(Error::usage(
             format!("{} has column names but no rows", path.display()),
@@ -110,14 +125,7 @@ pub fn read_columns(
             "split the table",
         ));
     }
-    let raw =
-        requests.into_iter().zip(chunks).enumerate().map(|(at, (request, chunks))| RawColumn {
-            name: request.name,
-            column_type: columns.column_types[at],
-            data_type: columns.data_types[at].clone(),
-            chunks,
-        });
-    Ok((n_rows as usize, raw.collect()))
+    Ok(())
 }
 
 /// The distinct texts or values of a column, and which of them each row has.

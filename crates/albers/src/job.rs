@@ -16,6 +16,9 @@ use crate::error::{Error, Result};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Job {
+    /// The file that the job was read from, which must not be overwritten.
+    #[serde(skip)]
+    pub file: Option<PathBuf>,
     /// The table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<PathBuf>,
@@ -146,6 +149,7 @@ impl Job {
                 "see 'albers init --help' for a job file with all its fields",
             )
         })?;
+        job.file = Some(path.to_owned());
         let folder = path.parent().unwrap_or(Path::new(""));
         let rebase = |path: &mut PathBuf| *path = folder.join(&*path);
         job.input.iter_mut().for_each(rebase);

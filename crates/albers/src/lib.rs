@@ -38,11 +38,13 @@ pub mod job;
 pub mod measure;
 mod paths;
 pub mod report;
+mod roles;
 mod secrets;
 mod table;
 
 pub use albers_measure::Loss;
 pub use albers_partition::mondrian::MAX_ATTRIBUTES;
+pub use albers_privacy::violation::figure;
 pub use albers_privacy::{Criterion, parse_diversity};
 pub use albers_release::publish::Values;
 pub use albers_storage::output::remove_unfinished;

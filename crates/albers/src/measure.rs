@@ -29,7 +29,7 @@ use serde::Serialize;
 use crate::columns::{ShownIn, Wanted, intern, read_columns};
 use crate::error::{Differing, Error, Result};
 use crate::job::Job;
-use crate::report::ClassSize;
+use crate::report::{ClassSize, KlBasis};
 use crate::table::{self, Table};
 
 /// What a release loses.
@@ -68,17 +68,6 @@ pub struct MeasuredLoss {
     pub kl: Option<f64>,
     /// The mean loss of each attribute, before weights.
     pub ncp_by_column: BTreeMap<String, f64>,
-}
-
-/// What a divergence is over.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct KlBasis {
-    /// The base of its logarithms.
-    pub base: &'static str,
-    /// The values that a cell is spread over.
-    pub domain: &'static str,
-    /// The columns of its tuples.
-    pub columns: Vec<String>,
 }
 
 /// A quasi-identifier as it was measured.
@@ -172,17 +161,12 @@ fn report(
                 .to_owned(),
         );
     }
-    let sizes = || classes.iter().map(|rows| rows.len() as u64);
     MeasureReport {
         rows: classes.n_rows() as u64,
         original_rows: table.n_rows as u64,
         suppressed: (table.n_rows - classes.n_rows()) as u64,
         classes: classes.n_classes() as u64,
-        class_size: ClassSize {
-            min: sizes().min().unwrap_or(0),
-            mean: classes.n_rows() as f64 / classes.n_classes().max(1) as f64,
-            max: sizes().max().unwrap_or(0),
-        },
+        class_size: ClassSize::of(classes.iter().map(|rows| rows.len() as u64)),
         loss: MeasuredLoss {
             discernibility: loss.discernibility,
             certainty_penalty: loss.certainty_penalty,
@@ -190,12 +174,7 @@ fn report(
             kl: has_kl.then_some(loss.kl),
             ncp_by_column: loss.ncp_by_column,
         },
-        kl_basis: has_kl.then_some(KlBasis {
-            base: "e (nats)",
-            domain: "ordered columns: the values that occur in the original; categories: the \
-                     leaves of the hierarchy, else the values that occur",
-            columns: in_tuple,
-        }),
+        kl_basis: has_kl.then(|| KlBasis::over(in_tuple)),
         columns,
         notes,
     }

@@ -1,7 +1,5 @@
 //! What a job tells of itself: the summary, and the manifest beside the release.
 
-use std::collections::BTreeMap;
-
 use albers_measure::Loss;
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +22,8 @@ pub struct Report {
     pub seed: u64,
     /// What the release loses.
     pub loss: Loss,
+    /// What the divergence is over.
+    pub kl_basis: KlBasis,
     /// What became of each column of the table.
     pub columns: Vec<ColumnReport>,
     /// Things the user should know.
@@ -47,6 +47,45 @@ pub struct ClassSize {
     pub mean: f64,
     /// The largest class.
     pub max: u64,
+}
+
+impl ClassSize {
+    /// The sizes of some classes, summed up.
+    pub(crate) fn of(sizes: impl Iterator<Item = u64>) -> ClassSize {
+        let (mut n_classes, mut n_rows, mut min, mut max) = (0u64, 0u64, u64::MAX, 0u64);
+        for size in sizes {
+            n_classes += 1;
+            n_rows += size;
+            min = min.min(size);
+            max = max.max(size);
+        }
+        let mean = n_rows as f64 / n_classes.max(1) as f64;
+        ClassSize { min: if n_classes == 0 { 0 } else { min }, mean, max }
+    }
+}
+
+/// What a divergence is over.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KlBasis {
+    /// The base of its logarithms.
+    pub base: String,
+    /// The values that a cell is spread over.
+    pub domain: String,
+    /// The columns of its tuples.
+    pub columns: Vec<String>,
+}
+
+impl KlBasis {
+    /// The basis of every divergence of this program, over tuples of these columns.
+    pub(crate) fn over(columns: Vec<String>) -> KlBasis {
+        KlBasis {
+            base: "e (nats)".to_owned(),
+            domain: "ordered columns: the values that occur in the original; categories: the \
+                     leaves of the hierarchy, else the values that occur"
+                .to_owned(),
+            columns,
+        }
+    }
 }
 
 /// What became of a column.
@@ -79,13 +118,6 @@ pub struct Seconds {
     pub write: f64,
     /// All of it.
     pub total: f64,
-}
-
-impl Report {
-    /// The mean loss of each quasi-identifier.
-    pub fn ncp_by_column(&self) -> &BTreeMap<String, f64> {
-        &self.loss.ncp_by_column
-    }
 }
 
 /// The most memory this process has held, where the system tells it.

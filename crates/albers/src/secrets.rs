@@ -4,6 +4,7 @@ use albers_partition::split::rule::Facts;
 use albers_privacy::{ClassSummary, Criterion, GroundDistance, Requirement, SensitiveColumn};
 use albers_table::domain::Domain;
 use albers_table::schema::{ColumnType, Role};
+use rustc_hash::FxHashSet;
 
 use crate::error::{Error, Result};
 use crate::job::Job;
@@ -28,19 +29,23 @@ pub fn protect(job: &Job, table: &mut Table) -> Result<Protection> {
     let mut rules = Vec::new();
     let mut ruled = Vec::new();
     let mut notes = Vec::new();
+    if k == 1 {
+        notes.push("k = 1 hides nobody: a class may be a single row".to_owned());
+    }
     let mut sensitive = Vec::new();
     for data in &table.sensitive {
         let domain = &data.column.domain;
         let criteria = job.columns[domain.name()].criteria(domain.name())?;
+        let codes = data.codes();
         for criterion in &criteria {
-            check_l(domain, criterion)?;
+            check_l(domain, &codes, criterion)?;
             rules.push((columns.len(), *criterion));
         }
         if !criteria.is_empty() {
             columns.push(sensitive_column(domain, &criteria, &mut notes)?);
             ruled.push(sensitive.len());
         }
-        sensitive.push(data.codes());
+        sensitive.push(codes);
     }
     table.sensitive.clear();
     check_criteria_have_roles(job)?;
@@ -92,8 +97,8 @@ fn checked_k(job: &Job, table: &Table) -> Result<u64> {
     Ok(k)
 }
 
-/// Refuses an l above the number of values, which no table with them could satisfy.
-fn check_l(domain: &Domain, criterion: &Criterion) -> Result<()> {
+/// Refuses an l above the number of values that occur, which no class could satisfy.
+fn check_l(domain: &Domain, codes: &[u32], criterion: &Criterion) -> Result<()> {
     let l = match criterion {
         Criterion::DistinctLDiversity { l } | Criterion::RecursiveDiversity { l, .. } => {
             f64::from(*l)
@@ -101,7 +106,8 @@ fn check_l(domain: &Domain, criterion: &Criterion) -> Result<()> {
         Criterion::EntropyLDiversity { l } => *l,
         _ => return Ok(()),
     };
-    let n_values = domain.n_values();
+    // Leaves of a hierarchy that no row has are values of the domain, but of no class.
+    let n_values = codes.iter().collect::<FxHashSet<_>>().len();
     if l > n_values as f64 {
         return Err(Error::usage(
             format!("l = {l} is more than the {n_values} values of column '{}'", domain.name()),

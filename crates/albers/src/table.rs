@@ -1,5 +1,6 @@
 //! Reads a table by a job's roles and codes what the method needs.
 
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use albers_partition::space::Shown;
@@ -15,8 +16,12 @@ use albers_table::schema::{ColumnType, Role};
 use arrow_array::ArrayRef;
 use rayon::prelude::*;
 
+use crate::columns::check_size;
 use crate::error::{Error, Result};
 use crate::job::{Categories, Job};
+
+/// The weights that leave a sum of losses exact enough to compare cuts.
+const WEIGHTS: RangeInclusive<f64> = 1e-6..=1e6;
 
 /// A table, read and coded.
 pub struct Table {
@@ -102,22 +107,6 @@ pub fn load(job: &Job, path: &Path, typed_output: bool, progress: &dyn Progress)
     table.encode(typed_output)
 }
 
-fn check_size(path: &Path, n_rows: u64) -> Result<()> {
-    if n_rows == 0 {
-        return Err(Error::usage(
-            format!("{} has column names but no rows", path.display()),
-            "there is nothing to anonymize",
-        ));
-    }
-    if n_rows >= u64::from(u32::MAX) {
-        return Err(Error::usage(
-            format!("{} has {n_rows} rows, more than fit in memory here", path.display()),
-            "split the table",
-        ));
-    }
-    Ok(())
-}
-
 /// The columns with a role that is read, in file order.
 fn plan_columns(job: &Job, path: &Path, header: &[HeaderColumn]) -> Result<Vec<Planned>> {
     for name in job.columns.keys() {
@@ -137,9 +126,14 @@ fn plan_columns(job: &Job, path: &Path, header: &[HeaderColumn]) -> Result<Vec<P
         }
         let Some(role) = of_job.role else { continue };
         let weight = of_job.weight.unwrap_or(1.0);
-        if !weight.is_finite() || weight <= 0.0 {
+        if !WEIGHTS.contains(&weight) {
             return Err(Error::usage(
-                format!("the weight of column '{}' is not a number above 0", column.name),
+                format!(
+                    "the weight of column '{}' is not a number from {} to {}",
+                    column.name,
+                    WEIGHTS.start(),
+                    WEIGHTS.end()
+                ),
                 "use 1 for a column that counts like the others",
             ));
         }
@@ -206,33 +200,46 @@ impl Loaded<'_> {
             table.column_types.push((column.name.clone(), kind));
             match (column.role, encoded) {
                 (Role::Quasi, Some(encoded)) => {
-                    table.output_columns.push(OutputColumn::Attribute(table.attributes.len()));
-                    points.push(encoded.codes);
-                    table.attributes.push(Attribute {
-                        domain: encoded.domain,
-                        shown: shown[at],
-                        weight: column.weight,
-                        preferred: column.preferred,
-                    });
+                    points.push(table.add_attribute(&column, encoded, shown[at]));
                 }
                 (Role::Subject, Some(encoded)) => {
                     table.n_subjects = encoded.domain.n_values();
                     table.subjects = Some(encoded.codes.concat());
                 }
                 (_, encoded) => {
-                    table.output_columns.push(OutputColumn::Carried(table.carried.len()));
-                    table.carried.push(CarriedColumn::new(
-                        column.name,
-                        kind,
-                        carried,
-                        typed_output,
-                    ));
-                    table.sensitive.extend(encoded.map(|column| SensitiveData { column }));
+                    let carried = CarriedColumn::new(column.name, kind, carried, typed_output);
+                    table.add_carried(carried, encoded);
                 }
             }
         }
         table.points = Points::new(points);
         Ok(table)
+    }
+}
+
+impl Table {
+    /// Adds a quasi-identifier; its codes are given back, since points need those of all.
+    fn add_attribute(
+        &mut self,
+        column: &Planned,
+        encoded: CodedColumn,
+        shown: Shown,
+    ) -> Vec<Vec<u32>> {
+        self.output_columns.push(OutputColumn::Attribute(self.attributes.len()));
+        self.attributes.push(Attribute {
+            domain: encoded.domain,
+            shown,
+            weight: column.weight,
+            preferred: column.preferred,
+        });
+        encoded.codes
+    }
+
+    /// Adds a column that leaves as it came; a sensitive one is also coded.
+    fn add_carried(&mut self, carried: CarriedColumn, encoded: Option<CodedColumn>) {
+        self.output_columns.push(OutputColumn::Carried(self.carried.len()));
+        self.carried.push(carried);
+        self.sensitive.extend(encoded.map(|column| SensitiveData { column }));
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use albers::CheckReport;
+use albers::{CheckReport, figure};
 use anyhow::Result;
 use clap::Args;
 
@@ -177,9 +177,4 @@ fn missed_lines(report: &CheckReport) -> Vec<String> {
         )
     });
     missed.collect()
-}
-
-/// Six significant digits, without trailing zeros.
-fn figure(value: f64) -> f64 {
-    format!("{value:.5e}").parse().unwrap_or(value)
 }

@@ -32,8 +32,8 @@ pub struct Arguments {
     /// The type of a column: integer, decimal, float, date, timestamp, boolean, text or code
     #[arg(long = "type", value_name = "COLUMN=TYPE")]
     types: Vec<Assignment<ColumnType>>,
-    /// The character between the cells of a CSV file; told from the header when not given
-    #[arg(long, value_name = "CHARACTER")]
+    /// The character between the cells of a CSV file, or tab; told from the header when not given
+    #[arg(long, value_name = "CHARACTER", value_parser = crate::flags::delimiter)]
     delimiter: Option<char>,
     /// A text that stands for a missing value, besides the empty cell
     #[arg(long, value_name = "TEXT")]

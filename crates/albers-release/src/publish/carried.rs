@@ -1,19 +1,24 @@
 //! Columns that leave as they came, and the order of rows within a class.
 
 use std::hash::{BuildHasher, Hasher};
-use std::sync::Arc;
 
+use albers_table::TableError;
 use albers_table::points::mix;
 use albers_table::schema::ColumnType;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, new_empty_array};
-use arrow_schema::{DataType, Field, TimeUnit};
+use arrow_cast::display::{ArrayFormatter, FormatOptions};
+use arrow_schema::{ArrowError, DataType, Field, TimeUnit};
 use arrow_select::interleave::interleave;
+use rayon::prelude::*;
 use rustc_hash::FxBuildHasher;
+
+use crate::error::{ReleaseError, Result};
 
 /// A column that is published as it is.
 pub struct CarriedColumn {
     name: String,
+    /// The type in the release.
     data_type: DataType,
     chunks: Vec<ArrayRef>,
     /// The number of each chunk's first row.
@@ -22,24 +27,29 @@ pub struct CarriedColumn {
 
 impl CarriedColumn {
     /// A column as read. Text of a typed column becomes typed if `typed` is asked for and every
-    /// cell can be.
+    /// cell reads back as it was. Dictionaries leave as their values.
     pub fn new(
         name: String,
         column_type: ColumnType,
         chunks: Vec<ArrayRef>,
         typed: bool,
     ) -> CarriedColumn {
-        let chunks = match typed_chunks(&chunks, column_type) {
-            Some(converted) if typed => converted,
-            _ => chunks,
-        };
+        let first_type = chunks.first().map(|chunk| chunk.data_type());
+        let is_dictionary = matches!(first_type, Some(DataType::Dictionary(..)));
+        let converted = if typed { typed_chunks(&chunks, column_type) } else { None };
+        let chunks = converted.or_else(|| unfolded_chunks(&chunks)).unwrap_or(chunks);
         let mut first_rows = Vec::with_capacity(chunks.len());
         let mut n_rows = 0;
         for chunk in &chunks {
             first_rows.push(n_rows);
             n_rows += chunk.len() as u32;
         }
-        let data_type = chunks.first().map_or(DataType::Utf8, |chunk| chunk.data_type().clone());
+        let data_type = match chunks.first().map(|chunk| chunk.data_type()) {
+            // What was unfolded leaves as the text that every reader knows.
+            Some(DataType::Utf8View) if is_dictionary => DataType::Utf8,
+            Some(own) => own.clone(),
+            None => DataType::Utf8,
+        };
         CarriedColumn { name, data_type, chunks, first_rows }
     }
 
@@ -50,23 +60,87 @@ impl CarriedColumn {
     }
 
     /// The cells of some rows.
-    pub fn take(&self, row_ids: &[u32]) -> ArrayRef {
+    pub fn take(&self, row_ids: &[u32]) -> Result<ArrayRef> {
         if row_ids.is_empty() {
-            return new_empty_array(&self.data_type);
+            return Ok(new_empty_array(&self.data_type));
         }
-        let places: Vec<(usize, usize)> = row_ids
-            .iter()
-            .map(|&row| {
-                let chunk = self.first_rows.partition_point(|&first| first <= row) - 1;
-                (chunk, (row - self.first_rows[chunk]) as usize)
-            })
-            .collect();
+        let places: Vec<(usize, usize)> = row_ids.iter().map(|&row| self.place_of(row)).collect();
         let chunks: Vec<&dyn Array> = self.chunks.iter().map(AsRef::as_ref).collect();
-        interleave(&chunks, &places).expect("all chunks have the column's type")
+        interleave(&chunks, &places)
+            .and_then(|taken| match taken.data_type() == &self.data_type {
+                true => Ok(taken),
+                false => arrow_cast::cast(&taken, &self.data_type),
+            })
+            .map_err(|_| self.refused("cannot be put in another order"))
+    }
+
+    /// The bytes that the text of a row's cell takes.
+    pub fn cell_bytes(&self, row: u32) -> usize {
+        let (chunk_idx, row_idx) = self.place_of(row);
+        cell_bytes(&self.chunks[chunk_idx], row_idx)
+    }
+
+    /// The most that any cell takes.
+    pub fn longest_cell_bytes(&self) -> usize {
+        let longest = |chunk: &ArrayRef| match chunk.data_type() {
+            DataType::Utf8
+            | DataType::LargeUtf8
+            | DataType::Utf8View
+            | DataType::Binary
+            | DataType::LargeBinary
+            | DataType::BinaryView => {
+                (0..chunk.len()).map(|row_idx| cell_bytes(chunk, row_idx)).max().unwrap_or(0)
+            }
+            _ => FIXED_BYTES,
+        };
+        self.chunks.par_iter().map(longest).max().unwrap_or(0)
+    }
+
+    fn place_of(&self, row: u32) -> (usize, usize) {
+        let chunk = self.first_rows.partition_point(|&first| first <= row) - 1;
+        (chunk, (row - self.first_rows[chunk]) as usize)
+    }
+
+    fn refused(&self, problem: &str) -> ReleaseError {
+        ReleaseError::Table(TableError::Column {
+            column: self.name.clone(),
+            problem: format!("cells of type {} {problem}", self.data_type),
+            hint: "convert the column to text, or leave it out".to_owned(),
+        })
     }
 }
 
-/// The chunks of a text column in the type that its values have, if all of them fit.
+/// What a cell takes whose size does not depend on what it holds.
+const FIXED_BYTES: usize = 16;
+
+fn cell_bytes(chunk: &ArrayRef, row_idx: usize) -> usize {
+    match chunk.data_type() {
+        DataType::Utf8 => chunk.as_string::<i32>().value_length(row_idx) as usize,
+        DataType::LargeUtf8 => chunk.as_string::<i64>().value_length(row_idx) as usize,
+        DataType::Binary => chunk.as_binary::<i32>().value_length(row_idx) as usize,
+        DataType::LargeBinary => chunk.as_binary::<i64>().value_length(row_idx) as usize,
+        // The low half of a view is the length of its value.
+        DataType::Utf8View => chunk.as_string_view().views()[row_idx] as u32 as usize,
+        DataType::BinaryView => chunk.as_binary_view().views()[row_idx] as u32 as usize,
+        _ => FIXED_BYTES,
+    }
+}
+
+/// The chunks of a column of dictionaries as plain values, if they are dictionaries.
+///
+/// Dictionaries of several chunks need not fit into one. Text becomes views of the dictionaries'
+/// text, so that unfolding does not repeat it.
+fn unfolded_chunks(chunks: &[ArrayRef]) -> Option<Vec<ArrayRef>> {
+    let DataType::Dictionary(_, values) = chunks.first()?.data_type() else { return None };
+    let plain = match values.as_ref() {
+        DataType::Utf8 | DataType::LargeUtf8 => &DataType::Utf8View,
+        other => other,
+    };
+    chunks.iter().map(|chunk| arrow_cast::cast(chunk, plain).ok()).collect()
+}
+
+/// The chunks of a text column in the type that its values have, if every value of that type is
+/// written as the very text that was read.
 fn typed_chunks(chunks: &[ArrayRef], column_type: ColumnType) -> Option<Vec<ArrayRef>> {
     if chunks.iter().any(|chunk| chunk.data_type() != &DataType::Utf8) {
         return None;
@@ -83,14 +157,32 @@ fn typed_chunks(chunks: &[ArrayRef], column_type: ColumnType) -> Option<Vec<Arra
         ColumnType::Timestamp => DataType::Timestamp(TimeUnit::Microsecond, None),
         ColumnType::Text | ColumnType::Code => return None,
     };
+    let separator = time_separator(chunks);
     chunks
-        .iter()
+        .par_iter()
         .map(|chunk| {
             let typed = arrow_cast::cast(chunk, &target).ok()?;
-            // A cell that does not fit would become a missing one; then the text stays.
-            (typed.null_count() == chunk.null_count()).then_some(typed)
+            let written = arrow_cast::cast(&typed, &DataType::Utf8).ok()?;
+            let mut cells = chunk.as_string::<i32>().iter().zip(written.as_string::<i32>());
+            let is_same = cells.all(|cells| match cells {
+                (Some(read), Some(written)) if column_type == ColumnType::Timestamp => {
+                    written.split_once('T').is_some_and(|(day, time)| {
+                        read.strip_prefix(day).and_then(|rest| rest.strip_prefix(separator))
+                            == Some(time)
+                    })
+                }
+                (read, written) => read == written,
+            });
+            is_same.then_some(typed)
         })
         .collect()
+}
+
+/// What stands between day and time in the first cell: a column may have a `T` or a space, but one
+/// that has both would lose which.
+fn time_separator(chunks: &[ArrayRef]) -> char {
+    let first = chunks.iter().flat_map(|chunk| chunk.as_string::<i32>().iter().flatten()).next();
+    if first.is_some_and(|cell| cell.contains('T')) { 'T' } else { ' ' }
 }
 
 fn longest_fraction(chunk: &ArrayRef) -> usize {
@@ -107,18 +199,20 @@ pub struct RowKeys {
 }
 
 impl RowKeys {
-    /// The keys of all rows; none are needed when nothing is carried.
-    pub fn of(carried: &[CarriedColumn], seed: u64) -> Option<RowKeys> {
-        let first = carried.first()?;
+    /// The keys of all rows; none are needed when nothing is carried. A column whose cells cannot
+    /// be told apart is refused: its rows would leave in the order of the input.
+    pub fn of(carried: &[CarriedColumn], seed: u64) -> Result<Option<RowKeys>> {
+        let Some(first) = carried.first() else { return Ok(None) };
         let n_rows = first.chunks.iter().map(|chunk| chunk.len()).sum();
         let mut keys = vec![mix(seed ^ 0xbb67_ae85_84ca_a73b); n_rows];
         for column in carried {
             for (chunk, &first_row) in column.chunks.iter().zip(&column.first_rows) {
                 let start = first_row as usize;
-                add_hashes(chunk, &mut keys[start..start + chunk.len()]);
+                add_hashes(chunk, &mut keys[start..start + chunk.len()])
+                    .map_err(|_| column.refused("have no text form"))?;
             }
         }
-        Some(RowKeys { keys })
+        Ok(Some(RowKeys { keys }))
     }
 
     /// Puts the rows of a class in order.
@@ -127,20 +221,60 @@ impl RowKeys {
     }
 }
 
-fn add_hashes(chunk: &ArrayRef, keys: &mut [u64]) {
-    let texts: ArrayRef = if chunk.data_type() == &DataType::Utf8 {
-        Arc::clone(chunk)
-    } else {
-        arrow_cast::cast(chunk, &DataType::Utf8).unwrap_or_else(|_| Arc::clone(chunk))
-    };
-    let Some(texts) = texts.as_string_opt::<i32>() else { return };
-    for (row, key) in keys.iter_mut().enumerate() {
-        let mut hasher = FxBuildHasher.build_hasher();
-        if texts.is_null(row) {
-            hasher.write_u8(0);
-        } else {
-            hasher.write(texts.value(row).as_bytes());
+fn add_hashes(chunk: &ArrayRef, keys: &mut [u64]) -> std::result::Result<(), ArrowError> {
+    match chunk.data_type() {
+        DataType::Utf8 => add_text_hashes(chunk.as_string::<i32>().iter(), keys),
+        DataType::LargeUtf8 => add_text_hashes(chunk.as_string::<i64>().iter(), keys),
+        DataType::Utf8View => add_text_hashes(chunk.as_string_view().iter(), keys),
+        _ => {
+            // Points in time whose zone or year has no text form are still counts of ticks.
+            let texts = arrow_cast::cast(chunk, &DataType::Utf8).or_else(|_| {
+                let ticks = arrow_cast::cast(chunk, &DataType::Int64)?;
+                if ticks.logical_null_count() != chunk.logical_null_count() {
+                    return Err(ArrowError::CastError("cells were lost".to_owned()));
+                }
+                arrow_cast::cast(&ticks, &DataType::Utf8)
+            });
+            match texts {
+                Ok(texts) if texts.logical_null_count() == chunk.logical_null_count() => {
+                    add_text_hashes(texts.as_string::<i32>().iter(), keys);
+                }
+                _ => add_formatted_hashes(chunk, keys)?,
+            }
         }
-        *key = mix(*key ^ hasher.finish());
+    }
+    Ok(())
+}
+
+fn add_text_hashes<'t>(texts: impl Iterator<Item = Option<&'t str>>, keys: &mut [u64]) {
+    for (text, key) in texts.zip(keys) {
+        *key = mix(*key ^ hash_of(text));
     }
 }
+
+/// For cells of any other type that can be shown.
+fn add_formatted_hashes(chunk: &ArrayRef, keys: &mut [u64]) -> std::result::Result<(), ArrowError> {
+    let options = FormatOptions::new().with_display_error(false);
+    let formatter = ArrayFormatter::try_new(chunk.as_ref(), &options)?;
+    let nulls = chunk.logical_nulls();
+    let mut texts = Vec::with_capacity(keys.len());
+    for row_idx in 0..chunk.len() {
+        let is_null = nulls.as_ref().is_some_and(|nulls| nulls.is_null(row_idx));
+        let text = formatter.value(row_idx).try_to_string()?;
+        texts.push((!is_null).then_some(text));
+    }
+    add_text_hashes(texts.iter().map(Option::as_deref), keys);
+    Ok(())
+}
+
+fn hash_of(text: Option<&str>) -> u64 {
+    let mut hasher = FxBuildHasher.build_hasher();
+    match text {
+        None => hasher.write_u8(0),
+        Some(text) => hasher.write(text.as_bytes()),
+    }
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests;

@@ -15,7 +15,7 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field, TimeUnit};
 use serde::{Deserialize, Serialize};
 
-use super::Slab;
+use super::slab::Slab;
 use crate::cell::{CellContent, Describer};
 use crate::verify::Verified;
 
@@ -200,7 +200,7 @@ fn primitive<T: ArrowPrimitiveType>(
     Arc::new(array.with_data_type(data_type.clone()))
 }
 
-/// One value per class, repeated for its rows.
+/// One value per piece of a class, repeated for its rows.
 fn repeat<V: Copy>(slab: &Slab, values: impl Iterator<Item = V>) -> Vec<V> {
     let mut repeated = Vec::with_capacity(slab.n_rows);
     for (value, &size) in values.zip(&slab.sizes) {

@@ -50,15 +50,22 @@ impl Domain {
         };
         let ticks = match format {
             TickFormat::Date => value::parse_date(cell)?,
-            TickFormat::Timestamp { .. } => value::parse_timestamp(cell)?.0,
+            TickFormat::Timestamp { .. } => {
+                let nanoseconds = value::parse_nanoseconds(cell)?;
+                let microseconds = match end {
+                    End::Low => -(-nanoseconds).div_euclid(1_000),
+                    End::High => nanoseconds.div_euclid(1_000),
+                };
+                let beyond = |_| ParseProblem::BeyondI64(ColumnType::Timestamp);
+                i64::try_from(microseconds).map_err(beyond)?
+            }
             TickFormat::Integer => match value::parse_integer(cell) {
                 Ok(ticks) => ticks,
                 Err(_) => ticks_at(value::parse_decimal(cell)?, 0, end)
                     .ok_or(ParseProblem::NotA(ColumnType::Integer))?,
             },
-            TickFormat::Decimal { scale } => {
-                ticks_at(value::parse_decimal(cell)?, scale, end).ok_or(ParseProblem::BeyondI64)?
-            }
+            TickFormat::Decimal { scale } => ticks_at(value::parse_decimal(cell)?, scale, end)
+                .ok_or(ParseProblem::BeyondI64(ColumnType::Decimal))?,
         };
         Ok(OrderedValue::Ticks(ticks))
     }

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use crate::chunk::{Cells, ColumnChunk};
 use crate::domain::{End, OrderedValue, RawColumn};
-use crate::value::TickFormat;
+use crate::value::{TickFormat, float_text};
 
 /// The number of steps of a scale: with a missing value below, codes still fit in 31 bits.
 pub const LONGEST: u32 = (1 << 30) - 2;
@@ -209,7 +209,7 @@ pub fn distinct_values(column: &RawColumn, format: Option<TickFormat>) -> Distin
     let keys = sorted_distinct(column.chunks.iter().flat_map(present_keys));
     let names = keys.iter().map(|&key| match format {
         Some(format) => format.text(key),
-        None => float_of_key(key).to_string(),
+        None => float_text(float_of_key(key)),
     });
     let numbers = keys.iter().map(|&key| match format {
         Some(TickFormat::Decimal { scale }) => key as f64 / 10f64.powi(i32::from(scale)),

@@ -229,6 +229,7 @@ impl GroupReader<'_> {
 }
 
 type CellFault = (usize, ParseProblem);
+type TickOutcome = std::result::Result<i64, ParseProblem>;
 
 /// The typed cells of an array, or the row that does not fit and why.
 fn code_array(
@@ -250,13 +251,15 @@ fn code_array(
         (DataType::UInt8, ColumnType::Integer) => whole::<UInt8Type>(array, &missing, i64::from),
         (DataType::UInt64, ColumnType::Integer) => {
             checked(array, &missing, TickUnit::Integer, |row_idx| {
-                i64::try_from(array.as_primitive::<UInt64Type>().value(row_idx)).ok()
+                let value = array.as_primitive::<UInt64Type>().value(row_idx);
+                i64::try_from(value).map_err(|_| ParseProblem::BeyondI64(kind))
             })?
         }
         (&DataType::Decimal128(_, scale), ColumnType::Decimal) => {
             let unit = TickUnit::Decimal(u8::try_from(scale).expect("checked by native_type"));
             checked(array, &missing, unit, |row_idx| {
-                i64::try_from(array.as_primitive::<Decimal128Type>().value(row_idx)).ok()
+                let value = array.as_primitive::<Decimal128Type>().value(row_idx);
+                i64::try_from(value).map_err(|_| ParseProblem::BeyondI64(kind))
             })?
         }
         (DataType::Date32, ColumnType::Date) => {
@@ -316,36 +319,40 @@ fn checked(
     array: &ArrayRef,
     missing: &[u32],
     unit: TickUnit,
-    tick: impl Fn(usize) -> Option<i64>,
+    tick: impl Fn(usize) -> TickOutcome,
 ) -> std::result::Result<Cells, CellFault> {
     let mut ticks = Vec::with_capacity(array.len());
     for row_idx in 0..array.len() {
         if array.is_null(row_idx) {
             ticks.push(0);
         } else {
-            ticks.push(tick(row_idx).ok_or((row_idx, ParseProblem::BeyondI64))?);
+            ticks.push(tick(row_idx).map_err(|problem| (row_idx, problem))?);
         }
     }
     Ok(narrow_ticks(ticks, missing, unit))
 }
 
-fn microseconds(array: &ArrayRef, unit: TimeUnit) -> Box<dyn Fn(usize) -> Option<i64> + '_> {
+fn microseconds(array: &ArrayRef, unit: TimeUnit) -> Box<dyn Fn(usize) -> TickOutcome + '_> {
+    const BEYOND: ParseProblem = ParseProblem::BeyondI64(ColumnType::Timestamp);
     match unit {
         TimeUnit::Second => {
             let values = array.as_primitive::<TimestampSecondType>();
-            Box::new(|row_idx| values.value(row_idx).checked_mul(1_000_000))
+            Box::new(|row_idx| values.value(row_idx).checked_mul(1_000_000).ok_or(BEYOND))
         }
         TimeUnit::Millisecond => {
             let values = array.as_primitive::<TimestampMillisecondType>();
-            Box::new(|row_idx| values.value(row_idx).checked_mul(1_000))
+            Box::new(|row_idx| values.value(row_idx).checked_mul(1_000).ok_or(BEYOND))
         }
         TimeUnit::Microsecond => {
             let values = array.as_primitive::<TimestampMicrosecondType>();
-            Box::new(|row_idx| Some(values.value(row_idx)))
+            Box::new(|row_idx| Ok(values.value(row_idx)))
         }
         TimeUnit::Nanosecond => {
             let values = array.as_primitive::<TimestampNanosecondType>();
-            Box::new(|row_idx| Some(values.value(row_idx).div_euclid(1_000)))
+            Box::new(|row_idx| match values.value(row_idx) {
+                value if value % 1_000 == 0 => Ok(value / 1_000),
+                _ => Err(ParseProblem::BeyondMicrosecond),
+            })
         }
     }
 }
@@ -395,4 +402,25 @@ fn code_as_text(
         }
     }
     builder.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::TimestampNanosecondArray;
+
+    use super::*;
+
+    #[test]
+    fn nanoseconds_are_taken_if_they_are_whole_microseconds() {
+        let coded = |values: Vec<Option<i64>>| {
+            let array: ArrayRef = Arc::new(TimestampNanosecondArray::from(values));
+            code_array(&array, ColumnType::Timestamp, &ReadOptions::default())
+        };
+        let chunk = coded(vec![Some(-3_000), None, Some(2_000)]).map_err(|_| "fine").unwrap();
+        assert!(matches!(chunk.cells, Cells::Ticks { base: -3, .. }));
+        let fault = coded(vec![Some(1_000), Some(-1)]).err();
+        assert_eq!(fault, Some((1, ParseProblem::BeyondMicrosecond)));
+    }
 }

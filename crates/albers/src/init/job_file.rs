@@ -79,7 +79,9 @@ fn column_as_table(column: &ColumnProposal) -> String {
         text.push_str(&format!("# {line}\n"));
     }
     if let Some(kind) = &column.given_type {
-        text.push_str(&format!("type = {}\n", quoted(kind)));
+        // Without a role a type has no effect, and a job that says one is refused.
+        let comment = if column.role.is_some() { "" } else { "# " };
+        text.push_str(&format!("{comment}type = {}\n", quoted(kind)));
     }
     if let Some(hierarchy) = &column.hierarchy {
         text.push_str(&format!("hierarchy = {}\n", quoted(hierarchy)));

@@ -38,7 +38,7 @@ impl Value {
         match (self, kind) {
             (Value::Missing, _) => String::new(),
             (Value::Name(name), _) => name.clone(),
-            (Value::Float(number), _) => number.to_string(),
+            (Value::Float(number), _) => format!("{number:?}"),
             (Value::Ticks(ticks), ColumnType::Date) => date(*ticks),
             (Value::Ticks(ticks), ColumnType::Decimal) => {
                 let sign = if *ticks < 0 { "-" } else { "" };

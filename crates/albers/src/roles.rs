@@ -1,0 +1,108 @@
+//! Checks of what a job says of its columns, before any row is read.
+
+use std::path::Path;
+
+use albers_partition::mondrian::MAX_ATTRIBUTES;
+use albers_release::publish::Values;
+use albers_table::read::{self, HeaderColumn};
+use albers_table::schema::Role;
+
+use crate::error::{Error, Result};
+use crate::job::{Categories, ColumnJob, Job, Method};
+use crate::secrets::{check_criteria_have_roles, given_k};
+
+/// The endings of the columns that show a quasi-identifier by its bounds.
+pub const BOUND_ENDINGS: [&str; 3] = ["_min", "_max", "_missing"];
+
+/// Refuses a job whose roles make no release, whatever the table.
+pub fn check_roles(job: &Job) -> Result<()> {
+    match job.method.unwrap_or_default() {
+        Method::Auto | Method::Mondrian => {}
+    }
+    let n_quasi = job.with_role(Role::Quasi).count();
+    if n_quasi == 0 {
+        return Err(Error::usage(
+            "no column is a quasi-identifier, so there is nothing to generalize",
+            "name the columns that others know with --quasi, or let 'albers init' propose them",
+        ));
+    }
+    if n_quasi > MAX_ATTRIBUTES {
+        return Err(Error::usage(
+            format!("{n_quasi} quasi-identifiers are more than the {MAX_ATTRIBUTES} possible"),
+            "drop some, or keep those that nobody else knows",
+        ));
+    }
+    if job.with_role(Role::Subject).count() > 1 {
+        return Err(Error::usage("there are several subject columns", "name one"));
+    }
+    given_k(job)?;
+    check_criteria_have_roles(job)
+}
+
+/// Refuses what the header shows to be wrong: columns that are not there, what is said of a column
+/// without effect, and bounds with the name of another column.
+pub fn check_columns(job: &Job, path: &Path, values: Values) -> Result<()> {
+    let header = read::header(path, &job.read_options()?)?;
+    for name in job.columns.keys() {
+        read::place_of(path, &header, name)?;
+    }
+    for (name, column) in &job.columns {
+        check_effects(name, column)?;
+    }
+    if values == Values::Bounds { check_bounds(job, &header) } else { Ok(()) }
+}
+
+/// What has no effect on a column of this role would be silently ignored.
+fn check_effects(name: &str, column: &ColumnJob) -> Result<()> {
+    let is_quasi = column.role == Some(Role::Quasi);
+    let has_hierarchy = is_quasi || column.role == Some(Role::Sensitive);
+    let without_effect = [
+        ("type", column.column_type.is_some() && column.role.is_none(), "any role"),
+        ("hierarchy", column.hierarchy.is_some() && !has_hierarchy, "--quasi or --sensitive"),
+        ("weight", column.weight.is_some() && !is_quasi, "--quasi"),
+        ("bias", column.bias == Some(true) && !is_quasi, "--quasi"),
+    ];
+    for (field, is_idle, needed) in without_effect {
+        if is_idle {
+            let role = column.role.map_or("has no role".to_owned(), |role| format!("is {role}"));
+            return Err(Error::usage(
+                format!("the {field} of column '{name}' has no effect, since the column {role}"),
+                format!("give it {needed}, or drop the {field}"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Bounds take new names; a column with a role that has one of them would be taken for the bound.
+fn check_bounds(job: &Job, header: &[HeaderColumn]) -> Result<()> {
+    for name in job.with_role(Role::Quasi).filter(|name| may_show_bounds(job, header, name)) {
+        for bound in BOUND_ENDINGS.map(|ending| format!("{name}{ending}")) {
+            if job.columns.get(&bound).is_some_and(|other| other.role.is_some()) {
+                return Err(Error::usage(
+                    format!(
+                        "column '{bound}': there would be two columns of this name, one of them \
+                         a bound of '{name}'"
+                    ),
+                    "rename the column, or write intervals with --values interval",
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether a quasi-identifier is ordered, as far as is known before its cells are read.
+fn may_show_bounds(job: &Job, header: &[HeaderColumn], name: &str) -> bool {
+    let column = &job.columns[name];
+    if column.hierarchy.is_some() && job.categories != Some(Categories::Set) {
+        return false;
+    }
+    let in_file = header.iter().find(|column| column.name == name);
+    let data_type = in_file.and_then(|column| column.data_type.as_ref());
+    match (column.column_type, data_type) {
+        (Some(kind), _) => kind.is_ordered(),
+        (None, Some(own)) => own.is_numeric() || own.is_temporal(),
+        (None, None) => true,
+    }
+}
