@@ -3,7 +3,7 @@
 //! - [`loss`]: discernibility, certainty penalty and divergence of a verified release.
 //! - [`classes`]: rows that show the same, in any table.
 //! - [`released`]: the same losses, of a release that was read back from a file.
-//! - [`audit`]: which requirement the classes of a table satisfy.
+//! - [`mod@audit`]: which requirement the classes of a table satisfy.
 //! - [`risk`]: how likely a person is found.
 
 pub mod audit;

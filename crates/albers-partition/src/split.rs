@@ -44,8 +44,7 @@ pub enum Split {
         /// The last code of the first part.
         hi: u32,
     },
-    /// Into the parts of a specialization that satisfy the requirement, and the rest as one part;
-    /// see [`kept_parts`].
+    /// Into the parts of a specialization that satisfy the requirement, and the rest as one part.
     Specialize {
         /// The attribute.
         axis: usize,
@@ -192,7 +191,7 @@ pub(crate) fn sort_by_part<const L: usize>(
 /// together under the label they have; if they do not satisfy the requirement together, the smallest
 /// parts join them until they do. Nothing if no part would stand alone.
 ///
-/// `keys` must be in the order of [`sort_by_part`].
+/// `keys` must be in the order of `sort_by_part`.
 pub(crate) fn kept_parts(
     allowance: &Allowance<'_>,
     keys: &[u64],
