@@ -661,3 +661,23 @@ fn sixty_four_quasi_identifiers_are_taken() {
         assert_eq!(folder.csv("out.csv")[0], names);
     }
 }
+
+#[test]
+fn a_label_with_thousands_of_children_keeps_those_that_are_large_enough() {
+    // Enough rows for the top of the tree to be sampled.
+    let mut rows = String::from("code\n");
+    for value in 0..3_400 {
+        rows.push_str(&format!("v{value}\n").repeat(40));
+    }
+    rows.push_str("alone\n");
+    let folder = Folder::with(rows);
+    for split in ["compact", "median"] {
+        let report = folder.anonymize(&format!(
+            "in.csv -o out.csv --quasi code --hierarchy code=suppress -k 5 --split {split}"
+        ));
+        assert_eq!(report["rows"], 136_001, "{split}");
+        // The value of one row needs others to hide among; all the rest is shown as it is.
+        assert_eq!(report["classes"], 3_400, "{split}");
+        assert_eq!(report["class_size"]["max"], 41, "{split}");
+    }
+}

@@ -94,44 +94,50 @@ impl Top {
             .into_par_iter()
             .map(|cell_idx| cells_hold(&chunks, cell_idx, cell_idx + 1, plan))
             .collect();
-        let mut cells = Vec::new();
-        let union_holds = |first, end| cells_hold(&chunks, first, end, plan);
-        self.collect_cells(0, &holds, &union_holds, &mut cells);
+        let cells =
+            self.satisfying_cells(&holds, |first, end| cells_hold(&chunks, first, end, plan));
         Routed { chunks, cells, n_attributes }
     }
 
-    /// Lists the cells below a node; if one of them violates the requirement, the node becomes one
-    /// cell. Returns whether all listed cells satisfy it.
-    fn collect_cells(
+    /// The cells to be cut. A node below which some cell violates the requirement becomes one cell, and
+    /// so on upwards until the union satisfies it. Without recursion: the tree may be deep.
+    fn satisfying_cells(
         &self,
-        node_idx: u32,
         holds: &[bool],
-        union_holds: &impl Fn(usize, usize) -> bool,
-        cells: &mut Vec<RoutedCell>,
-    ) -> bool {
-        match &self.nodes[node_idx as usize] {
-            TopNode::Cell { cell_idx, region } => {
-                let at = *cell_idx as usize;
-                cells.push(RoutedCell { first: at, end: at + 1, region: region.clone() });
-                holds[at]
-            }
-            TopNode::Inner { children, region, .. } => {
-                let n_before = cells.len();
-                let mut all_hold = true;
-                for &child in children {
-                    all_hold &= self.collect_cells(child, holds, union_holds, cells);
+        union_holds: impl Fn(usize, usize) -> bool,
+    ) -> Vec<RoutedCell> {
+        // Children stand after their parents, so that a walk from the end meets them first.
+        let mut spans =
+            vec![Span { first: 0, end: 0, is_cell: true, holds: true }; self.nodes.len()];
+        for (node_idx, node) in self.nodes.iter().enumerate().rev() {
+            spans[node_idx] = match node {
+                TopNode::Cell { cell_idx, .. } => {
+                    let first = *cell_idx as usize;
+                    Span { first, end: first + 1, is_cell: true, holds: holds[first] }
                 }
-                if all_hold {
-                    return true;
+                TopNode::Inner { children, .. } => {
+                    let [left, right] = [0, 1].map(|side| spans[children[side] as usize]);
+                    let (first, end) = (left.first, right.end);
+                    let is_cell = !(left.holds && right.holds);
+                    // One satisfying part is not enough: many equal secrets can outweigh it.
+                    Span { first, end, is_cell, holds: !is_cell || union_holds(first, end) }
                 }
-                let first = cells[n_before].first;
-                let end = cells[cells.len() - 1].end;
-                cells.truncate(n_before);
-                cells.push(RoutedCell { first, end, region: region.clone() });
-                // One satisfying part is not enough: many equal secrets can outweigh it.
-                union_holds(first, end)
+            };
+        }
+        let mut cells = Vec::new();
+        let mut pending = vec![0];
+        while let Some(node_idx) = pending.pop() {
+            let Span { first, end, is_cell, .. } = spans[node_idx as usize];
+            match &self.nodes[node_idx as usize] {
+                TopNode::Inner { children, .. } if !is_cell => {
+                    pending.extend(children.iter().rev());
+                }
+                TopNode::Cell { region, .. } | TopNode::Inner { region, .. } => {
+                    cells.push(RoutedCell { first, end, region: region.clone() });
+                }
             }
         }
+        cells
     }
 
     /// The tree as a table of comparisons.
@@ -165,6 +171,19 @@ impl Top {
     }
 }
 
+/// What lies below a node of the tree.
+#[derive(Clone, Copy)]
+struct Span {
+    /// The first cell.
+    first: usize,
+    /// The first cell after it.
+    end: usize,
+    /// Whether it is cut as one cell.
+    is_cell: bool,
+    /// Whether all that will be cut below it satisfies the requirement.
+    holds: bool,
+}
+
 /// The cell of a step that still compares.
 const NO_CELL: u32 = u32::MAX;
 
@@ -179,8 +198,9 @@ struct RouteStep {
     cell_idx: u32,
 }
 
-/// A specialization into many parts becomes the largest part against the rest; the rest is specialized
-/// further down. A sample may not show all parts, a comparison routes them anyway.
+/// A specialization into many parts becomes a cut between two parts, as near the middle as there is
+/// one; the halves are specialized further down. So a label with many children does not make a deep
+/// tree. A sample may not show all parts, a comparison routes them anyway.
 fn as_binary<const L: usize>(split: Split, space: &Space, points: &[Point<L>]) -> Split {
     let Split::Specialize { axis, step } = split else { return split };
     let AxisKind::Label(tree) = &space.axes[axis].kind else {
@@ -188,12 +208,12 @@ fn as_binary<const L: usize>(split: Split, space: &Space, points: &[Point<L>]) -
     };
     let mut keys = Vec::new();
     sort_by_part(points, axis, tree, step, &mut keys);
-    let largest = keys
-        .chunk_by(|a, b| value_of(*a) == value_of(*b))
-        .max_by_key(|part| part.len())
-        .expect("a node has points");
-    let (lo, hi) = tree.part_range(step, points[place_of(largest[0])][axis]);
-    Split::Peel { axis, lo, hi }
+    let n_before = (1..keys.len())
+        .filter(|&n_before| value_of(keys[n_before - 1]) != value_of(keys[n_before]))
+        .min_by_key(|&n_before| (2 * n_before).abs_diff(keys.len()))
+        .expect("a specialization has two parts or more");
+    let (_, code) = tree.part_range(step, points[place_of(keys[n_before - 1])][axis]);
+    Split::Cut { axis, code }
 }
 
 fn binary_regions(split: Split, region: Option<&Region>) -> [Option<Region>; 2] {
