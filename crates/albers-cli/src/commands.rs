@@ -2,6 +2,7 @@
 
 pub mod anonymize;
 pub mod check;
+pub mod compact;
 pub mod generate;
 pub mod init;
 pub mod measure;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use albers::{Categories, ColumnType, Job, Method, Role, SplitPolicy, Values};
+use albers::{Categories, ColumnType, GranularityChoice, Job, Method, Role, SplitPolicy, Values};
 use anyhow::{Result, anyhow};
 use clap::{Args, ValueEnum};
 
@@ -72,6 +72,21 @@ pub struct MethodFlags {
     /// How cuts are chosen
     #[arg(long, value_enum)]
     pub split: Option<SplitFlag>,
+    /// More releases of the same index for greater k, written beside the first as NAME.k10.EXT; all
+    /// together tell no more than the first
+    #[arg(long, value_name = "K", value_delimiter = ',')]
+    pub also_k: Vec<u64>,
+    /// How leaves of the index are brought together for --also-k
+    #[arg(long, value_enum)]
+    pub granularity: Option<GranularityFlag>,
+    /// The memory to work in, such as 256MB; a quarter of the machine's when not given. What does
+    /// not fit goes to temporary files
+    #[arg(long, value_name = "SIZE")]
+    pub memory: Option<String>,
+    /// Where temporary files go; beside the release when not given. They have no names and are gone
+    /// when the program ends, however it ends
+    #[arg(long, value_name = "FOLDER")]
+    pub spill_dir: Option<PathBuf>,
     /// How columns with a hierarchy are shown
     #[arg(long, value_enum)]
     pub categories: Option<CategoriesFlag>,
@@ -98,10 +113,23 @@ pub struct MethodFlags {
 /// How classes are found.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum MethodFlag {
-    /// The best for the table: today always mondrian
+    /// In memory if the table fits there, by an index on disk if not (default)
     Auto,
     /// Top-down cuts in memory
     Mondrian,
+    /// An R+-tree loaded by a buffer tree: tables of any size, several releases of one index
+    Rtree,
+}
+
+/// How leaves of an index are brought together for a coarser release.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum GranularityFlag {
+    /// The finest cut through the index, with merges where a side is too small (default)
+    Cut,
+    /// Leaves one after another, until they are enough
+    LeafScan,
+    /// Whole nodes of the index
+    Hierarchical,
 }
 
 /// How cuts are chosen.
@@ -220,6 +248,12 @@ pub fn job(
 
     job.method = method.method.map(Into::into).or(job.method);
     job.split = method.split.map(Into::into).or(job.split);
+    if !method.also_k.is_empty() {
+        job.also_k = method.also_k;
+    }
+    job.granularity = method.granularity.map(Into::into).or(job.granularity);
+    job.memory = method.memory.or(job.memory);
+    job.spill_dir = method.spill_dir.or(job.spill_dir);
     job.categories = method.categories.map(Into::into).or(job.categories);
     job.values = method.values.map(Into::into).or(job.values);
     job.compact = if method.no_compact { Some(false) } else { job.compact };
@@ -262,6 +296,17 @@ impl From<MethodFlag> for Method {
         match flag {
             MethodFlag::Auto => Method::Auto,
             MethodFlag::Mondrian => Method::Mondrian,
+            MethodFlag::Rtree => Method::Rtree,
+        }
+    }
+}
+
+impl From<GranularityFlag> for GranularityChoice {
+    fn from(flag: GranularityFlag) -> GranularityChoice {
+        match flag {
+            GranularityFlag::Cut => GranularityChoice::Cut,
+            GranularityFlag::LeafScan => GranularityChoice::LeafScan,
+            GranularityFlag::Hierarchical => GranularityChoice::Hierarchical,
         }
     }
 }

@@ -25,6 +25,7 @@ struct Arguments {
 enum Command {
     Anonymize(commands::anonymize::Arguments),
     Check(commands::check::Arguments),
+    Compact(commands::compact::Arguments),
     Generate(commands::generate::Arguments),
     Init(commands::init::Arguments),
     Measure(commands::measure::Arguments),
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
     let outcome = match arguments.command {
         Command::Anonymize(arguments) => commands::anonymize::run(arguments),
         Command::Check(arguments) => commands::check::run(arguments),
+        Command::Compact(arguments) => commands::compact::run(arguments),
         Command::Generate(arguments) => commands::generate::run(arguments),
         Command::Init(arguments) => commands::init::run(arguments),
         Command::Measure(arguments) => commands::measure::run(arguments),

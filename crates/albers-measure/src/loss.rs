@@ -14,6 +14,7 @@
 
 use std::collections::BTreeMap;
 
+use albers_release::stream::Passed;
 use albers_release::{Attribute, Verified};
 use albers_table::points::{codes_hash, mix};
 use rayon::prelude::*;
@@ -83,6 +84,37 @@ impl Sums {
 
 /// Computes the loss of a release. `sensitive` holds the codes of each sensitive column by row.
 pub fn loss_of(release: &Verified<'_>, sensitive: &[Vec<u32>]) -> Loss {
+    let attributes = release.describers().iter().map(|describer| describer.attribute());
+    sums_of_release(release, sensitive).into_loss(release.n_rows(), attributes)
+}
+
+/// The loss of a release that comes in parts.
+pub struct LossOfParts {
+    sums: Sums,
+    n_rows: usize,
+}
+
+impl LossOfParts {
+    /// Of no part yet, with so many attributes.
+    pub fn new(n_attributes: usize) -> LossOfParts {
+        LossOfParts { sums: Sums::zero(n_attributes), n_rows: 0 }
+    }
+
+    /// Adds some classes.
+    pub fn add(&mut self, part: &Passed<'_, '_>) {
+        let sums = std::mem::replace(&mut self.sums, Sums::zero(0));
+        self.sums = sums.plus(&sums_of_release(part.classes, part.sensitive));
+        self.n_rows += part.classes.n_rows();
+    }
+
+    /// The loss of all parts.
+    pub fn finish<'a>(self, attributes: impl Iterator<Item = &'a Attribute> + Clone) -> Loss {
+        self.sums.into_loss(self.n_rows, attributes)
+    }
+}
+
+/// The sums of all rows of a release.
+pub(crate) fn sums_of_release(release: &Verified<'_>, sensitive: &[Vec<u32>]) -> Sums {
     const CLASSES_PER_TASK: usize = 4096;
     let n_attributes = release.describers().len();
     let n_tasks = release.n_classes().div_ceil(CLASSES_PER_TASK);
@@ -95,9 +127,7 @@ pub fn loss_of(release: &Verified<'_>, sensitive: &[Vec<u32>]) -> Loss {
             sums_of(release, classes, sensitive)
         })
         .collect();
-    let sums = by_task.iter().fold(Sums::zero(n_attributes), |sum, task| sum.plus(task));
-    let attributes = release.describers().iter().map(|describer| describer.attribute());
-    sums.into_loss(release.n_rows(), attributes)
+    by_task.iter().fold(Sums::zero(n_attributes), |sum, task| sum.plus(task))
 }
 
 fn sums_of(release: &Verified<'_>, classes: &[u32], sensitive: &[Vec<u32>]) -> Sums {

@@ -7,13 +7,13 @@
 //! Guarantee: equals the loss of the manifest for a release of this program.
 //! Cost: one pass over the rows; classes are sorted one by one to find equal rows.
 
-use albers_release::Attribute;
 use albers_release::parse::ReadCell;
+use albers_release::{Attribute, Verified};
 use albers_table::points::{codes_hash, mix};
 use rayon::prelude::*;
 
 use crate::classes::Classes;
-use crate::loss::{Loss, Sums, log_counts};
+use crate::loss::{Loss, Sums, log_counts, sums_of_release};
 
 /// A quasi-identifier of a release.
 pub struct ReleasedColumn<'a> {
@@ -62,15 +62,19 @@ pub fn loss_of_released(
             sums_of(columns, classes, task * CLASSES_PER_TASK..end, pairing)
         })
         .collect();
+    let attributes = columns.iter().map(|column| column.attribute);
     let n_suppressed = n_original - classes.n_rows();
-    let mut sums = Sums::zero(columns.len());
-    sums.discernibility = n_suppressed as f64 * n_original as f64;
-    sums.by_attribute.fill(n_suppressed as f64);
-    if let Some(pairing) = pairing.filter(|_| n_suppressed > 0) {
-        sums.log_ratios = log_ratios_of_suppressed(columns, n_original, pairing);
-    }
+    let sums = sums_of_suppressed(attributes.clone(), n_original, n_suppressed, pairing);
     let sums = by_task.iter().fold(sums, |sum, task| sum.plus(task));
-    sums.into_loss(n_original, columns.iter().map(|column| column.attribute))
+    sums.into_loss(n_original, attributes)
+}
+
+/// The loss of a verified release that may leave out some of the `n_original` rows.
+pub fn loss_of_part(release: &Verified<'_>, n_original: usize, pairing: &Pairing<'_>) -> Loss {
+    let attributes = release.describers().iter().map(|describer| describer.attribute());
+    let n_suppressed = n_original - release.n_rows();
+    let sums = sums_of_suppressed(attributes.clone(), n_original, n_suppressed, Some(pairing));
+    sums.plus(&sums_of_release(release, pairing.sensitive)).into_loss(n_original, attributes)
 }
 
 /// For each attribute, the rows that do not cover their row of the original, if there are any.
@@ -115,8 +119,24 @@ fn sums_of(
     sums
 }
 
-fn log_ratios_of_suppressed(
-    columns: &[ReleasedColumn<'_>],
+/// The sums of the rows that were left out.
+fn sums_of_suppressed<'a>(
+    attributes: impl ExactSizeIterator<Item = &'a Attribute>,
+    n_original: usize,
+    n_suppressed: usize,
+    pairing: Option<&Pairing<'_>>,
+) -> Sums {
+    let mut sums = Sums::zero(attributes.len());
+    sums.discernibility = n_suppressed as f64 * n_original as f64;
+    sums.by_attribute.fill(n_suppressed as f64);
+    if let Some(pairing) = pairing.filter(|_| n_suppressed > 0) {
+        sums.log_ratios = log_ratios_of_suppressed(attributes, n_original, pairing);
+    }
+    sums
+}
+
+fn log_ratios_of_suppressed<'a>(
+    attributes: impl Iterator<Item = &'a Attribute>,
     n_original: usize,
     pairing: &Pairing<'_>,
 ) -> f64 {
@@ -125,7 +145,7 @@ fn log_ratios_of_suppressed(
     let suppressed = (0..n_original as u32).filter(|&row| !is_released[row as usize]);
     let mut tuples = Vec::new();
     pairing.collect(suppressed, &mut tuples);
-    let domains = columns.iter().map(|column| &column.attribute.domain);
+    let domains = attributes.map(|attribute| &attribute.domain);
     let log_volume: f64 = domains.map(|domain| (domain.n_values() as f64).ln()).sum();
     tuples.len() as f64 * log_volume + log_counts(&mut tuples)
 }

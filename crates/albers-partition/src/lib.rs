@@ -3,11 +3,31 @@
 //! - [`space`]: the attributes as axes, and the loss of a box as it will be shown.
 //! - [`split`]: policies that choose where to cut a set of points.
 //! - [`mondrian`]: the recursion that cuts until no allowable cut is left.
+//! - [`top`]: the first cuts of a large table, chosen on a sample.
 //! - [`groups`]: what a method hands to the release.
 
 pub mod groups;
 pub mod mondrian;
 pub mod space;
 pub mod split;
+pub mod top;
 
 pub use groups::{GroupBlock, Groups};
+
+/// Calls `f::<L, M>(args)` with as many lanes as the attributes need; `sets` tells whether some
+/// attribute is shown as a small set.
+#[macro_export]
+macro_rules! with_lanes {
+    ($n_attributes:expr, $sets:expr, $f:ident($($args:expr),* $(,)?)) => {
+        match ($n_attributes, $sets) {
+            (0..=8, false) => $f::<8, 0>($($args),*),
+            (0..=8, true) => $f::<8, 8>($($args),*),
+            (9..=12, false) => $f::<12, 0>($($args),*),
+            (9..=12, true) => $f::<12, 12>($($args),*),
+            (13..=24, false) => $f::<24, 0>($($args),*),
+            (13..=24, true) => $f::<24, 24>($($args),*),
+            (_, false) => $f::<64, 0>($($args),*),
+            (_, true) => $f::<64, 64>($($args),*),
+        }
+    };
+}

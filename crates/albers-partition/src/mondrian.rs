@@ -16,7 +16,7 @@
 //! ```
 
 mod cell;
-mod top;
+mod routed;
 
 use albers_privacy::Requirement;
 use albers_table::points::Points;
@@ -28,12 +28,10 @@ use crate::space::Space;
 use crate::split::Policy;
 use crate::split::extent::has_small_sets;
 use crate::split::rule::Facts;
+use crate::top::WHOLE_ROWS;
 
 /// The most attributes a point can have.
 pub const MAX_ATTRIBUTES: usize = 64;
-
-/// Tables up to this size are cut without a sampled top.
-const WHOLE_ROWS: usize = 1 << 17;
 
 /// What a partitioning is to do.
 pub struct Plan<'a> {
@@ -51,12 +49,12 @@ pub struct Plan<'a> {
 
 impl Plan<'_> {
     /// No class has fewer rows.
-    fn min_rows(&self) -> usize {
+    pub fn min_rows(&self) -> usize {
         usize::try_from(self.requirement.min_rows()).unwrap_or(usize::MAX).max(1)
     }
 
     /// Whether more than the number of rows decides.
-    fn has_rule(&self) -> bool {
+    pub fn has_rule(&self) -> bool {
         self.requirement.is_only_row_count().is_none()
     }
 }
@@ -66,16 +64,7 @@ pub fn partition(points: Points, plan: &Plan<'_>, progress: &dyn Progress) -> Gr
     assert!(points.n_attributes() <= MAX_ATTRIBUTES, "checked when the job was planned");
     progress.phase("partition", Some(points.n_rows() as u64));
     let sets = has_small_sets(plan.space);
-    match (points.n_attributes(), sets) {
-        (0..=8, false) => partition_lanes::<8, 0>(points, plan, progress),
-        (0..=8, true) => partition_lanes::<8, 8>(points, plan, progress),
-        (9..=12, false) => partition_lanes::<12, 0>(points, plan, progress),
-        (9..=12, true) => partition_lanes::<12, 12>(points, plan, progress),
-        (13..=24, false) => partition_lanes::<24, 0>(points, plan, progress),
-        (13..=24, true) => partition_lanes::<24, 24>(points, plan, progress),
-        (_, false) => partition_lanes::<64, 0>(points, plan, progress),
-        (_, true) => partition_lanes::<64, 64>(points, plan, progress),
-    }
+    crate::with_lanes!(points.n_attributes(), sets, partition_lanes(points, plan, progress))
 }
 
 fn partition_lanes<const L: usize, const M: usize>(
@@ -91,8 +80,8 @@ fn partition_lanes<const L: usize, const M: usize>(
         progress.advance(block.row_ids.len() as u64);
         return Groups { n_attributes, blocks: vec![block] };
     }
-    let top = top::Top::grow::<L, M>(&points, plan);
-    let routed = top.route(points, plan);
+    let top = routed::grow_top::<L, M>(&points, plan);
+    let routed = routed::route(&top, points, plan);
     let blocks: Vec<GroupBlock> = (0..routed.n_cells())
         .into_par_iter()
         .map(|cell_idx| {
@@ -105,9 +94,9 @@ fn partition_lanes<const L: usize, const M: usize>(
 }
 
 /// The region of a set of points: per attribute the least and greatest code that routes there.
-type Region = Vec<(u32, u32)>;
+pub type Region = Vec<(u32, u32)>;
 
 /// The region of all points.
-fn whole_region(plan: &Plan<'_>) -> Option<Region> {
+pub fn whole_region(plan: &Plan<'_>) -> Option<Region> {
     plan.keep_regions.then(|| vec![(0, u32::MAX); plan.space.axes.len()])
 }

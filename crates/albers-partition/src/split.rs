@@ -5,7 +5,9 @@
 //!
 //! - [`mod@compact`]: the least loss of the parts, over all allowable cuts of all attributes.
 //! - [`mod@median`]: the widest attribute, cut nearest its median.
+//! - [`mod@apply`] acts on a choice.
 
+pub mod apply;
 pub mod compact;
 pub mod extent;
 pub mod median;

@@ -41,6 +41,32 @@ impl ClassSummary {
         }
     }
 
+    /// The summary of rows that were only counted: so many distinct subjects, and for each sensitive
+    /// column how many rows have which code. Rows of a subject cannot be removed from it.
+    ///
+    /// # Panics
+    /// When the columns do not have the same number of rows.
+    pub fn of_counts(
+        shape: &SummaryShape,
+        n_rows: u64,
+        n_subjects: u64,
+        counts: &[Vec<(u32, u64)>],
+    ) -> Self {
+        let mut summary = Self::new(shape);
+        summary.n_rows = n_rows;
+        if let Some(subjects) = &mut summary.subjects {
+            for subject in 0..n_subjects.min(n_rows) {
+                let n_own = if subject == 0 { n_rows - (n_subjects.min(n_rows) - 1) } else { 1 };
+                subjects.insert(subject as u32, n_own);
+            }
+        }
+        for (histogram, of_column) in summary.histograms.iter_mut().zip(counts) {
+            of_column.iter().for_each(|&(code, n)| histogram.add_many(code, n));
+        }
+        summary.check_invariants();
+        summary
+    }
+
     /// Adds one row. `subject` is ignored when subjects are not counted; `sensitive` holds one code
     /// per sensitive column, in order.
     ///

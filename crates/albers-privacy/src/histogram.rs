@@ -198,7 +198,7 @@ impl Histogram {
         }
     }
 
-    fn add_many(&mut self, code: u32, n: u64) {
+    pub(crate) fn add_many(&mut self, code: u32, n: u64) {
         self.check_code(code);
         let count = match &mut self.counts {
             Counts::Dense { summary, words, counts } => {

@@ -10,6 +10,7 @@
 //! - [`parse`]: the text of a release, ours or anybody's, back to what it shows.
 //! - [`verify`](mod@verify): recomputes every class from its rows and checks the requirement.
 //! - [`publish`](mod@publish): writes a verified release; there is no other way to write one.
+//! - [`stream`]: the same for releases larger than memory, bucket by bucket.
 
 pub mod attribute;
 pub mod cell;
@@ -17,6 +18,7 @@ pub mod content;
 pub mod error;
 pub mod parse;
 pub mod publish;
+pub mod stream;
 pub mod verify;
 
 pub use attribute::Attribute;

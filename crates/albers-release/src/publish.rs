@@ -21,10 +21,11 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{Field, Schema, SchemaRef};
 use rayon::prelude::*;
 
+use crate::cell::Describer;
 use crate::error::{ReleaseError, Result};
 use crate::verify::Verified;
 
-pub use carried::CarriedColumn;
+pub use carried::{CarriedColumn, CarriedSurvey, Payload, PayloadField};
 pub use columns::Values;
 pub use slab::SlabLimits;
 
@@ -85,35 +86,74 @@ pub fn publish_in_slabs(
     progress: &dyn Progress,
 ) -> Result<Pending> {
     progress.phase("write", Some(release.n_rows() as u64));
-    let mut fields: Vec<Field> = Vec::new();
-    for column in destination.columns {
-        match column {
-            OutputColumn::Attribute(at) => {
-                fields.extend(columns::fields(&release.describers()[*at], destination.values));
+    let carried: Vec<Field> = destination.carried.iter().map(CarriedColumn::field).collect();
+    let mut writer = Writer::create(release.describers(), destination, &carried, limits)?;
+    writer.write(release, destination.carried, progress)?;
+    Ok(writer.into_pending())
+}
+
+/// A release that is being written, some classes at a time.
+pub(crate) struct Writer<'a> {
+    destination: &'a Destination<'a>,
+    schema: SchemaRef,
+    data: BatchWriter,
+    limits: SlabLimits,
+}
+
+impl<'a> Writer<'a> {
+    /// Starts the data, with these fields for the columns that leave as they came.
+    pub(crate) fn create(
+        describers: &[Describer<'_>],
+        destination: &'a Destination<'a>,
+        carried: &[Field],
+        limits: SlabLimits,
+    ) -> Result<Writer<'a>> {
+        let mut fields: Vec<Field> = Vec::new();
+        for column in destination.columns {
+            match column {
+                OutputColumn::Attribute(at) => {
+                    fields.extend(columns::fields(&describers[*at], destination.values));
+                }
+                OutputColumn::Carried(at) => fields.push(carried[*at].clone()),
             }
-            OutputColumn::Carried(at) => fields.push(destination.carried[*at].field()),
         }
+        check_names(&fields)?;
+        let schema = Arc::new(Schema::new(fields));
+        let options = WriteOptions { delimiter: destination.delimiter, has_runs: true };
+        let data = BatchWriter::create_with(destination.path, schema.clone(), options)?;
+        Ok(Writer { destination, schema, data, limits })
     }
-    check_names(&fields)?;
-    let schema = Arc::new(Schema::new(fields));
-    let keys = RowKeys::of(destination.carried, destination.seed)?;
-    let options = WriteOptions { delimiter: destination.delimiter, has_runs: true };
-    let mut data = BatchWriter::create_with(destination.path, schema.clone(), options)?;
-    let mut cutter = Cutter::new(release, destination.carried, keys.as_ref(), limits);
-    let mut slab = cutter.next_slab()?;
-    while slab.n_rows > 0 {
-        let (written, next) = rayon::join(
-            || -> Result<()> {
-                let batch = batch_of(&slab, release, destination, &schema)?;
-                Ok(data.write(&batch)?)
-            },
-            || cutter.next_slab(),
-        );
-        written?;
-        progress.advance(slab.n_rows as u64);
-        slab = next?;
+
+    /// Writes verified classes, in their order.
+    pub(crate) fn write(
+        &mut self,
+        release: &Verified<'_>,
+        carried: &[CarriedColumn],
+        progress: &dyn Progress,
+    ) -> Result<()> {
+        let Writer { destination, schema, data, limits } = self;
+        let keys = RowKeys::of(carried, destination.seed)?;
+        let mut cutter = Cutter::new(release, carried, keys.as_ref(), *limits);
+        let mut slab = cutter.next_slab()?;
+        while slab.n_rows > 0 {
+            let (written, next) = rayon::join(
+                || -> Result<()> {
+                    let batch = batch_of(&slab, release, destination, carried, schema)?;
+                    Ok(data.write(&batch)?)
+                },
+                || cutter.next_slab(),
+            );
+            written?;
+            progress.advance(slab.n_rows as u64);
+            slab = next?;
+        }
+        Ok(())
     }
-    Ok(Pending { data, path: destination.path.to_owned() })
+
+    /// All is written.
+    pub(crate) fn into_pending(self) -> Pending {
+        Pending { data: self.data, path: self.destination.path.to_owned() }
+    }
 }
 
 /// The rows of a slab as they leave.
@@ -121,6 +161,7 @@ fn batch_of(
     slab: &Slab,
     release: &Verified<'_>,
     destination: &Destination<'_>,
+    carried: &[CarriedColumn],
     schema: &SchemaRef,
 ) -> Result<RecordBatch> {
     let arrays: Vec<Vec<ArrayRef>> = destination
@@ -130,7 +171,7 @@ fn batch_of(
             OutputColumn::Attribute(at) => {
                 Ok(columns::arrays(release, slab, *at, destination.values))
             }
-            OutputColumn::Carried(at) => Ok(vec![destination.carried[*at].take(&slab.row_ids)?]),
+            OutputColumn::Carried(at) => Ok(vec![carried[*at].take(&slab.row_ids)?]),
         })
         .collect::<Result<_>>()?;
     Ok(RecordBatch::try_new(schema.clone(), arrays.into_iter().flatten().collect())

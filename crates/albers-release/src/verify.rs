@@ -26,6 +26,8 @@ pub struct Expectation<'a> {
     pub n_rows: usize,
     /// The fingerprint of the points that were read.
     pub fingerprint: u64,
+    /// The number that each row has in its table, where the groups number only some of its rows.
+    pub row_ids: Option<&'a [u32]>,
     /// Decides the order of the classes.
     pub seed: u64,
     /// Whether classes show their regions instead of their points' bounds.
@@ -104,6 +106,11 @@ impl<'a> Verified<'a> {
         &self.describers
     }
 
+    /// The keys that order the classes, of the first and of the last.
+    pub(crate) fn key_range(&self) -> Option<(u64, u64)> {
+        Some((self.order.first()?.key, self.order.last()?.key))
+    }
+
     /// The published classes, by their place in the order of publication, in the order in which a
     /// pass over all rows is fastest.
     pub fn classes_by_memory(&self) -> &[u32] {
@@ -124,22 +131,33 @@ pub fn verify<'a>(
     attributes: &'a [Attribute],
     expected: &Expectation<'_>,
 ) -> Result<Verified<'a>> {
+    let (verified, fingerprint) = verify_part(groups, attributes, expected)?;
+    if verified.n_rows() != expected.n_rows || fingerprint != expected.fingerprint {
+        return Err(ReleaseError::RowsChanged);
+    }
+    Ok(verified)
+}
+
+/// Checks some classes of a release, and returns the fingerprint of their rows: whoever puts the
+/// parts together must see that all rows are there.
+pub(crate) fn verify_part<'a>(
+    groups: Groups,
+    attributes: &'a [Attribute],
+    expected: &Expectation<'_>,
+) -> Result<(Verified<'a>, u64)> {
     let n_rows = groups.n_rows();
     let n_attributes = groups.n_attributes;
+    if n_attributes != attributes.len() {
+        return Err(ReleaseError::RowsChanged);
+    }
     let describers: Vec<Describer<'a>> = attributes.iter().map(Describer::new).collect();
     let described: Vec<(VerifiedBlock, u64)> = groups
         .blocks
         .into_par_iter()
-        .map(|block| describe_block(block, &describers, expected.show_regions))
+        .map(|block| describe_block(block, &describers, expected))
         .collect();
     let fingerprint =
         described.iter().fold(0u64, |sum, (_, fingerprint)| sum.wrapping_add(*fingerprint));
-    if n_rows != expected.n_rows
-        || fingerprint != expected.fingerprint
-        || n_attributes != attributes.len()
-    {
-        return Err(ReleaseError::RowsChanged);
-    }
     let blocks: Vec<VerifiedBlock> = described.into_iter().map(|(block, _)| block).collect();
     let mut order: Vec<ClassRef> = blocks
         .par_iter()
@@ -172,7 +190,7 @@ pub fn verify<'a>(
     let by_memory = memory_order(&blocks, &order, &ends);
     let verified = Verified { describers, blocks, order, ends, by_memory, n_rows };
     check_requirement(&verified, expected)?;
-    Ok(verified)
+    Ok((verified, fingerprint))
 }
 
 /// The published classes in the order of their first members' rows.
@@ -213,8 +231,9 @@ fn cells_of(blocks: &[VerifiedBlock], class: ClassRef) -> &[ShownCell] {
 fn describe_block(
     groups: GroupBlock,
     describers: &[Describer<'_>],
-    show_regions: bool,
+    expected: &Expectation<'_>,
 ) -> (VerifiedBlock, u64) {
+    let show_regions = expected.show_regions;
     let n_attributes = describers.len();
     let mut cells = Vec::with_capacity(groups.class_ends.len() * n_attributes);
     let mut fingerprint = 0u64;
@@ -243,15 +262,16 @@ fn describe_block(
                 });
             }
         }
-        for (row, row_id) in codes.chunks_exact(n_attributes).zip(&groups.row_ids[rows]) {
-            fingerprint = fingerprint.wrapping_add(row_fingerprint(*row_id, row));
+        for (row, &row_id) in codes.chunks_exact(n_attributes).zip(&groups.row_ids[rows]) {
+            let row_id = expected.row_ids.map_or(row_id, |row_ids| row_ids[row_id as usize]);
+            fingerprint = fingerprint.wrapping_add(row_fingerprint(row_id, row));
         }
     }
     (VerifiedBlock { groups, cells }, fingerprint)
 }
 
 /// The description of a region, widened should a row lie outside of it.
-fn covering(
+pub(crate) fn covering(
     describer: &Describer<'_>,
     lo: u32,
     hi: u32,
@@ -262,7 +282,7 @@ fn covering(
 }
 
 /// A number that orders classes at random but depends only on what they show and on the seed.
-fn content_key(cells: &[ShownCell], describers: &[Describer<'_>], seed: u64) -> u64 {
+pub(crate) fn content_key(cells: &[ShownCell], describers: &[Describer<'_>], seed: u64) -> u64 {
     let start = mix(seed ^ 0x6a09_e667_f3bc_c908);
     cells
         .iter()

@@ -79,6 +79,7 @@ impl Table {
             facts: &self.facts,
             n_rows: self.codes.len(),
             fingerprint,
+            row_ids: None,
             seed: 3,
             show_regions: false,
         };
@@ -198,6 +199,7 @@ fn regions_are_widened_to_their_rows() {
         facts: &table.facts,
         n_rows: 6,
         fingerprint: Points::new(vec![vec![table.codes.clone()]]).fingerprint(),
+        row_ids: None,
         seed: 3,
         show_regions: true,
     };

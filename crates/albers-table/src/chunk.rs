@@ -9,7 +9,7 @@ use std::hash::BuildHasher;
 use rustc_hash::FxBuildHasher;
 
 use crate::schema::ColumnType;
-use crate::value::{self, Decimal, ParseProblem};
+use crate::value::{self, Decimal, ParseProblem, TickFormat};
 
 /// The cells of one column in a stretch of rows.
 #[derive(Clone)]
@@ -66,6 +66,28 @@ pub enum TickUnit {
     },
 }
 
+impl TickUnit {
+    /// What the ticks of a type count when no cell tells it.
+    pub fn of(column_type: ColumnType) -> TickUnit {
+        match column_type {
+            ColumnType::Decimal => TickUnit::Decimal(0),
+            ColumnType::Date => TickUnit::Date,
+            ColumnType::Timestamp => TickUnit::Timestamp { zoned: false },
+            _ => TickUnit::Integer,
+        }
+    }
+
+    /// How such ticks are written.
+    pub fn format(self) -> TickFormat {
+        match self {
+            TickUnit::Integer => TickFormat::Integer,
+            TickUnit::Decimal(scale) => TickFormat::Decimal { scale },
+            TickUnit::Date => TickFormat::Date,
+            TickUnit::Timestamp { zoned } => TickFormat::Timestamp { zoned },
+        }
+    }
+}
+
 impl ColumnChunk {
     /// Number of rows.
     pub fn n_rows(&self) -> usize {
@@ -76,6 +98,50 @@ impl ColumnChunk {
             Cells::Names { places, .. } => places.len(),
         }
     }
+
+    /// The cells of some rows, which must ascend.
+    pub fn select(&self, rows: &[u32]) -> ColumnChunk {
+        fn pick<T: Copy>(values: &[T], rows: &[u32]) -> Vec<T> {
+            rows.iter().map(|&row| values[row as usize]).collect()
+        }
+        let cells = match &self.cells {
+            Cells::Ticks { base, offsets, unit } => {
+                Cells::Ticks { base: *base, offsets: pick(offsets, rows), unit: *unit }
+            }
+            Cells::WideTicks { ticks, unit } => {
+                Cells::WideTicks { ticks: pick(ticks, rows), unit: *unit }
+            }
+            Cells::Floats(floats) => Cells::Floats(pick(floats, rows)),
+            Cells::Names { names, places } => select_names(names, &pick(places, rows)),
+        };
+        let mut missing = Vec::new();
+        let mut holes = self.missing.iter().peekable();
+        for (place, &row) in rows.iter().enumerate() {
+            while holes.next_if(|&&hole| hole < row).is_some() {}
+            if holes.peek() == Some(&&row) {
+                missing.push(place as u32);
+            }
+        }
+        ColumnChunk { cells, missing }
+    }
+}
+
+/// Only the names that some places refer to.
+fn select_names(names: &[String], places: &[u32]) -> Cells {
+    const UNUSED: u32 = u32::MAX;
+    let mut new_places = vec![UNUSED; names.len()];
+    let mut kept = Vec::new();
+    let renumbered = places.iter().map(|&place| {
+        // A chunk whose cells are all missing has places without a name.
+        let Some(new_place) = new_places.get_mut(place as usize) else { return 0 };
+        if *new_place == UNUSED {
+            *new_place = kept.len() as u32;
+            kept.push(names[place as usize].clone());
+        }
+        *new_place
+    });
+    let places = renumbered.collect();
+    Cells::Names { names: kept, places }
 }
 
 /// Stores ticks as narrowly as their spread allows; missing rows are ignored for the spread.
@@ -285,6 +351,21 @@ mod tests {
         );
         let far = narrow_ticks(vec![i64::MIN, i64::MAX], &[], TickUnit::Integer);
         assert!(matches!(far, Cells::WideTicks { .. }));
+    }
+
+    #[test]
+    fn selected_rows_keep_their_cells_and_their_holes() {
+        let mut builder = TextColumnBuilder::new(ColumnType::Text);
+        builder.push(b"a").unwrap();
+        builder.push_missing();
+        builder.push(b"b").unwrap();
+        builder.push(b"a").unwrap();
+        builder.push_missing();
+        let chunk = builder.finish().unwrap().select(&[2, 3, 4]);
+        assert_eq!(chunk.missing, [2]);
+        let Cells::Names { names, places } = chunk.cells else { panic!("text stays text") };
+        assert_eq!(places[..2], [0, 1]);
+        assert_eq!(names[..2], ["b", "a"]);
     }
 
     #[test]

@@ -19,6 +19,7 @@
 mod locate;
 mod occupancy;
 mod scale;
+mod survey;
 
 use arrow_schema::DataType;
 
@@ -29,6 +30,7 @@ use crate::value::{self, TickFormat};
 use crate::{Result, TableError};
 
 pub use locate::{End, OrderedValue};
+pub use survey::{ChunkSurvey, ColumnCoder, ColumnSurvey, Look};
 
 use occupancy::Occupancy;
 use scale::Scale;
@@ -348,12 +350,7 @@ fn tick_bounds(chunks: &[ColumnChunk]) -> Option<(i64, i64)> {
 
 fn tick_format(column: &RawColumn) -> Option<TickFormat> {
     column.chunks.iter().find_map(|chunk| match &chunk.cells {
-        Cells::Ticks { unit, .. } | Cells::WideTicks { unit, .. } => Some(match unit {
-            TickUnit::Integer => TickFormat::Integer,
-            TickUnit::Decimal(scale) => TickFormat::Decimal { scale: *scale },
-            TickUnit::Date => TickFormat::Date,
-            TickUnit::Timestamp { zoned } => TickFormat::Timestamp { zoned: *zoned },
-        }),
+        Cells::Ticks { unit, .. } | Cells::WideTicks { unit, .. } => Some(unit.format()),
         Cells::Floats(_) | Cells::Names { .. } => None,
     })
 }
@@ -376,20 +373,28 @@ fn bring_units_together(column: &mut RawColumn) -> Result<()> {
         }
     }
     if zoned_seen == [true, true] {
-        return Err(TableError::Column {
-            column: column.name.clone(),
-            problem: "only some of its times carry an offset".to_owned(),
-            hint: "write all of them with an offset, or none".to_owned(),
-        });
+        return Err(only_some_offsets(&column.name));
     }
     for chunk in &mut column.chunks {
-        rescale(chunk, widest_scale).ok_or_else(|| TableError::Column {
-            column: column.name.clone(),
-            problem: "its numbers do not fit in 64 bits at their longest fraction".to_owned(),
-            hint: format!("read the column with --type '{}=float'", column.name),
-        })?;
+        rescale(chunk, widest_scale).ok_or_else(|| too_wide(&column.name))?;
     }
     Ok(())
+}
+
+fn only_some_offsets(column: &str) -> TableError {
+    TableError::Column {
+        column: column.to_owned(),
+        problem: "only some of its times carry an offset".to_owned(),
+        hint: "write all of them with an offset, or none".to_owned(),
+    }
+}
+
+fn too_wide(column: &str) -> TableError {
+    TableError::Column {
+        column: column.to_owned(),
+        problem: "its numbers do not fit in 64 bits at their longest fraction".to_owned(),
+        hint: format!("read the column with --type '{column}=float'"),
+    }
 }
 
 fn rescale(chunk: &mut ColumnChunk, scale: u8) -> Option<()> {
@@ -419,51 +424,80 @@ fn encode_categories(
     by_frequency: bool,
 ) -> Result<(DomainKind, Vec<Vec<u32>>)> {
     let distinct = scale::distinct_values(column, tick_format(column));
-    let mut numbers = distinct.numbers;
-    let missing_place = distinct.names.len() as u32;
     let mut places = distinct.places;
-    let Some(spec) = spec else {
-        mark_missing(&mut places, &column.chunks, missing_place);
-        return Ok((DomainKind::Names { names: distinct.names, numbers }, places));
-    };
-    let values: Vec<String> = distinct
-        .names
-        .into_iter()
-        .map(|name| value::canonical(column.column_type, &name).unwrap_or(name))
-        .collect();
-    let mut hierarchy = Hierarchy::build(spec, &column.name, column.column_type, &values)?;
-    let mut code_of_place: Vec<u32> = values
-        .iter()
-        .map(|name| hierarchy.code_of(name).expect("a built hierarchy covers every value"))
-        .collect();
-    if by_frequency {
-        let mut rows = vec![0u64; hierarchy.n_leaves() as usize];
+    let mut rows = vec![0u64; distinct.names.len()];
+    if by_frequency && spec.is_some() {
         for (of_chunk, chunk) in places.iter().zip(&column.chunks) {
             let mut holes = chunk.missing.iter().peekable();
             for (row_idx, &place) in of_chunk.iter().enumerate() {
                 if holes.next_if(|&&hole| hole as usize == row_idx).is_none() {
-                    rows[code_of_place[place as usize] as usize] += 1;
+                    rows[place as usize] += 1;
                 }
             }
         }
-        let (reordered, new_codes) = hierarchy.ordered_by_frequency(&rows);
-        hierarchy = reordered;
-        code_of_place.iter_mut().for_each(|code| *code = new_codes[*code as usize]);
     }
-    numbers = numbers.map(|by_place| {
-        let mut by_code = vec![f64::NAN; hierarchy.n_leaves() as usize];
-        for (place, number) in by_place.into_iter().enumerate() {
-            by_code[code_of_place[place] as usize] = number;
-        }
-        by_code
-    });
+    let values = CategoryValues { names: distinct.names, numbers: distinct.numbers, rows };
+    let (kind, code_of_place) = values.into_domain(column, spec, by_frequency)?;
     if !code_of_place.is_empty() {
         for place in places.iter_mut().flatten() {
             *place = code_of_place[(*place as usize).min(code_of_place.len() - 1)];
         }
     }
-    mark_missing(&mut places, &column.chunks, hierarchy.n_leaves());
-    Ok((DomainKind::Tree { hierarchy, numbers }, places))
+    let missing_code = match &kind {
+        DomainKind::Tree { hierarchy, .. } => hierarchy.n_leaves(),
+        _ => code_of_place.len() as u32,
+    };
+    mark_missing(&mut places, &column.chunks, missing_code);
+    Ok((kind, places))
+}
+
+/// The distinct values of a category, in their natural order.
+struct CategoryValues {
+    names: Vec<String>,
+    /// What each stands for, where the column holds numbers.
+    numbers: Option<Vec<f64>>,
+    /// How many rows have it.
+    rows: Vec<u64>,
+}
+
+impl CategoryValues {
+    /// The domain, and the code of each value.
+    fn into_domain(
+        self,
+        column: &RawColumn,
+        spec: Option<&HierarchySpec>,
+        by_frequency: bool,
+    ) -> Result<(DomainKind, Vec<u32>)> {
+        let CategoryValues { names, mut numbers, rows } = self;
+        let Some(spec) = spec else {
+            let codes = (0..names.len() as u32).collect();
+            return Ok((DomainKind::Names { names, numbers }, codes));
+        };
+        let values: Vec<String> = names
+            .into_iter()
+            .map(|name| value::canonical(column.column_type, &name).unwrap_or(name))
+            .collect();
+        let mut hierarchy = Hierarchy::build(spec, &column.name, column.column_type, &values)?;
+        let mut codes: Vec<u32> = values
+            .iter()
+            .map(|name| hierarchy.code_of(name).expect("a built hierarchy covers every value"))
+            .collect();
+        if by_frequency {
+            let mut rows_of_leaf = vec![0u64; hierarchy.n_leaves() as usize];
+            codes.iter().zip(&rows).for_each(|(&code, n)| rows_of_leaf[code as usize] += n);
+            let (reordered, new_codes) = hierarchy.ordered_by_frequency(&rows_of_leaf);
+            hierarchy = reordered;
+            codes.iter_mut().for_each(|code| *code = new_codes[*code as usize]);
+        }
+        numbers = numbers.map(|by_place| {
+            let mut by_code = vec![f64::NAN; hierarchy.n_leaves() as usize];
+            for (number, &code) in by_place.into_iter().zip(&codes) {
+                by_code[code as usize] = number;
+            }
+            by_code
+        });
+        Ok((DomainKind::Tree { hierarchy, numbers }, codes))
+    }
 }
 
 fn mark_missing(codes: &mut [Vec<u32>], chunks: &[ColumnChunk], missing_code: u32) {

@@ -13,6 +13,7 @@ pub mod error;
 pub mod generate;
 pub mod hierarchy;
 mod infer;
+pub mod packed;
 pub mod points;
 pub mod profile;
 pub mod progress;

@@ -190,7 +190,7 @@ mod tests {
                 builder.finish().unwrap()
             })
             .collect();
-        SourceChunk { n_rows: coded[0].n_rows(), coded, carried: Vec::new() }
+        SourceChunk { first_row: 0, n_rows: coded[0].n_rows(), coded, carried: Vec::new() }
     }
 
     #[test]

@@ -68,6 +68,8 @@ pub struct ColumnRequest {
 
 /// A stretch of rows.
 pub struct SourceChunk {
+    /// The number of its first row in the table.
+    pub first_row: u64,
     /// Number of rows.
     pub n_rows: usize,
     /// The coded columns, in the order of their requests.
@@ -131,8 +133,49 @@ pub fn read(
         .map(|request| place_of(path, &columns, &request.name))
         .collect::<Result<Vec<usize>>>()?;
     match Format::of(path) {
-        Format::Csv => csv::read(path, options, requests, &places, progress, sink),
+        Format::Csv => csv::read(path, options, requests, &places, progress, &Ok, sink),
         Format::Parquet => parquet::read(path, options, requests, &places, progress, sink),
+    }
+}
+
+/// What is known of the requested columns before their rows are read.
+pub fn source_columns(
+    path: &Path,
+    options: &ReadOptions,
+    requests: &[ColumnRequest],
+) -> Result<SourceColumns> {
+    let columns = header(path, options)?;
+    let places = requests
+        .iter()
+        .map(|request| place_of(path, &columns, &request.name))
+        .collect::<Result<Vec<usize>>>()?;
+    match Format::of(path) {
+        Format::Csv => csv::source_columns(path, options, requests, &places),
+        Format::Parquet => parquet::source_columns(path, requests, &places),
+    }
+}
+
+/// Reads the requested columns of a table of any size: `map` makes something of each chunk, on all
+/// threads, and `sink` gets what it made one after another. No more than a few chunks exist at a
+/// time. Their order may differ from that of the file, but is the same for any number of threads.
+pub fn read_mapped<T: Send>(
+    path: &Path,
+    options: &ReadOptions,
+    requests: &[ColumnRequest],
+    progress: &dyn Progress,
+    map: &(dyn Fn(SourceChunk) -> Result<T> + Sync),
+    sink: &mut dyn FnMut(T) -> Result<()>,
+) -> Result<SourceColumns> {
+    let columns = header(path, options)?;
+    let places = requests
+        .iter()
+        .map(|request| place_of(path, &columns, &request.name))
+        .collect::<Result<Vec<usize>>>()?;
+    match Format::of(path) {
+        Format::Csv => csv::read(path, options, requests, &places, progress, map, sink),
+        Format::Parquet => {
+            parquet::read_mapped(path, options, requests, &places, progress, map, sink)
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use albers_measure::{Loss, loss_of};
 use albers_partition::mondrian::{self, Plan};
 use albers_partition::space::{Shown, Space};
 use albers_partition::split::Policy;
+use albers_privacy::Requirement;
 use albers_release::publish::{Destination, Values, manifest_path, publish};
 use albers_release::verify::{Expectation, Verified, verify};
 use albers_table::hierarchy::HierarchySpec;
@@ -16,7 +17,8 @@ use albers_table::read::Format;
 use albers_table::schema::Role;
 
 use crate::error::{Error, Result};
-use crate::job::{Job, SplitPolicy};
+use crate::indexed;
+use crate::job::{Job, Method, SplitPolicy};
 use crate::paths;
 use crate::report::{ClassSize, ColumnReport, KlBasis, Report, Seconds, peak_rss_bytes};
 use crate::roles;
@@ -28,8 +30,13 @@ const MAX_THREADS: usize = 1024;
 
 /// Runs a job: reads, partitions, verifies, measures and writes.
 pub fn anonymize(job: &Job, progress: &dyn Progress) -> Result<Report> {
+    on_threads(job, || run(job, progress))
+}
+
+/// Does the work on as many threads as the job says.
+pub(crate) fn on_threads<T: Send>(job: &Job, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     match job.threads {
-        None => run(job, progress),
+        None => work(),
         Some(0) => Err(Error::usage("no work gets done on 0 threads", "use --threads 1 or more")),
         Some(n_threads) if n_threads > MAX_THREADS => Err(Error::usage(
             format!("{n_threads} threads are more than the {MAX_THREADS} possible"),
@@ -41,7 +48,7 @@ pub fn anonymize(job: &Job, progress: &dyn Progress) -> Result<Report> {
             .map_err(|_| {
                 Error::usage(format!("{n_threads} threads cannot be started"), "use fewer")
             })?
-            .install(|| run(job, progress)),
+            .install(work),
     }
 }
 
@@ -49,13 +56,20 @@ fn run(job: &Job, progress: &dyn Progress) -> Result<Report> {
     let mut clock = Clock::start();
     let (input, output) = checked_paths(job)?;
     let format = Format::of(output);
-    let values = job.values.unwrap_or(match format {
-        Format::Parquet => Values::Bounds,
-        Format::Csv => Values::Interval,
-    });
+    let values = values_of(job, format);
     roles::check_roles(job)?;
     roles::check_columns(job, input, values)?;
-    let mut table = table::load(job, input, format == Format::Parquet, progress)?;
+    if job.is_indexed() {
+        return indexed::run(job, input, output, progress);
+    }
+    let limit_bytes = table::limit_bytes(job)?;
+    let loaded = table::load(job, input, format == Format::Parquet, limit_bytes, progress);
+    let mut table = match loaded {
+        Err(error) if error.is_over_budget() && job.method() == Method::Auto => {
+            return indexed::run(job, input, output, progress);
+        }
+        loaded => loaded?,
+    };
     let protection = protect(job, &mut table)?;
     clock.seconds.read = clock.lap();
 
@@ -97,6 +111,7 @@ fn partition<'t>(
         facts: &protection.facts,
         n_rows: table.n_rows,
         fingerprint: points.fingerprint(),
+        row_ids: None,
         seed: seed_of(job),
         show_regions,
     };
@@ -104,10 +119,7 @@ fn partition<'t>(
         space: &space,
         requirement: &protection.requirement,
         facts: &protection.facts,
-        policy: match job.split.unwrap_or_default() {
-            SplitPolicy::Compact => Policy::Compact,
-            SplitPolicy::Median => Policy::Median,
-        },
+        policy: policy_of(job),
         keep_regions: show_regions,
     };
     let groups = mondrian::partition(points, &plan, progress);
@@ -116,11 +128,26 @@ fn partition<'t>(
     Ok(verify(groups, &table.attributes, &expected)?)
 }
 
-fn seed_of(job: &Job) -> u64 {
+pub(crate) fn policy_of(job: &Job) -> Policy {
+    match job.split.unwrap_or_default() {
+        SplitPolicy::Compact => Policy::Compact,
+        SplitPolicy::Median => Policy::Median,
+    }
+}
+
+pub(crate) fn seed_of(job: &Job) -> u64 {
     job.seed.unwrap_or(0)
 }
 
-fn report(
+/// How intervals are written; the format decides where the job does not.
+pub(crate) fn values_of(job: &Job, format: Format) -> Values {
+    job.values.unwrap_or(match format {
+        Format::Parquet => Values::Bounds,
+        Format::Csv => Values::Interval,
+    })
+}
+
+pub(crate) fn report(
     job: &Job,
     table: &Table,
     protection: &Protection,
@@ -129,45 +156,83 @@ fn report(
     seconds: Seconds,
 ) -> Report {
     let sizes = (0..release.n_classes()).map(|class| release.class(class).n_rows() as u64);
+    let outcome = Outcome {
+        n_rows: release.n_rows() as u64,
+        n_classes: release.n_classes() as u64,
+        class_size: ClassSize::of(sizes),
+        requirement: &protection.requirement,
+        method: format!("mondrian, {} split", job.split.unwrap_or_default().name()),
+        loss,
+        notes: protection.notes.clone(),
+        spilled_bytes: 0,
+    };
+    report_of(job, table, outcome, seconds)
+}
+
+/// What came out of a job.
+pub(crate) struct Outcome<'a> {
+    pub(crate) n_rows: u64,
+    pub(crate) n_classes: u64,
+    pub(crate) class_size: ClassSize,
+    pub(crate) requirement: &'a Requirement,
+    pub(crate) method: String,
+    pub(crate) loss: Loss,
+    pub(crate) notes: Vec<String>,
+    pub(crate) spilled_bytes: u64,
+}
+
+pub(crate) fn report_of(
+    job: &Job,
+    table: &Table,
+    outcome: Outcome<'_>,
+    seconds: Seconds,
+) -> Report {
     let quasi = table.attributes.iter().map(|attribute| attribute.domain.name().to_owned());
     let is_sensitive = |name: &str| job.with_role(Role::Sensitive).any(|other| other == name);
     let header = table.header.iter().map(|column| column.name.clone());
     let sensitive = header.filter(|name| is_sensitive(name));
-    let mut notes = protection.notes.clone();
-    notes.extend(notes_of(release));
+    let mut notes = outcome.notes;
+    if outcome.n_classes == 1 {
+        notes.push(
+            "all rows are in one class: no cut leaves classes that satisfy the requirement"
+                .to_owned(),
+        );
+    }
     Report {
-        rows: release.n_rows() as u64,
+        rows: outcome.n_rows,
         suppressed: 0,
-        classes: release.n_classes() as u64,
-        class_size: ClassSize::of(sizes),
-        requirement: protection.requirement.describe(),
-        method: format!("mondrian, {} split", job.split.unwrap_or_default().name()),
+        classes: outcome.n_classes,
+        class_size: outcome.class_size,
+        requirement: outcome.requirement.describe(),
+        method: outcome.method,
         seed: seed_of(job),
-        loss,
+        loss: outcome.loss,
         kl_basis: KlBasis::over(quasi.chain(sensitive).collect()),
         columns: column_reports(job, table),
         notes,
         seconds,
         peak_rss_bytes: peak_rss_bytes(),
-        spilled_bytes: 0,
+        spilled_bytes: outcome.spilled_bytes,
+        read_back_bytes: 0,
+        also: Vec::new(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
     }
 }
 
 /// Measures the time between two points.
-struct Clock {
-    start: Instant,
+pub(crate) struct Clock {
+    pub(crate) start: Instant,
     last: Instant,
-    seconds: Seconds,
+    pub(crate) seconds: Seconds,
 }
 
 impl Clock {
-    fn start() -> Clock {
+    pub(crate) fn start() -> Clock {
         let now = Instant::now();
         Clock { start: now, last: now, seconds: Seconds::default() }
     }
 
-    fn lap(&mut self) -> f64 {
+    pub(crate) fn lap(&mut self) -> f64 {
         let now = Instant::now();
         let seconds = (now - self.last).as_secs_f64();
         self.last = now;
@@ -175,7 +240,7 @@ impl Clock {
     }
 }
 
-fn checked_paths(job: &Job) -> Result<(&Path, &Path)> {
+pub(crate) fn checked_paths(job: &Job) -> Result<(&Path, &Path)> {
     let input = job
         .input
         .as_deref()
@@ -196,12 +261,6 @@ fn checked_paths(job: &Job) -> Result<(&Path, &Path)> {
     paths::check_output(output, &read)?;
     paths::check_place(&manifest_path(output), &read)?;
     Ok((input, output))
-}
-
-fn notes_of(release: &Verified<'_>) -> Option<String> {
-    (release.n_classes() == 1).then(|| {
-        "all rows are in one class: no cut leaves classes that satisfy the requirement".to_owned()
-    })
 }
 
 /// What became of each column, in file order.

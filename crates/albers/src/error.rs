@@ -44,6 +44,23 @@ pub enum Error {
         /// The columns that differ.
         columns: Vec<Differing>,
     },
+    /// A class of a release that is to be compacted does not satisfy the requirement.
+    #[error(
+        "{}: the class of row {first_row}, of {n_rows} rows, does not satisfy the requirement ({}); \
+         nothing was written; ask for less, or make the release with this requirement",
+        path.display(),
+        violations.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+    )]
+    GivenViolates {
+        /// The release.
+        path: std::path::PathBuf,
+        /// The 1-based row of the release that is the first of the class.
+        first_row: u64,
+        /// Rows of the class.
+        n_rows: u64,
+        /// What it does not satisfy, with the figure that is reached.
+        violations: Vec<Violation>,
+    },
     /// A table or a hierarchy cannot be used.
     #[error(transparent)]
     Table(#[from] TableError),
@@ -82,7 +99,17 @@ impl Error {
             self,
             Error::CannotHold { .. }
                 | Error::DoesNotDescribe { .. }
+                | Error::GivenViolates { .. }
                 | Error::Release(ReleaseError::RequirementViolated { .. })
+        )
+    }
+
+    /// Whether something did not fit in the memory budget.
+    pub(crate) fn is_over_budget(&self) -> bool {
+        matches!(
+            self,
+            Error::Table(TableError::Storage(StorageError::OverBudget { .. }))
+                | Error::Release(ReleaseError::Storage(StorageError::OverBudget { .. }))
         )
     }
 

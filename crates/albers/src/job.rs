@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use albers_privacy::{Criterion, PrivacyError};
 use albers_release::publish::Values;
+use albers_storage::memory_budget;
 use albers_table::hierarchy::HierarchySpec;
 use albers_table::read::ReadOptions;
 use albers_table::schema::{ColumnType, Role};
@@ -46,6 +47,18 @@ pub struct Job {
     /// Decides the order of classes and rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
+    /// More releases of the same index, coarser ones: the k of each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub also_k: Vec<u64>,
+    /// How leaves of the index are brought together for these.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub granularity: Option<GranularityChoice>,
+    /// The memory to work in, such as `256MB`; a quarter of the machine's when not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<String>,
+    /// Where temporary data goes that does not fit in memory; beside the release when not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spill_dir: Option<PathBuf>,
     /// Threads to work on; all cores when not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<usize>,
@@ -101,6 +114,33 @@ pub enum Method {
     Auto,
     /// Top-down cuts in memory.
     Mondrian,
+    /// An R+-tree, loaded by a buffer tree: for tables of any size, and for several releases of one
+    /// index.
+    Rtree,
+}
+
+/// How leaves of an index are brought together for a coarser release.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GranularityChoice {
+    /// The finest cut through the index.
+    #[default]
+    Cut,
+    /// Leaves in tree order.
+    LeafScan,
+    /// Whole nodes of the index.
+    Hierarchical,
+}
+
+impl GranularityChoice {
+    /// The word used in flags, job files and manifests.
+    pub fn name(self) -> &'static str {
+        match self {
+            GranularityChoice::Cut => "cut",
+            GranularityChoice::LeafScan => "leaf-scan",
+            GranularityChoice::Hierarchical => "hierarchical",
+        }
+    }
 }
 
 /// How cuts are chosen.
@@ -154,6 +194,7 @@ impl Job {
         let rebase = |path: &mut PathBuf| *path = folder.join(&*path);
         job.input.iter_mut().for_each(rebase);
         job.output.iter_mut().for_each(rebase);
+        job.spill_dir.iter_mut().for_each(rebase);
         for column in job.columns.values_mut() {
             if let Some(Ok(HierarchySpec::File(file))) =
                 column.hierarchy.as_deref().map(str::parse::<HierarchySpec>)
@@ -188,6 +229,28 @@ impl Job {
     pub fn with_role(&self, role: Role) -> impl Iterator<Item = &str> {
         let columns = self.columns.iter();
         columns.filter(move |(_, job)| job.role == Some(role)).map(|(name, _)| name.as_str())
+    }
+
+    /// How classes are found; the best for the table when not said.
+    pub fn method(&self) -> Method {
+        self.method.unwrap_or_default()
+    }
+
+    /// Whether the job asks for what only an index gives.
+    pub(crate) fn is_indexed(&self) -> bool {
+        self.method() == Method::Rtree || (self.method() == Method::Auto && !self.also_k.is_empty())
+    }
+
+    /// The memory to work in.
+    pub fn memory_bytes(&self) -> Result<usize> {
+        const UNKNOWN_MACHINE_BYTES: u64 = 4 << 30;
+        let n_bytes = match &self.memory {
+            None => memory_budget::machine_memory_bytes().unwrap_or(UNKNOWN_MACHINE_BYTES) / 4,
+            Some(text) => memory_budget::parse_bytes(text).map_err(|problem| {
+                Error::usage(format!("memory '{text}': {problem}"), "use for example 256MB or 2GB")
+            })?,
+        };
+        Ok(usize::try_from(n_bytes).unwrap_or(usize::MAX))
     }
 
     /// How files are to be read.

@@ -6,6 +6,7 @@
 //!
 //! - [`job`]: what is to be done, as a job file or as flags say it.
 //! - [`anonymize`](mod@anonymize): the main job.
+//! - [`compact`](mod@compact): the tightest description of the classes of any release.
 //! - [`init`](mod@init): looks at a table and proposes a job.
 //! - [`check`](mod@check): audits a table, ours or anybody's.
 //! - [`measure`](mod@measure): what a release loses, from its file and the original.
@@ -32,7 +33,9 @@
 pub mod anonymize;
 pub mod check;
 mod columns;
+pub mod compact;
 pub mod error;
+mod indexed;
 pub mod init;
 pub mod job;
 pub mod measure;
@@ -56,8 +59,9 @@ pub use albers_table::schema::{ColumnType, Role};
 pub use albers_table::write;
 pub use anonymize::anonymize;
 pub use check::{CheckReport, check};
+pub use compact::{CompactReport, compact};
 pub use error::{Error, Result};
 pub use init::init;
-pub use job::{Categories, ColumnJob, Job, Method, SplitPolicy};
+pub use job::{Categories, ColumnJob, GranularityChoice, Job, Method, SplitPolicy};
 pub use measure::{MeasureReport, measure};
 pub use report::Report;

@@ -6,7 +6,7 @@
 //!   key      ──► pairs of rows ──► every row covered? ──► divergence
 //! ```
 
-mod pairs;
+pub(crate) mod pairs;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -97,7 +97,7 @@ pub fn measure(
 ) -> Result<MeasureReport> {
     check_columns(job, key)?;
     let released = Released::read(job, release, key, progress)?;
-    let mut table = table::load(&original_job(job, &released), original, false, progress)?;
+    let mut table = table::load(&original_job(job, &released), original, false, None, progress)?;
     if released.n_rows > table.n_rows {
         return Err(Error::usage(
             format!(
@@ -124,7 +124,7 @@ pub fn measure(
         .collect();
     let classes = Classes::of(released.n_rows, &places);
     let rows = match &released.key {
-        Some(keys) => Some(pairs::pair(job, original, release, keys, table.n_rows, progress)?),
+        Some(keys) => Some(pairs::pair(job, original, release, keys, progress)?),
         None => None,
     };
     let sensitive: Vec<Vec<u32>> = table.sensitive.iter().map(|data| data.codes()).collect();
@@ -194,7 +194,7 @@ fn measured_column(attribute: &Attribute) -> MeasuredColumn {
     }
 }
 
-fn check_columns(job: &Job, key: Option<&str>) -> Result<()> {
+pub(crate) fn check_columns(job: &Job, key: Option<&str>) -> Result<()> {
     if job.with_role(Role::Quasi).next().is_none() {
         return Err(Error::usage(
             "no column is a quasi-identifier, so there is no loss to measure",
@@ -227,7 +227,7 @@ fn original_job(job: &Job, released: &Released) -> Job {
 }
 
 /// A category with a hierarchy that is shown by sets loses by values, not by labels.
-fn find_sets(job: &Job, released: &Released, attributes: &mut [Attribute]) {
+pub(crate) fn find_sets(job: &Job, released: &Released, attributes: &mut [Attribute]) {
     for attribute in attributes {
         let hierarchy = attribute.domain.hierarchy();
         let (Some(hierarchy), Shown::Label, None) = (hierarchy, attribute.shown, job.categories)
@@ -243,7 +243,7 @@ fn find_sets(job: &Job, released: &Released, attributes: &mut [Attribute]) {
 }
 
 /// The codes of the original, attribute by attribute.
-fn codes_of(table: &mut Table) -> Vec<Vec<u32>> {
+pub(crate) fn codes_of(table: &mut Table) -> Vec<Vec<u32>> {
     let points =
         std::mem::replace(&mut table.points, albers_table::points::Points::new(Vec::new()));
     let mut codes = vec![Vec::with_capacity(table.n_rows); table.attributes.len()];
@@ -255,7 +255,10 @@ fn codes_of(table: &mut Table) -> Vec<Vec<u32>> {
     codes
 }
 
-fn differing_quasi(columns: &[ReleasedColumn<'_>], pairing: &Pairing<'_>) -> Vec<Differing> {
+pub(crate) fn differing_quasi(
+    columns: &[ReleasedColumn<'_>],
+    pairing: &Pairing<'_>,
+) -> Vec<Differing> {
     let faults = columns.iter().zip(uncovered(columns, pairing));
     let differing = faults.filter_map(|(column, fault)| {
         let fault = fault?;
@@ -269,12 +272,12 @@ fn differing_quasi(columns: &[ReleasedColumn<'_>], pairing: &Pairing<'_>) -> Vec
 }
 
 /// A release as read: texts, not yet understood.
-struct Released {
-    n_rows: usize,
+pub(crate) struct Released {
+    pub(crate) n_rows: usize,
     quasi: Vec<QuasiTexts>,
-    key: Option<CodedColumn>,
+    pub(crate) key: Option<CodedColumn>,
     sensitive: Vec<CodedColumn>,
-    notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
 }
 
 /// The texts of one quasi-identifier, in one column or as bounds.
@@ -285,7 +288,12 @@ struct QuasiTexts {
 }
 
 impl Released {
-    fn read(job: &Job, path: &Path, key: Option<&str>, progress: &dyn Progress) -> Result<Self> {
+    pub(crate) fn read(
+        job: &Job,
+        path: &Path,
+        key: Option<&str>,
+        progress: &dyn Progress,
+    ) -> Result<Self> {
         let options = job.read_options()?;
         let header = read::header(path, &options)?;
         let as_text =
@@ -319,13 +327,28 @@ impl Released {
         Ok(Released { n_rows, quasi, key, sensitive: columns.collect(), notes })
     }
 
+    /// Rows that show the same text on all quasi-identifiers, whether or not it is understood.
+    pub(crate) fn classes_of_texts(&self) -> Classes {
+        let columns = self.quasi.iter().flat_map(|quasi| &quasi.columns);
+        let codes: Vec<(Vec<u32>, u32)> = columns
+            .map(|column| (column.codes.concat(), column.domain.n_values() as u32))
+            .collect();
+        let columns: Vec<Codes<'_>> =
+            codes.iter().map(|(codes, n_values)| Codes { codes, n_values: *n_values }).collect();
+        Classes::of(self.n_rows, &columns)
+    }
+
     fn quasi_of(&self, attribute: &Attribute) -> &QuasiTexts {
         let name = attribute.domain.name();
         self.quasi.iter().find(|quasi| quasi.name == name).expect("every attribute was read")
     }
 
     /// What the cells of an attribute show.
-    fn column<'a>(&self, path: &Path, attribute: &'a Attribute) -> Result<ReleasedColumn<'a>> {
+    pub(crate) fn column<'a>(
+        &self,
+        path: &Path,
+        attribute: &'a Attribute,
+    ) -> Result<ReleasedColumn<'a>> {
         let texts = self.quasi_of(attribute);
         let codes: Vec<Vec<u32>> = texts.columns.iter().map(|c| c.codes.concat()).collect();
         let columns: Vec<Codes<'_>> = texts

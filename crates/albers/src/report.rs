@@ -34,8 +34,24 @@ pub struct Report {
     pub peak_rss_bytes: u64,
     /// Bytes written to temporary files.
     pub spilled_bytes: u64,
+    /// Bytes read back from them.
+    pub read_back_bytes: u64,
+    /// Coarser releases of the same index.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<AlsoReport>,
     /// The program's version.
     pub version: String,
+}
+
+/// A coarser release of the same index.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AlsoReport {
+    /// Its k.
+    pub k: u64,
+    /// Where it was written.
+    pub path: String,
+    /// Its own manifest.
+    pub report: Report,
 }
 
 /// Rows per class.
@@ -52,15 +68,39 @@ pub struct ClassSize {
 impl ClassSize {
     /// The sizes of some classes, summed up.
     pub(crate) fn of(sizes: impl Iterator<Item = u64>) -> ClassSize {
-        let (mut n_classes, mut n_rows, mut min, mut max) = (0u64, 0u64, u64::MAX, 0u64);
-        for size in sizes {
-            n_classes += 1;
-            n_rows += size;
-            min = min.min(size);
-            max = max.max(size);
-        }
-        let mean = n_rows as f64 / n_classes.max(1) as f64;
-        ClassSize { min: if n_classes == 0 { 0 } else { min }, mean, max }
+        let mut all = ClassSizes::default();
+        sizes.for_each(|size| all.add(size));
+        all.finish()
+    }
+}
+
+/// Sizes of classes that come one by one.
+#[derive(Default)]
+pub(crate) struct ClassSizes {
+    n_classes: u64,
+    n_rows: u64,
+    min: Option<u64>,
+    max: u64,
+}
+
+impl ClassSizes {
+    /// Adds a class of so many rows.
+    pub(crate) fn add(&mut self, size: u64) {
+        self.n_classes += 1;
+        self.n_rows += size;
+        self.min = Some(self.min.map_or(size, |min| min.min(size)));
+        self.max = self.max.max(size);
+    }
+
+    /// How many there were.
+    pub(crate) fn n_classes(&self) -> u64 {
+        self.n_classes
+    }
+
+    /// All of them, summed up.
+    pub(crate) fn finish(&self) -> ClassSize {
+        let mean = self.n_rows as f64 / self.n_classes.max(1) as f64;
+        ClassSize { min: self.min.unwrap_or(0), mean, max: self.max }
     }
 }
 

@@ -16,8 +16,17 @@ pub const BOUND_ENDINGS: [&str; 3] = ["_min", "_max", "_missing"];
 
 /// Refuses a job whose roles make no release, whatever the table.
 pub fn check_roles(job: &Job) -> Result<()> {
-    match job.method.unwrap_or_default() {
-        Method::Auto | Method::Mondrian => {}
+    if job.method() == Method::Mondrian && !job.also_k.is_empty() {
+        return Err(Error::usage(
+            "several releases of one build need an index, which mondrian does not make",
+            "use --method rtree with --also-k",
+        ));
+    }
+    if job.granularity.is_some() && job.also_k.is_empty() {
+        return Err(Error::usage(
+            "a granularity is given, but no coarser release is asked for",
+            "add --also-k, for example --also-k 10,100",
+        ));
     }
     let n_quasi = job.with_role(Role::Quasi).count();
     if n_quasi == 0 {

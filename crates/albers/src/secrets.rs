@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 
 use crate::error::{Error, Result};
 use crate::job::Job;
-use crate::table::Table;
+use crate::table::{SensitiveData, Table};
 
 /// A requirement with the rows it looks at.
 pub struct Protection {
@@ -24,31 +24,26 @@ pub struct Protection {
 
 /// Builds the requirement, and refuses one that even the whole table does not satisfy.
 pub fn protect(job: &Job, table: &mut Table) -> Result<Protection> {
-    let k = checked_k(job, table)?;
-    let mut columns = Vec::new();
-    let mut rules = Vec::new();
-    let mut ruled = Vec::new();
-    let mut notes = Vec::new();
-    if k == 1 {
-        notes.push("k = 1 hides nobody: a class may be a single row".to_owned());
-    }
-    let mut sensitive = Vec::new();
-    for data in &table.sensitive {
-        let domain = &data.column.domain;
-        let criteria = job.columns[domain.name()].criteria(domain.name())?;
-        let codes = data.codes();
-        for criterion in &criteria {
-            check_l(domain, &codes, criterion)?;
-            rules.push((columns.len(), *criterion));
-        }
-        if !criteria.is_empty() {
-            columns.push(sensitive_column(domain, &criteria, &mut notes)?);
-            ruled.push(sensitive.len());
-        }
-        sensitive.push(codes);
-    }
+    let n_rows = table.n_rows;
+    protect_rows(job, table, 0..n_rows)
+}
+
+/// The same where only some rows of the table will be published: these are the whole table then.
+pub fn protect_rows(
+    job: &Job,
+    table: &mut Table,
+    published: impl Iterator<Item = usize>,
+) -> Result<Protection> {
+    let k = checked_k(given_k(job)?, table.subjects.is_some(), table.n_subjects, table.n_rows)?;
+    let sensitive: Vec<Vec<u32>> = table.sensitive.iter().map(SensitiveData::codes).collect();
+    // Leaves of a hierarchy that no row has are values of the domain, but of no class.
+    let n_values = |codes: &Vec<u32>| codes.iter().collect::<FxHashSet<_>>().len();
+    let occurring = table.sensitive.iter().zip(&sensitive);
+    let occurring: Vec<(&Domain, usize)> =
+        occurring.map(|(data, codes)| (&data.column.domain, n_values(codes))).collect();
+    let rules = Rules::of(job, k, &occurring)?;
     table.sensitive.clear();
-    check_criteria_have_roles(job)?;
+    let Rules { columns, rules, ruled, notes } = rules;
     let subjects = table.subjects.take().unwrap_or_default();
     let mut requirement = Requirement::new(k, !subjects.is_empty(), columns, rules)?;
     let facts = Facts {
@@ -58,7 +53,7 @@ pub fn protect(job: &Job, table: &mut Table) -> Result<Protection> {
     };
     if requirement.is_only_row_count().is_none() {
         let mut whole = ClassSummary::new(requirement.shape());
-        (0..table.n_rows).for_each(|row| facts.add(row, &mut whole));
+        published.for_each(|row| facts.add(row, &mut whole));
         requirement.bind(&whole);
         if !requirement.holds(&whole) {
             return Err(Error::CannotHold {
@@ -68,6 +63,42 @@ pub fn protect(job: &Job, table: &mut Table) -> Result<Protection> {
         }
     }
     Ok(Protection { requirement, facts, sensitive, notes })
+}
+
+/// What a job says of its sensitive columns.
+pub struct Rules {
+    /// The columns with a requirement.
+    pub columns: Vec<SensitiveColumn>,
+    /// The requirements, by their places among these.
+    pub rules: Vec<(usize, Criterion)>,
+    /// The places of these among all sensitive columns.
+    pub ruled: Vec<usize>,
+    /// Things the user should know.
+    pub notes: Vec<String>,
+}
+
+impl Rules {
+    /// The rules of a job on sensitive columns, of which so many values occur.
+    pub fn of(job: &Job, k: u64, sensitive: &[(&Domain, usize)]) -> Result<Rules> {
+        let mut of_job =
+            Rules { columns: Vec::new(), rules: Vec::new(), ruled: Vec::new(), notes: Vec::new() };
+        if k == 1 {
+            of_job.notes.push("k = 1 hides nobody: a class may be a single row".to_owned());
+        }
+        for (at, (domain, n_values)) in sensitive.iter().enumerate() {
+            let criteria = job.columns[domain.name()].criteria(domain.name())?;
+            for criterion in &criteria {
+                check_l(domain, *n_values, criterion)?;
+                of_job.rules.push((of_job.columns.len(), *criterion));
+            }
+            if !criteria.is_empty() {
+                of_job.columns.push(sensitive_column(domain, &criteria, &mut of_job.notes)?);
+                of_job.ruled.push(at);
+            }
+        }
+        check_criteria_have_roles(job)?;
+        Ok(of_job)
+    }
 }
 
 /// The k of a job, which must be there.
@@ -82,11 +113,11 @@ pub fn given_k(job: &Job) -> Result<u64> {
     }
 }
 
-fn checked_k(job: &Job, table: &Table) -> Result<u64> {
-    let k = given_k(job)?;
-    let (n_units, unit) = match table.subjects {
-        Some(_) => (table.n_subjects, "subjects"),
-        None => (table.n_rows as u64, "rows"),
+/// Refuses a k that all rows together do not reach.
+pub fn checked_k(k: u64, has_subjects: bool, n_subjects: u64, n_rows: usize) -> Result<u64> {
+    let (n_units, unit) = match has_subjects {
+        true => (n_subjects, "subjects"),
+        false => (n_rows as u64, "rows"),
     };
     if k > n_units {
         return Err(Error::usage(
@@ -98,7 +129,7 @@ fn checked_k(job: &Job, table: &Table) -> Result<u64> {
 }
 
 /// Refuses an l above the number of values that occur, which no class could satisfy.
-fn check_l(domain: &Domain, codes: &[u32], criterion: &Criterion) -> Result<()> {
+fn check_l(domain: &Domain, n_values: usize, criterion: &Criterion) -> Result<()> {
     let l = match criterion {
         Criterion::DistinctLDiversity { l } | Criterion::RecursiveDiversity { l, .. } => {
             f64::from(*l)
@@ -106,8 +137,6 @@ fn check_l(domain: &Domain, codes: &[u32], criterion: &Criterion) -> Result<()> 
         Criterion::EntropyLDiversity { l } => *l,
         _ => return Ok(()),
     };
-    // Leaves of a hierarchy that no row has are values of the domain, but of no class.
-    let n_values = codes.iter().collect::<FxHashSet<_>>().len();
     if l > n_values as f64 {
         return Err(Error::usage(
             format!("l = {l} is more than the {n_values} values of column '{}'", domain.name()),

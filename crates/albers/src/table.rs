@@ -6,6 +6,7 @@ use std::path::Path;
 use albers_partition::space::Shown;
 use albers_release::publish::CarriedColumn;
 use albers_release::{Attribute, publish::OutputColumn};
+use albers_storage::memory_budget::MemoryBudget;
 use albers_table::chunk::ColumnChunk;
 use albers_table::domain::{CodedColumn, Coding, RawColumn, encode};
 use albers_table::hierarchy::HierarchySpec;
@@ -18,7 +19,19 @@ use rayon::prelude::*;
 
 use crate::columns::check_size;
 use crate::error::{Error, Result};
-use crate::job::{Categories, Job};
+use crate::job::{Categories, Job, Method};
+
+/// What a coded cell takes while a table in memory is partitioned and written.
+const CELL_BYTES: usize = 11;
+
+/// What a table may take in memory: where no budget is given, only the choice of a method depends on
+/// it.
+pub fn limit_bytes(job: &Job) -> Result<Option<usize>> {
+    if job.method() == Method::Mondrian && job.memory.is_none() {
+        return Ok(None);
+    }
+    Ok(Some(job.memory_bytes()?))
+}
 
 /// The weights that leave a sum of losses exact enough to compare cuts.
 const WEIGHTS: RangeInclusive<f64> = 1e-6..=1e6;
@@ -63,33 +76,42 @@ impl SensitiveData {
 }
 
 /// A column of the job, in file order.
-struct Planned {
-    name: String,
-    role: Role,
-    hierarchy: Option<HierarchySpec>,
-    weight: f64,
-    preferred: bool,
+pub struct Planned {
+    /// Its name.
+    pub name: String,
+    /// Its role.
+    pub role: Role,
+    /// Its hierarchy.
+    pub hierarchy: Option<HierarchySpec>,
+    /// How much a loss on it counts.
+    pub weight: f64,
+    /// Whether it is cut before all others.
+    pub preferred: bool,
 }
 
 /// Reads a table by the roles of a job. `typed_output` tells whether carried text becomes typed.
-pub fn load(job: &Job, path: &Path, typed_output: bool, progress: &dyn Progress) -> Result<Table> {
+/// A table that would take more than `limit_bytes` is refused.
+pub fn load(
+    job: &Job,
+    path: &Path,
+    typed_output: bool,
+    limit_bytes: Option<usize>,
+    progress: &dyn Progress,
+) -> Result<Table> {
     let options = job.read_options()?;
     let header = read::header(path, &options)?;
     let planned = plan_columns(job, path, &header)?;
-    let requests: Vec<ColumnRequest> = planned
-        .iter()
-        .map(|column| ColumnRequest {
-            name: column.name.clone(),
-            column_type: job.columns[&column.name].column_type,
-            coded: column.role != Role::Keep,
-            carried: matches!(column.role, Role::Keep | Role::Sensitive),
-        })
-        .collect();
+    let requests = requests_of(job, &planned);
     let mut coded: Vec<Vec<ColumnChunk>> = vec![Vec::new(); planned.len()];
     let mut carried: Vec<Vec<ArrayRef>> = vec![Vec::new(); planned.len()];
     let mut n_rows = 0u64;
+    let budget = MemoryBudget::new(limit_bytes.unwrap_or(usize::MAX));
+    let mut memory = budget.reserve_nothing("the table in memory");
     let columns = read::read(path, &options, &requests, progress, &mut |chunk| {
         n_rows += chunk.n_rows as u64;
+        let carried_bytes: usize =
+            chunk.carried.iter().map(|array| array.get_array_memory_size()).sum();
+        memory.try_grow(chunk.n_rows * chunk.coded.len() * CELL_BYTES + carried_bytes)?;
         let mut coded_chunks = chunk.coded.into_iter();
         let mut carried_chunks = chunk.carried.into_iter();
         for (at, request) in requests.iter().enumerate() {
@@ -107,8 +129,21 @@ pub fn load(job: &Job, path: &Path, typed_output: bool, progress: &dyn Progress)
     table.encode(typed_output)
 }
 
+/// How the columns are read.
+pub fn requests_of(job: &Job, planned: &[Planned]) -> Vec<ColumnRequest> {
+    planned
+        .iter()
+        .map(|column| ColumnRequest {
+            name: column.name.clone(),
+            column_type: job.columns[&column.name].column_type,
+            coded: column.role != Role::Keep,
+            carried: matches!(column.role, Role::Keep | Role::Sensitive),
+        })
+        .collect()
+}
+
 /// The columns with a role that is read, in file order.
-fn plan_columns(job: &Job, path: &Path, header: &[HeaderColumn]) -> Result<Vec<Planned>> {
+pub fn plan_columns(job: &Job, path: &Path, header: &[HeaderColumn]) -> Result<Vec<Planned>> {
     for name in job.columns.keys() {
         read::place_of(path, header, name)?;
     }
@@ -244,23 +279,28 @@ impl Table {
 }
 
 fn encode_by_role(raw: RawColumn, column: &Planned, shown: Shown) -> Result<Option<CodedColumn>> {
-    let coding = match column.role {
-        Role::Keep | Role::Identifier => return Ok(None),
-        Role::Quasi if shown == Shown::Interval => Coding::Ordered,
+    let encoded = coding_of(column, shown).map(|coding| encode(raw, coding));
+    Ok(encoded.transpose()?)
+}
+
+/// How a column is coded, if it is.
+pub fn coding_of(column: &Planned, shown: Shown) -> Option<Coding<'_>> {
+    match column.role {
+        Role::Keep | Role::Identifier => None,
+        Role::Quasi if shown == Shown::Interval => Some(Coding::Ordered),
         Role::Quasi => {
-            Coding::Categories { hierarchy: column.hierarchy.as_ref(), by_frequency: true }
+            Some(Coding::Categories { hierarchy: column.hierarchy.as_ref(), by_frequency: true })
         }
         Role::Sensitive => {
-            Coding::Categories { hierarchy: column.hierarchy.as_ref(), by_frequency: false }
+            Some(Coding::Categories { hierarchy: column.hierarchy.as_ref(), by_frequency: false })
         }
-        Role::Subject => Coding::Categories { hierarchy: None, by_frequency: false },
-    };
-    Ok(Some(encode(raw, coding)?))
+        Role::Subject => Some(Coding::Categories { hierarchy: None, by_frequency: false }),
+    }
 }
 
 /// How a quasi-identifier is shown: ordered values as intervals, categories as sets; with a
 /// hierarchy as labels, unless sets are asked for.
-fn shown_as(kind: ColumnType, has_hierarchy: bool, categories: Option<Categories>) -> Shown {
+pub fn shown_as(kind: ColumnType, has_hierarchy: bool, categories: Option<Categories>) -> Shown {
     if has_hierarchy && categories != Some(Categories::Set) {
         Shown::Label
     } else if kind.is_ordered() {

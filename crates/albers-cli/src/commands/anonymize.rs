@@ -52,7 +52,8 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn summary(report: &Report, output: &str) -> String {
+/// A release in words.
+pub fn summary(report: &Report, output: &str) -> String {
     let mut lines = vec![
         format!(
             "{} rows in {} classes of {} to {} rows (mean {:.1}), {} suppressed",

@@ -1,6 +1,7 @@
 //! Which parts are allowable.
 
 use albers_privacy::{ClassSummary, Requirement};
+use albers_table::packed::{RowBlock, RowLayout};
 
 /// What the requirement looks at, row by row: the subject and the sensitive codes.
 pub struct Facts {
@@ -43,6 +44,38 @@ impl Facts {
 
     fn codes(&self, row_idx: usize) -> &[u32] {
         &self.sensitive[row_idx * self.n_sensitive..(row_idx + 1) * self.n_sensitive]
+    }
+}
+
+/// Where the facts of packed rows stand.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FactColumns {
+    /// The fact that tells the subject.
+    pub subject: Option<usize>,
+    /// The facts that the requirement looks at, in the order of its sensitive columns.
+    pub ruled: Vec<usize>,
+}
+
+impl FactColumns {
+    /// The facts of some packed rows, in their order.
+    pub fn facts_of(
+        &self,
+        layout: &RowLayout,
+        block: &RowBlock,
+        rows: impl Iterator<Item = u32> + Clone,
+    ) -> Facts {
+        let subjects = match self.subject {
+            Some(fact) => rows.clone().map(|row| block.fact(layout, row as usize, fact)).collect(),
+            None => Vec::new(),
+        };
+        let mut sensitive = Vec::new();
+        if !self.ruled.is_empty() {
+            for row in rows {
+                let codes = self.ruled.iter();
+                sensitive.extend(codes.map(|&fact| block.fact(layout, row as usize, fact)));
+            }
+        }
+        Facts { subjects, sensitive, n_sensitive: self.ruled.len() }
     }
 }
 

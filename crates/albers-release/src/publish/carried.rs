@@ -23,6 +23,8 @@ pub struct CarriedColumn {
     chunks: Vec<ArrayRef>,
     /// The number of each chunk's first row.
     first_rows: Vec<u32>,
+    /// Whether cells of the whole column are missing.
+    has_nulls: bool,
 }
 
 impl CarriedColumn {
@@ -50,13 +52,13 @@ impl CarriedColumn {
             Some(own) => own.clone(),
             None => DataType::Utf8,
         };
-        CarriedColumn { name, data_type, chunks, first_rows }
+        let has_nulls = chunks.iter().any(|chunk| chunk.logical_null_count() > 0);
+        CarriedColumn { name, data_type, chunks, first_rows, has_nulls }
     }
 
     /// The column's field in the release.
     pub fn field(&self) -> Field {
-        let has_nulls = self.chunks.iter().any(|chunk| chunk.logical_null_count() > 0);
-        Field::new(&self.name, self.data_type.clone(), has_nulls)
+        Field::new(&self.name, self.data_type.clone(), self.has_nulls)
     }
 
     /// The cells of some rows.
@@ -275,6 +277,10 @@ fn hash_of(text: Option<&str>) -> u64 {
     }
     hasher.finish()
 }
+
+mod payload;
+
+pub use payload::{CarriedSurvey, Payload, PayloadField};
 
 #[cfg(test)]
 mod tests;

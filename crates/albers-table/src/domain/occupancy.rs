@@ -7,6 +7,8 @@ pub enum Occupancy {
     Bits { words: Vec<u64>, before: Vec<u32> },
     /// The occupied codes, ascending.
     List(Vec<u32>),
+    /// All codes up to this one count as occupied: it was not kept which occur.
+    Every(u32),
 }
 
 impl Occupancy {
@@ -23,6 +25,7 @@ impl Occupancy {
                 u64::from(before[word_idx]) + u64::from(lower.count_ones())
             }
             Occupancy::List(codes) => codes.partition_point(|&occupied| occupied < code) as u64,
+            Occupancy::Every(last) => u64::from(code).min(u64::from(*last) + 1),
         }
     }
 }
@@ -34,7 +37,7 @@ pub enum Builder {
 }
 
 /// Up to this length a bitmap is small and fast enough: 16 MiB.
-const LONGEST_BITMAP: u32 = 1 << 27;
+pub const LONGEST_BITMAP: u32 = 1 << 27;
 
 impl Builder {
     /// For codes in `0..=length`.
@@ -44,6 +47,11 @@ impl Builder {
         } else {
             Builder::List { codes: Vec::new(), compact_at: 1 << 20 }
         }
+    }
+
+    /// From words of one bit per code.
+    pub fn of_words(words: Vec<u64>) -> Builder {
+        Builder::Bits(words)
     }
 
     /// Adds the codes of a chunk, except those of its missing rows.

@@ -35,6 +35,23 @@ impl Scale {
         has_missing: bool,
     ) -> (Scale, Vec<Vec<u32>>) {
         let keys = sorted_distinct(chunks.iter().flat_map(present_keys));
+        let (scale, code_of) = Scale::of_keys(keys, format);
+        let first_code = if has_missing { scale.length() + 1 } else { 0 };
+        let coded = chunks
+            .iter()
+            .map(|chunk| {
+                let mut of_chunk: Vec<u32> = all_keys(chunk)
+                    .map(|key| first_code + code_of.get(&key).copied().unwrap_or(0))
+                    .collect();
+                chunk.missing.iter().for_each(|&row| of_chunk[row as usize] = 0);
+                of_chunk
+            })
+            .collect();
+        (scale, coded)
+    }
+
+    /// The scale of ascending keys, and the code of each.
+    pub fn of_keys(keys: Vec<i64>, format: Option<TickFormat>) -> (Scale, FxHashMap<i64, u32>) {
         let places: Vec<f64> = match format {
             Some(_) => {
                 let first = keys.first().copied().unwrap_or(0);
@@ -47,25 +64,12 @@ impl Scale {
             }
         };
         let codes = spread(&places);
-        let length = codes.last().copied().unwrap_or(0);
-        let first_code = if has_missing { length + 1 } else { 0 };
-        let code_of: FxHashMap<i64, u32> =
-            keys.iter().copied().zip(codes.iter().copied()).collect();
-        let coded = chunks
-            .iter()
-            .map(|chunk| {
-                let mut of_chunk: Vec<u32> = all_keys(chunk)
-                    .map(|key| first_code + code_of.get(&key).copied().unwrap_or(0))
-                    .collect();
-                chunk.missing.iter().for_each(|&row| of_chunk[row as usize] = 0);
-                of_chunk
-            })
-            .collect();
+        let code_of = keys.iter().copied().zip(codes.iter().copied()).collect();
         let values = match format {
             Some(format) => Values::Ticks(keys, format),
             None => Values::Floats(keys.into_iter().map(float_of_key).collect()),
         };
-        (Scale { values, codes }, coded)
+        (Scale { values, codes }, code_of)
     }
 
     /// The greatest code.
@@ -207,15 +211,7 @@ pub fn distinct_values(column: &RawColumn, format: Option<TickFormat>) -> Distin
         return distinct_names(&column.chunks);
     }
     let keys = sorted_distinct(column.chunks.iter().flat_map(present_keys));
-    let names = keys.iter().map(|&key| match format {
-        Some(format) => format.text(key),
-        None => float_text(float_of_key(key)),
-    });
-    let numbers = keys.iter().map(|&key| match format {
-        Some(TickFormat::Decimal { scale }) => key as f64 / 10f64.powi(i32::from(scale)),
-        Some(_) => key as f64,
-        None => float_of_key(key),
-    });
+    let (names, numbers) = names_and_numbers(&keys, format);
     let place_of: FxHashMap<i64, u32> =
         keys.iter().enumerate().map(|(place, &key)| (key, place as u32)).collect();
     let places = column
@@ -223,7 +219,21 @@ pub fn distinct_values(column: &RawColumn, format: Option<TickFormat>) -> Distin
         .iter()
         .map(|chunk| all_keys(chunk).map(|key| place_of.get(&key).copied().unwrap_or(0)).collect())
         .collect();
-    DistinctValues { names: names.collect(), numbers: Some(numbers.collect()), places }
+    DistinctValues { names, numbers: Some(numbers), places }
+}
+
+/// What keys look like as text, and what they stand for.
+pub fn names_and_numbers(keys: &[i64], format: Option<TickFormat>) -> (Vec<String>, Vec<f64>) {
+    let name = |&key: &i64| match format {
+        Some(format) => format.text(key),
+        None => float_text(float_of_key(key)),
+    };
+    let number = |&key: &i64| match format {
+        Some(TickFormat::Decimal { scale }) => key as f64 / 10f64.powi(i32::from(scale)),
+        Some(_) => key as f64,
+        None => float_of_key(key),
+    };
+    (keys.iter().map(name).collect(), keys.iter().map(number).collect())
 }
 
 fn distinct_names(chunks: &[ColumnChunk]) -> DistinctValues {
@@ -274,7 +284,7 @@ fn sorted_distinct(keys: impl Iterator<Item = i64>) -> Vec<i64> {
 
 /// A key per row, ordered like the values: the ticks themselves, or the bits of a float turned so
 /// that they sort like the number.
-fn all_keys(chunk: &ColumnChunk) -> Box<dyn Iterator<Item = i64> + '_> {
+pub(super) fn all_keys(chunk: &ColumnChunk) -> Box<dyn Iterator<Item = i64> + '_> {
     match &chunk.cells {
         Cells::Ticks { base, offsets, .. } => {
             Box::new(offsets.iter().map(move |&offset| base.wrapping_add(i64::from(offset))))
@@ -285,7 +295,7 @@ fn all_keys(chunk: &ColumnChunk) -> Box<dyn Iterator<Item = i64> + '_> {
     }
 }
 
-fn present_keys(chunk: &ColumnChunk) -> impl Iterator<Item = i64> + '_ {
+pub(super) fn present_keys(chunk: &ColumnChunk) -> impl Iterator<Item = i64> + '_ {
     let mut holes = chunk.missing.iter().peekable();
     all_keys(chunk).enumerate().filter_map(move |(row_idx, key)| {
         holes.next_if(|&&hole| hole as usize == row_idx).is_none().then_some(key)
@@ -297,7 +307,7 @@ fn key_of_float(float: f64) -> i64 {
     if bits < 0 { bits ^ i64::MAX } else { bits }
 }
 
-fn float_of_key(key: i64) -> f64 {
+pub(super) fn float_of_key(key: i64) -> f64 {
     f64::from_bits((if key < 0 { key ^ i64::MAX } else { key }) as u64)
 }
 

@@ -38,14 +38,37 @@ pub fn header(path: &Path, options: &ReadOptions) -> Result<Vec<HeaderColumn>> {
     Ok(names.into_iter().map(|name| HeaderColumn { name, data_type: None }).collect())
 }
 
-/// Reads the columns at `places`.
-pub fn read(
+/// What is known of the columns at `places` before their rows are read.
+pub fn source_columns(
+    path: &Path,
+    options: &ReadOptions,
+    requests: &[ColumnRequest],
+    places: &[usize],
+) -> Result<SourceColumns> {
+    let mut blocks = BlockReader::open(path, options)?;
+    let n_columns = blocks.read_header()?.len();
+    let delimiter = blocks.delimiter;
+    let column_types = Vec::new();
+    let parser =
+        BlockParser { path, options, delimiter, n_columns, requests, places, column_types };
+    let first = blocks.next_block()?;
+    Ok(SourceColumns {
+        column_types: parser.infer_types(first.as_deref().unwrap_or_default())?,
+        data_types: vec![None; requests.len()],
+        delimiter: Some(delimiter),
+    })
+}
+
+/// Reads the columns at `places`; `map` sees every chunk on the thread that is free, `sink` what it
+/// made of them, in file order.
+pub fn read<T: Send>(
     path: &Path,
     options: &ReadOptions,
     requests: &[ColumnRequest],
     places: &[usize],
     progress: &dyn Progress,
-    sink: &mut dyn FnMut(SourceChunk) -> Result<()>,
+    map: &(dyn Fn(SourceChunk) -> Result<T> + Sync),
+    sink: &mut dyn FnMut(T) -> Result<()>,
 ) -> Result<SourceColumns> {
     let mut blocks = BlockReader::open(path, options)?;
     let n_columns = blocks.read_header()?.len();
@@ -64,6 +87,7 @@ pub fn read(
     progress.phase("read", next.as_deref().and_then(|block| estimated_rows(path, block)));
 
     let mut first_line = blocks.first_data_line;
+    let mut first_row = 0;
     while let Some(block) = next {
         let mut round = vec![block];
         while round.len() < rayon::current_num_threads() {
@@ -73,13 +97,21 @@ pub fn read(
             }
         }
         let parsed: Vec<_> = round.par_iter().map(|block| parser.parse(block)).collect();
+        let mut chunks = Vec::with_capacity(round.len());
         for (block, outcome) in round.iter().zip(parsed) {
-            let chunk = outcome.map_err(|fault| fault.at(&parser, block, first_line))?;
+            let mut chunk = outcome.map_err(|fault| fault.at(&parser, block, first_line))?;
             first_line += count_lines(block);
             progress.advance(chunk.n_rows as u64);
+            chunk.first_row = first_row;
+            first_row += chunk.n_rows as u64;
             if chunk.n_rows > 0 {
-                sink(chunk)?;
+                chunks.push(chunk);
             }
+        }
+        drop(round);
+        let mapped: Vec<Result<T>> = chunks.into_par_iter().map(map).collect();
+        for outcome in mapped {
+            sink(outcome?)?;
         }
         next = blocks.next_block()?;
     }
@@ -222,7 +254,7 @@ impl BlockParser<'_> {
             .map(|mut builder| Arc::new(builder.finish()) as ArrayRef)
             .inspect(|array| debug_assert!(array.as_any().is::<StringArray>()))
             .collect();
-        Ok(SourceChunk { n_rows, coded: finished, carried })
+        Ok(SourceChunk { first_row: 0, n_rows, coded: finished, carried })
     }
 
     fn start_of_row(&self, block: &[u8], row_idx: usize) -> usize {
@@ -273,7 +305,7 @@ mod tests {
             .map(|name| ColumnRequest { name, column_type, coded: true, carried: false })
             .collect();
         let places: Vec<usize> = (0..requests.len()).collect();
-        read(path, &options, &requests, &places, &crate::progress::Silent, sink)
+        read(path, &options, &requests, &places, &crate::progress::Silent, &Ok, sink)
     }
 
     /// The text after the header is so long that it takes several blocks.

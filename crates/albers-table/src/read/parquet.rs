@@ -12,7 +12,9 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Fields, TimeUnit};
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+};
 use rayon::prelude::*;
 
 use super::{ColumnRequest, HeaderColumn, ReadOptions, SourceChunk, SourceColumns, file_error};
@@ -47,11 +49,7 @@ pub fn read(
 ) -> Result<SourceColumns> {
     let metadata = open(path)?;
     let fields = metadata.schema().fields().clone();
-    let mut column_types = Vec::new();
-    for (request, &place) in requests.iter().zip(places) {
-        let native = native_type(&request.name, fields[place].data_type())?;
-        column_types.push(request.column_type.unwrap_or(native));
-    }
+    let column_types = column_types(requests, places, &fields)?;
     let reader = GroupReader {
         path,
         metadata: &metadata,
@@ -96,6 +94,96 @@ pub fn read(
         }
     }
     Ok(reader.columns(&fields))
+}
+
+/// What is known of the columns at `places` before their rows are read.
+pub fn source_columns(
+    path: &Path,
+    requests: &[ColumnRequest],
+    places: &[usize],
+) -> Result<SourceColumns> {
+    let metadata = open(path)?;
+    let fields = metadata.schema().fields();
+    Ok(SourceColumns {
+        column_types: column_types(requests, places, fields)?,
+        data_types: places.iter().map(|&at| Some(fields[at].data_type().clone())).collect(),
+        delimiter: None,
+    })
+}
+
+/// How many row groups are read at once when rows need not come in file order. A constant, since
+/// the order of the chunks depends on it.
+const LANES: usize = 4;
+
+/// Rows of a chunk of a lane.
+const LANE_ROWS: usize = 16_384;
+
+/// A row group that is being read.
+struct Lane {
+    first_row: u64,
+    batches: ParquetRecordBatchReader,
+}
+
+/// Reads the columns at `places`, several row groups side by side, one chunk of each at a time.
+pub fn read_mapped<T: Send>(
+    path: &Path,
+    options: &ReadOptions,
+    requests: &[ColumnRequest],
+    places: &[usize],
+    progress: &dyn Progress,
+    map: &(dyn Fn(SourceChunk) -> Result<T> + Sync),
+    sink: &mut dyn FnMut(T) -> Result<()>,
+) -> Result<SourceColumns> {
+    let metadata = open(path)?;
+    let fields = metadata.schema().fields().clone();
+    let column_types = column_types(requests, places, &fields)?;
+    let reader = GroupReader {
+        path,
+        metadata: &metadata,
+        options,
+        requests,
+        places,
+        column_types: &column_types,
+    };
+    let groups = metadata.metadata().row_groups();
+    progress.phase("read", Some(groups.iter().map(|group| group.num_rows().max(0) as u64).sum()));
+    let mut lanes: Vec<Option<Lane>> = (0..LANES).map(|_| None).collect();
+    let mut next_group = 0;
+    let mut next_row = 0;
+    loop {
+        for lane in lanes.iter_mut().filter(|lane| lane.is_none()) {
+            if next_group < groups.len() {
+                let batches = reader.batches(next_group, LANE_ROWS)?;
+                *lane = Some(Lane { first_row: next_row, batches });
+                next_row += groups[next_group].num_rows().max(0) as u64;
+                next_group += 1;
+            }
+        }
+        let outcomes: Vec<Option<Result<T>>> =
+            lanes.par_iter_mut().map(|lane| reader.next_chunk(lane, progress, map)).collect();
+        for outcome in outcomes.into_iter().flatten() {
+            sink(outcome?)?;
+        }
+        if next_group == groups.len() && lanes.iter().all(Option::is_none) {
+            return Ok(reader.columns(&fields));
+        }
+    }
+}
+
+/// The type of each requested column.
+fn column_types(
+    requests: &[ColumnRequest],
+    places: &[usize],
+    fields: &Fields,
+) -> Result<Vec<ColumnType>> {
+    requests
+        .iter()
+        .zip(places)
+        .map(|(request, &place)| {
+            let native = native_type(&request.name, fields[place].data_type())?;
+            Ok(request.column_type.unwrap_or(native))
+        })
+        .collect()
 }
 
 /// Whether cells of this Arrow type can be coded.
@@ -162,27 +250,54 @@ impl GroupReader<'_> {
         progress: &dyn Progress,
         sink: &mut dyn FnMut(SourceChunk) -> Result<()>,
     ) -> Result<()> {
-        let broken = |_| damaged(self.path, "the Parquet file is damaged or cut off");
-        // A file of its own: clones of one file would share their place in it across threads.
-        let file = input::open(self.path)?;
-        let builder =
-            ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone());
-        let mask = ProjectionMask::roots(builder.parquet_schema(), self.places.iter().copied());
-        let batches = builder
-            .with_row_groups(vec![group_idx])
-            .with_projection(mask)
-            .with_batch_size(CHUNK_ROWS)
-            .build()
-            .map_err(broken)?;
         let mut row = first_row;
-        for batch in batches {
-            let batch =
-                batch.map_err(|_| damaged(self.path, "the Parquet file is damaged or cut off"))?;
+        for batch in self.batches(group_idx, CHUNK_ROWS)? {
+            let batch = batch.map_err(|_| self.broken())?;
             progress.advance(batch.num_rows() as u64);
             sink(self.chunk_of(&batch, row)?)?;
             row += batch.num_rows() as u64;
         }
         Ok(())
+    }
+
+    /// The rows of a row group, a batch at a time.
+    fn batches(&self, group_idx: usize, batch_rows: usize) -> Result<ParquetRecordBatchReader> {
+        // A file of its own: clones of one file would share their place in it across threads.
+        let file = input::open(self.path)?;
+        let builder =
+            ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone());
+        let mask = ProjectionMask::roots(builder.parquet_schema(), self.places.iter().copied());
+        builder
+            .with_row_groups(vec![group_idx])
+            .with_projection(mask)
+            .with_batch_size(batch_rows)
+            .build()
+            .map_err(|_| self.broken())
+    }
+
+    /// The next chunk of a lane, mapped; a lane at its end becomes free.
+    fn next_chunk<T>(
+        &self,
+        lane: &mut Option<Lane>,
+        progress: &dyn Progress,
+        map: &(dyn Fn(SourceChunk) -> Result<T> + Sync),
+    ) -> Option<Result<T>> {
+        let open = lane.as_mut()?;
+        let Some(batch) = open.batches.next() else {
+            *lane = None;
+            return None;
+        };
+        let chunk = batch.map_err(|_| self.broken()).and_then(|batch| {
+            progress.advance(batch.num_rows() as u64);
+            let first_row = open.first_row;
+            open.first_row += batch.num_rows() as u64;
+            self.chunk_of(&batch, first_row)
+        });
+        Some(chunk.and_then(map))
+    }
+
+    fn broken(&self) -> TableError {
+        damaged(self.path, "the Parquet file is damaged or cut off")
     }
 
     fn columns(&self, fields: &Fields) -> SourceColumns {
@@ -214,7 +329,7 @@ impl GroupReader<'_> {
                 carried.push(array.clone());
             }
         }
-        Ok(SourceChunk { n_rows: batch.num_rows(), coded, carried })
+        Ok(SourceChunk { first_row, n_rows: batch.num_rows(), coded, carried })
     }
 
     /// A projection keeps the file's column order.

@@ -24,33 +24,25 @@ pub fn pair(
     original: &Path,
     release: &Path,
     keys: &CodedColumn,
-    n_original: usize,
     progress: &dyn Progress,
 ) -> Result<Vec<u32>> {
     let wanted =
         vec![Wanted { name: keys.domain.name().to_owned(), column_type: Some(ColumnType::Text) }];
-    let (_, mut raw) = read_columns(original, &job.read_options()?, wanted, progress)?;
+    let (n_original, mut raw) = read_columns(original, &job.read_options()?, wanted, progress)?;
     let of_original = intern(raw.remove(0))?;
     let row_of_code = unique_rows(original, &of_original)?;
     unique_rows(release, keys)?;
     assert_eq!(row_of_code.len(), n_original, "a unique key has a value for each row");
     let row_of: FxHashMap<&str, u32> =
         (0u32..).map_while(|code| of_original.domain.category(code)).zip(row_of_code).collect();
-    let codes = keys.codes.iter().flatten().enumerate();
-    codes
-        .map(|(row_idx, &code)| {
-            let row = keys.domain.category(code).and_then(|name| row_of.get(name)).copied();
-            row.ok_or_else(|| {
-                key_error(
-                    release,
-                    row_idx,
-                    keys,
-                    "the original has no row with this key".to_owned(),
-                    "make sure that both files belong together",
-                )
-            })
-        })
-        .collect()
+    let row_of = |&code: &u32| keys.domain.category(code).and_then(|name| row_of.get(name));
+    let rows: Vec<u32> =
+        keys.codes.iter().flatten().map(|code| row_of(code).copied().unwrap_or(NO_CODE)).collect();
+    let is_unknown = |row: &u32| *row == NO_CODE;
+    let Some(row_idx) = rows.iter().position(is_unknown) else { return Ok(rows) };
+    let n_rows = rows.iter().copied().filter(is_unknown).count();
+    let problem = format!("the original has no row with this key, {}", so_many(n_rows));
+    Err(key_error(release, row_idx, keys, problem, "make sure that both files belong together"))
 }
 
 /// The row of each value of a key; one that is missing or not unique is refused.
@@ -58,18 +50,35 @@ fn unique_rows(path: &Path, keys: &CodedColumn) -> Result<Vec<u32>> {
     const HINT: &str = "name a column with --key that tells every row apart";
     let missing = keys.domain.missing_code();
     let mut row_of_code = vec![NO_CODE; keys.domain.n_values() as usize];
+    let (mut first_missing, mut n_missing) = (None, 0);
+    let (mut first_repeat, mut n_repeats) = (None, 0);
     for (row_idx, &code) in keys.codes.iter().flatten().enumerate() {
-        if missing == Some(code) {
-            return Err(key_error(path, row_idx, keys, "the key is missing".to_owned(), HINT));
-        }
         let row = &mut row_of_code[code as usize];
-        if *row != NO_CODE {
-            let problem = format!("row {} has the same key", *row + 1);
-            return Err(key_error(path, row_idx, keys, problem, HINT));
+        if missing == Some(code) {
+            first_missing = first_missing.or(Some(row_idx));
+            n_missing += 1;
+        } else if *row == NO_CODE {
+            *row = row_idx as u32;
+        } else {
+            first_repeat = first_repeat.or(Some((row_idx, *row + 1)));
+            n_repeats += 1;
         }
-        *row = row_idx as u32;
+    }
+    if let Some(row_idx) = first_missing {
+        let problem = format!("the key is missing, {}", so_many(n_missing));
+        return Err(key_error(path, row_idx, keys, problem, HINT));
+    }
+    if let Some((row_idx, earlier)) = first_repeat {
+        let problem =
+            format!("row {earlier} has the same key; a key repeats {}", so_many(n_repeats));
+        return Err(key_error(path, row_idx, keys, problem, HINT));
     }
     Ok(row_of_code)
+}
+
+/// How many rows have a fault of which the first is named.
+fn so_many(n_rows: usize) -> String {
+    if n_rows == 1 { "in this row only".to_owned() } else { format!("in {n_rows} rows in all") }
 }
 
 fn key_error(

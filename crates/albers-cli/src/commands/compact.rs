@@ -1,0 +1,95 @@
+//! `albers compact`: the tightest description of the classes of any release.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Args;
+
+use crate::commands::anonymize;
+use crate::flags::{
+    self, Assignment, CategoriesFlag, ColumnFlags, MethodFlags, RequirementFlags, ValuesFlag,
+};
+use crate::progress::Bar;
+use crate::render;
+
+/// Publish the tightest description of a release's classes, whoever made the release
+///
+/// Rows that show the same in the release stay together; what they show is told anew from the
+/// original: intervals, sets, or labels where a hierarchy is given. All other columns come from the
+/// original. Without -k, the smallest class of the release decides it.
+#[derive(Args)]
+pub struct Arguments {
+    /// The table that was anonymized: CSV (also .gz, .zst) or Parquet
+    original: PathBuf,
+    /// The release of it, in any notation
+    release: PathBuf,
+    /// A column that is unique in both files and tells which rows belong together; published only
+    /// with --keep
+    #[arg(long, value_name = "COLUMN")]
+    key: String,
+    /// The compacted release; its ending tells the format
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// A job file; flags override what it says, and its method has no effect
+    #[arg(long, value_name = "FILE")]
+    job: Option<PathBuf>,
+    /// Print the manifest as JSON on standard output
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    columns: ColumnFlags,
+    #[command(flatten)]
+    requirement: RequirementFlags,
+    #[command(flatten)]
+    shown: ShownFlags,
+}
+
+/// How classes are shown.
+#[derive(Args)]
+#[command(next_help_heading = "Output")]
+struct ShownFlags {
+    /// How columns with a hierarchy are shown
+    #[arg(long, value_enum)]
+    categories: Option<CategoriesFlag>,
+    /// How intervals are written
+    #[arg(long, value_enum)]
+    values: Option<ValuesFlag>,
+    /// How much a loss on a column counts; 1 when not given
+    #[arg(long = "weight", value_name = "COLUMN=WEIGHT")]
+    weights: Vec<Assignment<f64>>,
+    /// Decides the order of classes and rows
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Threads to work on; all cores when not given. The result is the same for any number
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+}
+
+/// Runs the command.
+pub fn run(arguments: Arguments) -> Result<ExitCode> {
+    let Arguments { original, release, key, output, job, json, columns, requirement, shown } =
+        arguments;
+    let ShownFlags { categories, values, weights, seed, threads } = shown;
+    let method =
+        MethodFlags { categories, values, weights, seed, threads, ..MethodFlags::default() };
+    let mut job = flags::job(job.as_ref(), columns, requirement, method)?;
+    let name = output.display().to_string();
+    job.input = Some(original);
+    job.output = Some(output);
+    let report = {
+        let bar = Bar::new();
+        albers::compact(&job, &release, &key, &bar)?
+    };
+    if json {
+        render::print_json(&report);
+    } else {
+        let after = render::share(report.release.loss.ncp);
+        let change = match report.ncp_before {
+            Some(before) => format!("ncp {} before, {after} after\n", render::share(before)),
+            None => format!("ncp unknown before, {after} after\n"),
+        };
+        render::print(&(change + &anonymize::summary(&report.release, &name)));
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,120 @@
+//! A part of the tree while rows arrive: a buffer, what was handed to the store, and counts.
+
+use albers_privacy::{ClassSummary, Requirement};
+use albers_storage::Result;
+use albers_storage::spill::Block;
+use albers_table::packed::RowBlock;
+
+use super::BulkPlan;
+
+/// The rows of a part.
+pub struct Part {
+    buffer: RowBlock,
+    /// Full buffers, in the order in which they were filled.
+    pub blocks: Vec<Block>,
+    /// Rows in all.
+    pub n_rows: u64,
+    /// Bytes of their payloads.
+    pub n_payload_bytes: usize,
+    /// What a requirement that looks at more than the number of rows needs to know.
+    summary: Option<ClassSummary>,
+    /// A subject that the summary knows.
+    known_subject: u32,
+}
+
+impl Part {
+    /// Without rows.
+    pub fn new(requirement: &Requirement) -> Part {
+        let has_rule = requirement.is_only_row_count().is_none();
+        Part {
+            buffer: RowBlock::default(),
+            blocks: Vec::new(),
+            n_rows: 0,
+            n_payload_bytes: 0,
+            summary: has_rule.then(|| ClassSummary::new(requirement.shape())),
+            known_subject: 0,
+        }
+    }
+
+    /// Adds some rows.
+    pub fn append(
+        &mut self,
+        plan: &BulkPlan<'_>,
+        rows: &RowBlock,
+        range: std::ops::Range<usize>,
+    ) -> Result<()> {
+        self.summarize(plan, rows, range.clone());
+        let before = self.buffer.n_bytes();
+        self.buffer.extend(plan.layout, rows, range.clone());
+        self.n_rows += range.len() as u64;
+        let n_bytes = self.buffer.n_bytes() - before;
+        self.n_payload_bytes += n_bytes - range.len() * plan.layout.stride_bytes();
+        if self.buffer.n_bytes() >= plan.sizes.block_bytes {
+            self.flush(plan)?;
+        }
+        Ok(())
+    }
+
+    fn summarize(&mut self, plan: &BulkPlan<'_>, rows: &RowBlock, range: std::ops::Range<usize>) {
+        let Some(summary) = &mut self.summary else { return };
+        let k = plan.strictest.k();
+        let facts = &plan.facts;
+        let mut codes = Vec::with_capacity(facts.ruled.len());
+        for row in range {
+            let fact = |fact: usize| rows.fact(plan.layout, row, fact);
+            let subject = facts.subject.map_or(0, fact);
+            codes.clear();
+            codes.extend(facts.ruled.iter().map(|&at| fact(at)));
+            // Once there are enough subjects, it does not matter who the others are, and they need
+            // no memory.
+            let is_enough = facts.subject.is_some() && summary.n_subjects() >= k;
+            if !is_enough {
+                self.known_subject = subject;
+            }
+            summary.add(self.known_subject, &codes);
+        }
+    }
+
+    /// Hands the buffer to the store.
+    pub fn flush(&mut self, plan: &BulkPlan<'_>) -> Result<()> {
+        if self.buffer.n_rows() > 0 {
+            let mut bytes = Vec::with_capacity(16 + self.buffer.n_bytes());
+            self.buffer.write_to(&mut bytes);
+            self.buffer.clear();
+            self.blocks.push(plan.store.put(bytes)?);
+        }
+        Ok(())
+    }
+
+    /// Takes over all rows of a part whose buffer is flushed.
+    pub fn take(&mut self, other: &mut Part) {
+        self.blocks.append(&mut other.blocks);
+        self.n_rows += other.n_rows;
+        self.n_payload_bytes += other.n_payload_bytes;
+    }
+
+    /// All rows of a part whose buffer is flushed.
+    pub fn load(self, plan: &BulkPlan<'_>) -> Result<RowBlock> {
+        let mut rows = RowBlock::with_capacity(plan.layout, self.n_rows as usize);
+        for block in self.blocks {
+            let bytes = plan.store.take(block)?;
+            rows.read_from(plan.layout, &bytes);
+        }
+        Ok(rows)
+    }
+
+    /// Whether its rows satisfy the requirement that it was made for.
+    pub fn holds(&self, requirement: &Requirement) -> bool {
+        Part::union_holds(std::slice::from_ref(self), requirement)
+    }
+
+    /// Whether the rows of some parts satisfy it together.
+    pub fn union_holds(parts: &[Part], requirement: &Requirement) -> bool {
+        if let Some(k) = requirement.is_only_row_count() {
+            return parts.iter().map(|part| part.n_rows).sum::<u64>() >= k;
+        }
+        let mut union = ClassSummary::new(requirement.shape());
+        parts.iter().filter_map(|part| part.summary.as_ref()).for_each(|own| union.merge(own));
+        requirement.holds(&union)
+    }
+}

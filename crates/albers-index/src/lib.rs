@@ -1,0 +1,10 @@
+//! Anonymizing as building a spatial index with a minimum leaf occupancy.
+//!
+//! - [`rplus_tree`]: the index: disjoint regions, minimum bounding boxes, leaves that satisfy the
+//!   requirement.
+//! - [`buffer_tree`]: loads it from more rows than fit in memory.
+//! - [`granularity`]: coarser releases from the leaves of an index built once.
+
+pub mod buffer_tree;
+pub mod granularity;
+pub mod rplus_tree;

@@ -1,0 +1,82 @@
+//! Acts on a choice: moves the points of each part together.
+
+use super::{Chooser, Point, Scratch, Split, kept_parts, place_of, sort_by_part, value_of};
+
+/// Moves the points of each part together and returns where each part ends.
+pub fn apply<const L: usize, const M: usize>(
+    split: Split,
+    chooser: &Chooser<'_, L, M>,
+    points: &mut [Point<L>],
+    locals: &mut [u32],
+    scratch: &mut Scratch<L, M>,
+) -> Vec<usize> {
+    match split {
+        Split::Cut { axis, code } => {
+            let n_first = move_first(points, locals, scratch, |point| point[axis] <= code);
+            vec![n_first, points.len()]
+        }
+        Split::Peel { axis, lo, hi } => {
+            let n_first =
+                move_first(points, locals, scratch, |point| (lo..=hi).contains(&point[axis]));
+            vec![n_first, points.len()]
+        }
+        Split::Specialize { axis, step } => {
+            let tree = chooser.label_tree(axis).expect("only labels are specialized");
+            let Scratch { keys, rule, .. } = scratch;
+            sort_by_part(points, axis, tree, step, keys);
+            let kept = kept_parts(&chooser.allowance, keys, locals, rule)
+                .expect("a chosen specialization has parts");
+            let parts = || keys.chunk_by(|a, b| value_of(*a) == value_of(*b)).zip(&kept);
+            let old_points = points.to_vec();
+            let old_locals = locals.to_vec();
+            let mut ends = Vec::new();
+            let mut slot = 0;
+            let mut place = |part: &[u64]| {
+                for &key in part {
+                    points[slot] = old_points[place_of(key)];
+                    locals[slot] = old_locals[place_of(key)];
+                    slot += 1;
+                }
+                slot
+            };
+            for (part, _) in parts().filter(|(_, kept)| **kept) {
+                ends.push(place(part));
+            }
+            let rest_end = parts().filter(|(_, kept)| !**kept).map(|(part, _)| place(part)).last();
+            ends.extend(rest_end);
+            ends
+        }
+    }
+}
+
+/// Moves the points that belong to the first part to the front, keeping the order within both
+/// parts, and returns their number. Without branches: each point is written to both places.
+pub fn move_first<const L: usize, const M: usize>(
+    points: &mut [Point<L>],
+    locals: &mut [u32],
+    scratch: &mut Scratch<L, M>,
+    is_first: impl Fn(&Point<L>) -> bool,
+) -> usize {
+    let Scratch { moved_points, moved_locals, .. } = scratch;
+    let n = points.len();
+    if moved_points.len() < n {
+        moved_points.resize(n, [0; L]);
+        moved_locals.resize(n, 0);
+    }
+    let (moved_points, moved_locals) = (&mut moved_points[..n], &mut moved_locals[..n]);
+    let locals = &mut locals[..n];
+    let mut n_first = 0;
+    for place in 0..n {
+        let point = points[place];
+        let local = locals[place];
+        let n_moved = place - n_first;
+        points[n_first] = point;
+        locals[n_first] = local;
+        moved_points[n_moved] = point;
+        moved_locals[n_moved] = local;
+        n_first += usize::from(is_first(&point));
+    }
+    points[n_first..].copy_from_slice(&moved_points[..n - n_first]);
+    locals[n_first..].copy_from_slice(&moved_locals[..n - n_first]);
+    n_first
+}

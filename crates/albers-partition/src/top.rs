@@ -1,0 +1,383 @@
+//! The top of the tree of a large table: cuts chosen on a sample, along which all rows are routed to
+//! cells.
+//!
+//! Source: LeFevre, DeWitt & Ramakrishnan 2008, section 5.2 (Rothko-S); van den Bercken & Seeger
+//! 2001 for indexes that are loaded along a sampled one.
+//! Departures: no test decides whether the sample may be trusted; a cell whose rows violate the
+//! requirement is merged with its siblings instead.
+//! Guarantee: the same sample gives the same tree, whatever the order and the number of the rows.
+//! Cost: that of cutting the sample; O(depth) per row to route it.
+
+use crate::mondrian::{Plan, Region, whole_region};
+use crate::space::{AxisKind, Space};
+use crate::split::apply::apply;
+use crate::split::extent::Weigher;
+use crate::split::rule::{Allowance, Facts, Rule};
+use crate::split::{Chooser, Point, Scratch, Split, place_of, sort_by_part, value_of};
+
+/// Tables up to this size are cut without a sampled top.
+pub const WHOLE_ROWS: usize = 1 << 17;
+/// About so many rows make a sample.
+pub const SAMPLE_ROWS: usize = 1 << 18;
+/// A cell of about this many rows fits in a core's cache while it is cut.
+pub const CELL_ROWS: usize = 16_384;
+/// No part of the sample gets smaller: fewer points say too little about the rows they stand for.
+const MIN_SAMPLE_ROWS: usize = 32;
+
+/// A tree of splits whose leaves are cells, numbered from left to right.
+pub struct Top {
+    nodes: Vec<TopNode>,
+    n_cells: usize,
+}
+
+struct TopNode {
+    region: Option<Region>,
+    /// Rows of the sample.
+    n_sampled: u32,
+    kind: TopKind,
+}
+
+enum TopKind {
+    Cell { cell_idx: u32 },
+    Inner { split: Split, children: Vec<u32> },
+}
+
+/// A node that is left when cells have been merged, in the order of a walk from left to right that
+/// meets parents before their children.
+pub enum KeptNode<'t> {
+    /// A run of cells, cut as one.
+    Cell(RoutedCell),
+    /// Two children follow, the first with the codes that the split names first.
+    Inner(&'t Split),
+}
+
+/// A run of the tree's cells that is cut as one.
+pub struct RoutedCell {
+    /// The first cell.
+    pub first: usize,
+    /// The first cell after it.
+    pub end: usize,
+    /// Its region, where regions are kept.
+    pub region: Option<Region>,
+    /// The node of the tree that it is.
+    pub node_idx: u32,
+}
+
+/// Whether a row belongs to the sample of a table with so many rows.
+#[inline]
+pub fn is_sampled(row_id: u32, threshold: u32) -> bool {
+    let hash = u64::from(row_id).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+    hash as u32 <= threshold
+}
+
+/// The threshold of [`is_sampled`] for about `n_sampled` of `n_rows` rows; it falls as rows are
+/// added.
+pub fn sample_threshold(n_sampled: usize, n_rows: usize) -> u32 {
+    let share = (n_sampled as f64 / n_rows.max(1) as f64).min(1.0);
+    (share * f64::from(u32::MAX)) as u32
+}
+
+impl Top {
+    /// A tree that is one cell.
+    pub fn single(plan: &Plan<'_>) -> Top {
+        let kind = TopKind::Cell { cell_idx: 0 };
+        Top { nodes: vec![TopNode { region: whole_region(plan), n_sampled: 1, kind }], n_cells: 1 }
+    }
+
+    /// Grows the tree on a sample of so many rows until a cell has about `cell_rows` of them. `facts`
+    /// are those of the sample.
+    pub fn grow<const L: usize, const M: usize>(
+        mut sample: Vec<Point<L>>,
+        facts: Option<&Facts>,
+        n_rows: usize,
+        cell_rows: usize,
+        plan: &Plan<'_>,
+    ) -> Top {
+        let chooser = Chooser::<L, M> {
+            space: plan.space,
+            weigher: Weigher::new(plan.space),
+            allowance: Allowance {
+                min_rows: plan.min_rows().max(MIN_SAMPLE_ROWS),
+                rule: facts.map(|facts| Rule { requirement: plan.requirement, facts }),
+            },
+            policy: plan.policy,
+            may_sample: true,
+            arch: pulp::Arch::new(),
+        };
+        let mut locals: Vec<u32> = (0..sample.len() as u32).collect();
+        let cell_sample = (cell_rows as u64 * sample.len() as u64 / n_rows.max(1) as u64) as usize;
+        let mut top = Top { nodes: Vec::new(), n_cells: 0 };
+        let mut scratch = Scratch::default();
+        // Children are pushed in reverse, so that cells are numbered from left to right.
+        let mut pending = vec![(0, sample.len(), None, whole_region(plan))];
+        while let Some((start, end, parent, region)) = pending.pop() {
+            let node_idx = top.nodes.len() as u32;
+            if let Some(parent) = parent {
+                top.add_child(parent, node_idx);
+            }
+            let own = &mut sample[start..end];
+            let own_locals = &mut locals[start..end];
+            let n_sampled = own.len() as u32;
+            let is_large = own.len() > cell_sample.max(2 * chooser.allowance.min_rows);
+            let split = if is_large { chooser.choose(own, own_locals, &mut scratch) } else { None };
+            let Some(split) = split else {
+                let kind = TopKind::Cell { cell_idx: top.n_cells as u32 };
+                top.nodes.push(TopNode { region, n_sampled, kind });
+                top.n_cells += 1;
+                continue;
+            };
+            let split = as_binary(split, plan.space, own);
+            let ends = apply(split, &chooser, own, own_locals, &mut scratch);
+            let regions = binary_regions(split, region.as_ref());
+            let kind = TopKind::Inner { split, children: Vec::new() };
+            top.nodes.push(TopNode { region, n_sampled, kind });
+            let [left, right] = regions;
+            pending.push((start + ends[0], end, Some(node_idx), right));
+            pending.push((start, start + ends[0], Some(node_idx), left));
+        }
+        top
+    }
+
+    fn add_child(&mut self, parent: u32, child: u32) {
+        if let TopKind::Inner { children, .. } = &mut self.nodes[parent as usize].kind {
+            children.push(child);
+        }
+    }
+
+    /// Number of cells.
+    pub fn n_cells(&self) -> usize {
+        self.n_cells
+    }
+
+    /// The highest nodes with at most so many rows of the sample, from left to right. Together they
+    /// hold all cells.
+    pub fn parts(&self, n_sampled: usize) -> Vec<u32> {
+        let mut parts = Vec::new();
+        let mut pending = vec![0];
+        while let Some(node_idx) = pending.pop() {
+            let node = &self.nodes[node_idx as usize];
+            match &node.kind {
+                TopKind::Inner { children, .. } if node.n_sampled as usize > n_sampled => {
+                    pending.extend(children.iter().rev());
+                }
+                _ => parts.push(node_idx),
+            }
+        }
+        parts
+    }
+
+    /// The cells below a node.
+    pub fn cells_below(&self, node_idx: u32) -> std::ops::Range<usize> {
+        let mut ends = [node_idx; 2];
+        for (side, end) in ends.iter_mut().enumerate() {
+            while let TopKind::Inner { children, .. } = &self.nodes[*end as usize].kind {
+                *end = children[side];
+            }
+        }
+        let [first, last] = ends.map(|end| match self.nodes[end as usize].kind {
+            TopKind::Cell { cell_idx } => cell_idx as usize,
+            TopKind::Inner { .. } => unreachable!("the walk ends at a cell"),
+        });
+        first..last + 1
+    }
+
+    /// What is left below a node when a node below which some cell violates the requirement becomes
+    /// one cell, and so on upwards until the union satisfies it. Without recursion: the tree may be
+    /// deep.
+    pub fn satisfying(
+        &self,
+        root: u32,
+        holds: impl Fn(usize) -> bool,
+        union_holds: impl Fn(usize, usize) -> bool,
+    ) -> Vec<KeptNode<'_>> {
+        // Children stand after their parents, so that a walk from the end meets them first.
+        let order = self.nodes_below(root);
+        let mut spans = rustc_hash::FxHashMap::default();
+        for &node_idx in order.iter().rev() {
+            let span = match &self.nodes[node_idx as usize].kind {
+                TopKind::Cell { cell_idx } => {
+                    let first = *cell_idx as usize;
+                    Span { first, end: first + 1, is_cell: true, holds: holds(first) }
+                }
+                TopKind::Inner { children, .. } => {
+                    let [left, right]: [Span; 2] = [0, 1].map(|side| spans[&children[side]]);
+                    let (first, end) = (left.first, right.end);
+                    let is_cell = !(left.holds && right.holds);
+                    // One satisfying part is not enough: many equal secrets can outweigh it.
+                    Span { first, end, is_cell, holds: !is_cell || union_holds(first, end) }
+                }
+            };
+            spans.insert(node_idx, span);
+        }
+        let mut kept = Vec::new();
+        let mut pending = vec![root];
+        while let Some(node_idx) = pending.pop() {
+            let Span { first, end, is_cell, .. } = spans[&node_idx];
+            let node = &self.nodes[node_idx as usize];
+            match &node.kind {
+                TopKind::Inner { children, split } if !is_cell => {
+                    kept.push(KeptNode::Inner(split));
+                    pending.extend(children.iter().rev());
+                }
+                _ => {
+                    let region = node.region.clone();
+                    kept.push(KeptNode::Cell(RoutedCell { first, end, region, node_idx }));
+                }
+            }
+        }
+        kept
+    }
+
+    /// The region of a node, where regions are kept.
+    pub fn region(&self, node_idx: u32) -> Option<&Region> {
+        self.nodes[node_idx as usize].region.as_ref()
+    }
+
+    /// The comparisons that lead to some nodes, which must hold all cells; the rest of the tree is
+    /// not walked.
+    pub fn steps_to(&self, node_idxs: &[u32]) -> Vec<RouteStep> {
+        let mut steps = self.steps();
+        for (place, &node_idx) in (0u32..).zip(node_idxs) {
+            let step = &mut steps[node_idx as usize];
+            step.children = [node_idx; 2];
+            step.cell_idx = place;
+        }
+        steps
+    }
+
+    /// A node and all below it, parents first, from left to right.
+    fn nodes_below(&self, root: u32) -> Vec<u32> {
+        let mut nodes = Vec::new();
+        let mut pending = vec![root];
+        while let Some(node_idx) = pending.pop() {
+            nodes.push(node_idx);
+            if let TopKind::Inner { children, .. } = &self.nodes[node_idx as usize].kind {
+                pending.extend(children.iter().rev());
+            }
+        }
+        nodes
+    }
+
+    /// The tree as a table of comparisons.
+    pub fn steps(&self) -> Vec<RouteStep> {
+        (0u32..)
+            .zip(&self.nodes)
+            .map(|(node_idx, node)| match &node.kind {
+                TopKind::Cell { cell_idx } => RouteStep {
+                    axis: 0,
+                    lo: 0,
+                    length: 0,
+                    children: [node_idx; 2],
+                    cell_idx: *cell_idx,
+                },
+                TopKind::Inner { split, children } => {
+                    let (axis, lo, hi) = match *split {
+                        Split::Cut { axis, code } => (axis, 0, code),
+                        Split::Peel { axis, lo, hi } => (axis, lo, hi),
+                        Split::Specialize { .. } => unreachable!("made binary when grown"),
+                    };
+                    RouteStep {
+                        axis: axis as u32,
+                        lo,
+                        length: hi - lo,
+                        children: [children[1], children[0]],
+                        cell_idx: NO_CELL,
+                    }
+                }
+            })
+            .collect()
+    }
+}
+
+/// What lies below a node of the tree.
+#[derive(Clone, Copy)]
+struct Span {
+    /// The first cell.
+    first: usize,
+    /// The first cell after it.
+    end: usize,
+    /// Whether it is cut as one cell.
+    is_cell: bool,
+    /// Whether all that will be cut below it satisfies the requirement.
+    holds: bool,
+}
+
+/// The cell of a step that still compares.
+const NO_CELL: u32 = u32::MAX;
+
+/// One comparison: points with codes in `lo..=lo + length` go to the second child. A cell leads to
+/// itself.
+#[derive(Clone, Copy)]
+pub struct RouteStep {
+    axis: u32,
+    lo: u32,
+    length: u32,
+    children: [u32; 2],
+    cell_idx: u32,
+}
+
+/// A specialization into many parts becomes a cut between two parts, as near the middle as there is
+/// one; the halves are specialized further down. So a label with many children does not make a deep
+/// tree. A sample may not show all parts, a comparison routes them anyway.
+fn as_binary<const L: usize>(split: Split, space: &Space, points: &[Point<L>]) -> Split {
+    let Split::Specialize { axis, step } = split else { return split };
+    let AxisKind::Label(tree) = &space.axes[axis].kind else {
+        unreachable!("only labels are specialized")
+    };
+    let mut keys = Vec::new();
+    sort_by_part(points, axis, tree, step, &mut keys);
+    let n_before = (1..keys.len())
+        .filter(|&n_before| value_of(keys[n_before - 1]) != value_of(keys[n_before]))
+        .min_by_key(|&n_before| (2 * n_before).abs_diff(keys.len()))
+        .expect("a specialization has two parts or more");
+    let (_, code) = tree.part_range(step, points[place_of(keys[n_before - 1])][axis]);
+    Split::Cut { axis, code }
+}
+
+fn binary_regions(split: Split, region: Option<&Region>) -> [Option<Region>; 2] {
+    let Some(region) = region else { return [None, None] };
+    let narrowed = |axis: usize, lo: u32, hi: u32| {
+        let mut part = region.clone();
+        part[axis] = (part[axis].0.max(lo), part[axis].1.min(hi));
+        Some(part)
+    };
+    match split {
+        Split::Cut { axis, code } => [narrowed(axis, 0, code), narrowed(axis, code + 1, u32::MAX)],
+        Split::Peel { axis, lo, hi } => [narrowed(axis, lo, hi), Some(region.clone())],
+        Split::Specialize { .. } => unreachable!("made binary when grown"),
+    }
+}
+
+/// The cell of each row, whose codes stand row by row, from a node that the rows belong to. Rows go down the tree in groups, step by step together: their steps do not
+/// wait for each other.
+pub fn cells_of_rows(
+    rows: &[u32],
+    n_attributes: usize,
+    steps: &[RouteStep],
+    start: u32,
+) -> Vec<u32> {
+    const GROUP: usize = 8;
+    let n_rows = rows.len() / n_attributes;
+    let mut cells = vec![0u32; n_rows];
+    for (group, out) in cells.chunks_mut(GROUP).enumerate() {
+        let first = group * GROUP;
+        let mut at = [start; GROUP];
+        loop {
+            let mut all_arrived = true;
+            for (member, at) in at.iter_mut().enumerate().take(out.len()) {
+                let step = steps[*at as usize];
+                let code = rows[(first + member) * n_attributes + step.axis as usize];
+                let inside = code.wrapping_sub(step.lo) <= step.length;
+                *at = step.children[usize::from(inside)];
+                all_arrived &= step.cell_idx != NO_CELL;
+            }
+            if all_arrived {
+                break;
+            }
+        }
+        for (cell, at) in out.iter_mut().zip(at) {
+            *cell = steps[at as usize].cell_idx;
+        }
+    }
+    cells
+}

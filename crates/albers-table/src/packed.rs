@@ -1,0 +1,290 @@
+//! Rows as bytes: what travels through buffers and spill files.
+//!
+//! ```text
+//!   row     | row number | code | code | ... | fact | ... |     fixed width, each as narrow as it can be
+//!   block   | n_rows | n_payload_bytes | rows | length of each payload | payloads |
+//! ```
+//!
+//! The codes of the quasi-identifiers come first, then facts: what the requirement and the measures
+//! look at (subject, sensitive codes). The payload of a row is the cells that leave as they came.
+
+/// Where the fields of a row stand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RowLayout {
+    n_attributes: usize,
+    fields: Vec<Field>,
+    stride: usize,
+    has_payload: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Field {
+    offset: usize,
+    width: usize,
+}
+
+const ROW_ID_BYTES: usize = 4;
+
+impl RowLayout {
+    /// A layout for attributes and facts with these greatest codes.
+    pub fn new(attributes: &[u32], facts: &[u32], has_payload: bool) -> RowLayout {
+        let mut stride = ROW_ID_BYTES;
+        let fields = attributes
+            .iter()
+            .chain(facts)
+            .map(|&greatest| {
+                let width = ((u32::BITS - greatest.leading_zeros()).div_ceil(8)).max(1) as usize;
+                let offset = stride;
+                stride += width;
+                Field { offset, width }
+            })
+            .collect();
+        RowLayout { n_attributes: attributes.len(), fields, stride, has_payload }
+    }
+
+    /// Number of attributes.
+    pub fn n_attributes(&self) -> usize {
+        self.n_attributes
+    }
+
+    /// Number of facts.
+    pub fn n_facts(&self) -> usize {
+        self.fields.len() - self.n_attributes
+    }
+
+    /// Bytes of a row without its payload.
+    pub fn stride_bytes(&self) -> usize {
+        self.stride
+    }
+
+    /// Whether rows have a payload.
+    pub fn has_payload(&self) -> bool {
+        self.has_payload
+    }
+
+    /// Writes a row at the end of `out`; `values` are the codes and the facts.
+    #[inline]
+    fn push(&self, row_id: u32, values: impl Iterator<Item = u32>, out: &mut Vec<u8>) {
+        out.extend_from_slice(&row_id.to_le_bytes());
+        for (field, value) in self.fields.iter().zip(values) {
+            let bytes = value.to_le_bytes();
+            match field.width {
+                1 => out.push(bytes[0]),
+                2 => out.extend_from_slice(&bytes[..2]),
+                3 => out.extend_from_slice(&bytes[..3]),
+                _ => out.extend_from_slice(&bytes),
+            }
+        }
+    }
+
+    #[inline]
+    fn read(&self, field_idx: usize, row: &[u8]) -> u32 {
+        let Field { offset, width } = self.fields[field_idx];
+        let bytes = &row[offset..offset + width];
+        match width {
+            1 => u32::from(bytes[0]),
+            2 => u32::from(u16::from_le_bytes([bytes[0], bytes[1]])),
+            3 => u32::from_le_bytes([bytes[0], bytes[1], bytes[2], 0]),
+            _ => u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]),
+        }
+    }
+}
+
+/// Rows side by side.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RowBlock {
+    n_rows: usize,
+    fixed: Vec<u8>,
+    /// Where each row's payload ends; empty when rows have none.
+    payload_ends: Vec<usize>,
+    payload: Vec<u8>,
+}
+
+impl RowBlock {
+    /// An empty block with room for some rows.
+    pub fn with_capacity(layout: &RowLayout, n_rows: usize) -> RowBlock {
+        RowBlock { fixed: Vec::with_capacity(n_rows * layout.stride), ..RowBlock::default() }
+    }
+
+    /// Number of rows.
+    pub fn n_rows(&self) -> usize {
+        self.n_rows
+    }
+
+    /// Bytes held.
+    pub fn n_bytes(&self) -> usize {
+        self.fixed.len() + self.payload.len() + self.payload_ends.len() * size_of::<usize>()
+    }
+
+    /// Adds a row; `values` are its codes and its facts.
+    #[inline]
+    pub fn push(
+        &mut self,
+        layout: &RowLayout,
+        row_id: u32,
+        values: impl Iterator<Item = u32>,
+        payload: &[u8],
+    ) {
+        layout.push(row_id, values, &mut self.fixed);
+        if layout.has_payload {
+            self.payload.extend_from_slice(payload);
+            self.payload_ends.push(self.payload.len());
+        }
+        self.n_rows += 1;
+    }
+
+    /// Adds some neighbouring rows of another block.
+    pub fn extend(&mut self, layout: &RowLayout, other: &RowBlock, rows: std::ops::Range<usize>) {
+        let fixed = rows.start * layout.stride..rows.end * layout.stride;
+        self.fixed.extend_from_slice(&other.fixed[fixed]);
+        self.n_rows += rows.len();
+        if layout.has_payload && !rows.is_empty() {
+            let start = other.payload_start(rows.start);
+            let shift = self.payload.len();
+            self.payload_ends
+                .extend(other.payload_ends[rows.clone()].iter().map(|end| end - start + shift));
+            let end = other.payload_ends[rows.end - 1];
+            self.payload.extend_from_slice(&other.payload[start..end]);
+        }
+    }
+
+    /// Adds one row of another block.
+    #[inline]
+    pub fn extend_row(&mut self, layout: &RowLayout, other: &RowBlock, row: usize) {
+        if layout.has_payload {
+            return self.extend(layout, other, row..row + 1);
+        }
+        self.fixed.extend_from_slice(&other.fixed[row * layout.stride..(row + 1) * layout.stride]);
+        self.n_rows += 1;
+    }
+
+    /// Forgets all rows and keeps the room.
+    pub fn clear(&mut self) {
+        self.n_rows = 0;
+        self.fixed.clear();
+        self.payload.clear();
+        self.payload_ends.clear();
+    }
+
+    /// The number of a row in its table.
+    #[inline]
+    pub fn row_id(&self, layout: &RowLayout, row: usize) -> u32 {
+        let at = row * layout.stride;
+        let bytes = &self.fixed[at..at + ROW_ID_BYTES];
+        u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
+    }
+
+    /// A row's code on one attribute.
+    #[inline]
+    pub fn code(&self, layout: &RowLayout, row: usize, attribute: usize) -> u32 {
+        layout.read(attribute, &self.fixed[row * layout.stride..(row + 1) * layout.stride])
+    }
+
+    /// A row's codes, into the first slots of `out`.
+    #[inline]
+    pub fn codes(&self, layout: &RowLayout, row: usize, out: &mut [u32]) {
+        let bytes = &self.fixed[row * layout.stride..(row + 1) * layout.stride];
+        for (attribute, slot) in out.iter_mut().enumerate().take(layout.n_attributes) {
+            *slot = layout.read(attribute, bytes);
+        }
+    }
+
+    /// One of a row's facts.
+    #[inline]
+    pub fn fact(&self, layout: &RowLayout, row: usize, fact: usize) -> u32 {
+        let bytes = &self.fixed[row * layout.stride..(row + 1) * layout.stride];
+        layout.read(layout.n_attributes + fact, bytes)
+    }
+
+    /// A row's payload.
+    pub fn payload(&self, row: usize) -> &[u8] {
+        match self.payload_ends.get(row) {
+            Some(&end) => &self.payload[self.payload_start(row)..end],
+            None => &[],
+        }
+    }
+
+    fn payload_start(&self, row: usize) -> usize {
+        if row == 0 { 0 } else { self.payload_ends[row - 1] }
+    }
+
+    /// The block as bytes, after what `out` holds.
+    pub fn write_to(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&(self.n_rows as u64).to_le_bytes());
+        out.extend_from_slice(&(self.payload.len() as u64).to_le_bytes());
+        out.extend_from_slice(&self.fixed);
+        for row in 0..self.payload_ends.len() {
+            let length = self.payload_ends[row] - self.payload_start(row);
+            let length = u32::try_from(length).expect("a cell has less than 4 GiB");
+            out.extend_from_slice(&length.to_le_bytes());
+        }
+        out.extend_from_slice(&self.payload);
+    }
+
+    /// Adds the rows of a block of bytes, and returns what follows them.
+    ///
+    /// # Panics
+    /// When the bytes are not those of [`RowBlock::write_to`]: spill files are private to the process.
+    pub fn read_from<'b>(&mut self, layout: &RowLayout, bytes: &'b [u8]) -> &'b [u8] {
+        let (head, rest) = bytes.split_at(16);
+        let number = |at: usize| {
+            let bytes = head[at..at + 8].try_into().expect("eight bytes");
+            u64::from_le_bytes(bytes) as usize
+        };
+        let (n_rows, n_payload_bytes) = (number(0), number(8));
+        let (fixed, mut rest) = rest.split_at(n_rows * layout.stride);
+        self.fixed.extend_from_slice(fixed);
+        self.n_rows += n_rows;
+        if layout.has_payload {
+            let (lengths, payloads) = rest.split_at(n_rows * 4);
+            let mut end = self.payload.len();
+            for length in lengths.chunks_exact(4) {
+                let length = u32::from_le_bytes(length.try_into().expect("four bytes"));
+                end += length as usize;
+                self.payload_ends.push(end);
+            }
+            let (payload, after) = payloads.split_at(n_payload_bytes);
+            self.payload.extend_from_slice(payload);
+            rest = after;
+        }
+        rest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_survive_the_way_through_bytes() {
+        let layout = RowLayout::new(&[200, 70_000, u32::MAX, 0], &[300], true);
+        assert_eq!(layout.stride_bytes(), 4 + 1 + 3 + 4 + 1 + 2);
+        let rows = [
+            (7u32, [200, 70_000, u32::MAX, 0, 299], &b"payload"[..]),
+            (9, [0, 1, 2, 0, 4], b""),
+            (8, [3, 65_536, 1 << 30, 0, 256], b"x"),
+        ];
+        let mut block = RowBlock::default();
+        for (row_id, values, payload) in rows {
+            block.push(&layout, row_id, values.into_iter(), payload);
+        }
+        let mut bytes = Vec::new();
+        block.write_to(&mut bytes);
+        bytes.extend_from_slice(b"rest");
+        let mut read = RowBlock::default();
+        read.extend(&layout, &block, 1..2);
+        assert_eq!(read.read_from(&layout, &bytes), b"rest");
+        assert_eq!(read.n_rows(), 4);
+        for (at, (row_id, values, payload)) in
+            [rows[1], rows[0], rows[1], rows[2]].iter().enumerate()
+        {
+            let mut codes = [0; 4];
+            read.codes(&layout, at, &mut codes);
+            assert_eq!(read.row_id(&layout, at), *row_id);
+            assert_eq!(codes, values[..4]);
+            assert_eq!(read.code(&layout, at, 1), values[1]);
+            assert_eq!(read.fact(&layout, at, 0), values[4]);
+            assert_eq!(read.payload(at), *payload);
+        }
+    }
+}

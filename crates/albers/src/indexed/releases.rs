@@ -1,0 +1,345 @@
+//! All releases of one index: classes of every granularity, shuffled, verified and written.
+
+use std::path::{Path, PathBuf};
+
+use albers_index::buffer_tree::{BufferTree, BulkPlan, Loaded, Subtree};
+use albers_index::granularity::{self, Granularity};
+use albers_measure::{Loss, LossOfParts};
+use albers_release::ReleaseError;
+use albers_release::publish::{Destination, SlabLimits, manifest_path};
+use albers_release::stream::{
+    LeafRows, Passed, Published, Shuffle, StreamPlan, StreamSizes, Totals,
+};
+use albers_storage::StorageError;
+use albers_table::progress::Progress;
+use albers_table::read::Format;
+
+use super::Protection;
+use super::load::LoadedTable;
+use crate::anonymize::{self, Clock, Outcome, report_of, seed_of};
+use crate::error::{Error, Result};
+use crate::job::{GranularityChoice, Job};
+use crate::paths;
+use crate::report::{AlsoReport, ClassSize, ClassSizes, Report};
+use crate::secrets;
+use crate::table::Table;
+
+/// The most children of a node of the index.
+const FAN_OUT: usize = 16;
+
+/// The releases of a job: the finest first.
+pub struct Targets {
+    releases: Vec<Target>,
+}
+
+struct Target {
+    k: u64,
+    path: PathBuf,
+}
+
+impl Targets {
+    /// Checks what a job says of its releases.
+    pub fn of(job: &Job, input: &Path, output: &Path) -> Result<Targets> {
+        let base_k = secrets::given_k(job)?;
+        let mut releases = vec![Target { k: base_k, path: output.to_owned() }];
+        for &k in &job.also_k {
+            if k <= base_k {
+                return Err(Error::usage(
+                    format!("a coarser release for k = {k} is asked for besides k = {base_k}"),
+                    "give the least k with -k, and greater ones with --also-k",
+                ));
+            }
+            if releases.iter().any(|other| other.k == k) {
+                return Err(Error::usage(
+                    format!("k = {k} is asked for twice"),
+                    "give each k once",
+                ));
+            }
+            let path = beside(output, k);
+            paths::check_output(&path, &[input])?;
+            paths::check_place(&manifest_path(&path), &[input])?;
+            releases.push(Target { k, path });
+        }
+        Ok(Targets { releases })
+    }
+
+    /// All k, the least first.
+    pub fn ks(&self) -> impl Iterator<Item = u64> + '_ {
+        self.releases.iter().map(|target| target.k)
+    }
+
+    /// The k of the index.
+    pub fn base_k(&self) -> u64 {
+        self.releases[0].k
+    }
+
+    /// The greatest k.
+    pub fn greatest_k(&self) -> u64 {
+        self.ks().max().unwrap_or(1)
+    }
+}
+
+/// `NAME.k10.EXT` beside `NAME.EXT`.
+fn beside(output: &Path, k: u64) -> PathBuf {
+    let name = output.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let packed = [".csv.gz", ".csv.zst", ".csv.zstd", ".tsv.gz", ".tsv.zst", ".tsv.zstd"];
+    let ending = packed.into_iter().find(|ending| name.to_ascii_lowercase().ends_with(ending));
+    let n_ending = match ending {
+        Some(ending) => ending.len(),
+        None => name.rfind('.').map_or(0, |at| name.len() - at),
+    };
+    let (stem, ending) = name.split_at(name.len() - n_ending);
+    output.with_file_name(format!("{stem}.k{k}{ending}"))
+}
+
+/// Builds the index part by part and publishes all releases.
+pub fn publish_all(
+    job: &Job,
+    targets: &Targets,
+    protection: &Protection,
+    bulk: &BulkPlan<'_>,
+    loaded: LoadedTable<'_>,
+    mut clock: Clock,
+    progress: &dyn Progress,
+) -> Result<Report> {
+    let LoadedTable { table, tree, payload, fingerprint, notes, memory: _memory } = loaded;
+    let first_sensitive = usize::from(bulk.facts.subject.is_some());
+    let sensitive_facts: Vec<usize> = (first_sensitive..bulk.layout.n_facts()).collect();
+    let sizes = stream_sizes(bulk, &tree, table.n_rows, protection.requirements.len());
+    let plan_of = |requirement| StreamPlan {
+        attributes: &table.attributes,
+        layout: bulk.layout,
+        facts: bulk.facts,
+        sensitive_facts: &sensitive_facts,
+        payload: &payload,
+        requirement,
+        seed: seed_of(job),
+        show_regions: bulk.plan.keep_regions,
+        budget: bulk.budget,
+        store: bulk.store,
+        sizes,
+    };
+    let plans: Vec<StreamPlan<'_>> = protection.requirements.iter().map(plan_of).collect();
+    let shuffles = shuffle_all(job, bulk, tree, &plans, progress)?;
+    clock.seconds.partition = clock.lap();
+
+    let destinations: Vec<Destination<'_>> = targets
+        .releases
+        .iter()
+        .map(|target| Destination {
+            path: &target.path,
+            delimiter: table.delimiter,
+            values: anonymize::values_of(job, Format::of(&target.path)),
+            columns: &table.output_columns,
+            carried: &[],
+            seed: seed_of(job),
+        })
+        .collect();
+    let expected = Totals { n_rows: table.n_rows as u64, fingerprint, ..Totals::default() };
+    let mut written = Vec::new();
+    for (shuffle, destination) in shuffles.into_iter().zip(&destinations) {
+        written.push(Written::of(shuffle, destination, &table, progress)?);
+    }
+    check_totals(&expected, &written)?;
+    clock.seconds.verify = written.iter().map(|own| own.published.verify_seconds).sum();
+    clock.seconds.write = clock.lap() - clock.seconds.verify;
+    clock.seconds.total = clock.start.elapsed().as_secs_f64();
+
+    let mut notes = [protection.notes.clone(), notes].concat();
+    if written.len() > 1 {
+        notes.push(
+            "every class of every release is a union of whole leaves of one index, so that all \
+             releases together tell no more than the finest"
+                .to_owned(),
+        );
+    }
+    let reports = written.into_iter().zip(&protection.requirements).map(|(own, requirement)| {
+        let outcome = Outcome {
+            n_rows: own.published.totals.n_rows,
+            n_classes: own.n_classes,
+            class_size: own.class_size,
+            requirement,
+            method: method_of(job, requirement.k() != targets.base_k()),
+            loss: own.loss,
+            notes: notes.clone(),
+            spilled_bytes: bulk.store.written_bytes(),
+        };
+        let report = report_of(job, &table, outcome, clock.seconds.clone());
+        let read_back_bytes = bulk.store.read_bytes();
+        (own.published, Report { read_back_bytes, ..report })
+    });
+    finish_all(reports.collect(), targets)
+}
+
+/// Gives all releases their names; the coarser ones first, so that the finest, whose report tells of
+/// all, appears last.
+fn finish_all(mut reports: Vec<(Published, Report)>, targets: &Targets) -> Result<Report> {
+    let (base, mut report) = reports.remove(0);
+    for ((published, own), target) in reports.into_iter().zip(&targets.releases[1..]) {
+        published.pending.finish(&manifest_of(&own))?;
+        let path = target.path.display().to_string();
+        report.also.push(AlsoReport { k: target.k, path, report: own });
+    }
+    base.pending.finish(&manifest_of(&report))?;
+    Ok(report)
+}
+
+fn manifest_of(report: &Report) -> String {
+    serde_json::to_string_pretty(report).expect("a report has only plain fields") + "\n"
+}
+
+fn method_of(job: &Job, is_coarser: bool) -> String {
+    let split = job.split.unwrap_or_default().name();
+    match is_coarser {
+        false => format!("rtree, {split} split"),
+        true => format!("rtree, {split} split, {}", job.granularity.unwrap_or_default().name()),
+    }
+}
+
+/// How classes are shuffled within the budget.
+fn stream_sizes(
+    bulk: &BulkPlan<'_>,
+    tree: &BufferTree<'_>,
+    n_rows: usize,
+    n_releases: usize,
+) -> StreamSizes {
+    let budget_bytes = bulk.budget.limit_bytes();
+    let n_bytes = n_rows * StreamPlan::row_bytes(bulk.layout) + 3 * tree.n_payload_bytes();
+    let wanted = n_bytes.div_ceil((budget_bytes / 6).max(1)).next_power_of_two();
+    let block_bytes = bulk.sizes.block_bytes;
+    let most = (budget_bytes / 8 / n_releases / block_bytes).max(2);
+    // The greatest power of two that is not above the most.
+    let most = 1 << most.ilog2();
+    // A slab is built in the formats of all columns, and the next while it is written.
+    let n_slab_bytes = (budget_bytes / 8).clamp(1 << 16, 256 << 20);
+    let n_slab_rows = n_slab_bytes / (64 * (bulk.layout.n_attributes() + 1));
+    StreamSizes {
+        n_buckets: wanted.min(most),
+        block_bytes,
+        slab: SlabLimits { n_rows: n_slab_rows.clamp(64, 1 << 18), n_bytes: n_slab_bytes },
+        group_bytes: (budget_bytes / 8).clamp(1 << 20, 128 << 20),
+    }
+}
+
+/// Builds the index part by part, and hands the classes of each part to all releases.
+fn shuffle_all<'p>(
+    job: &Job,
+    bulk: &BulkPlan<'_>,
+    tree: BufferTree<'_>,
+    plans: &'p [StreamPlan<'p>],
+    progress: &dyn Progress,
+) -> Result<Vec<Shuffle<'p>>> {
+    let mut shuffles = plans
+        .iter()
+        .map(Shuffle::new)
+        .collect::<std::result::Result<Vec<Shuffle<'p>>, ReleaseError>>()?;
+    let granularity = match job.granularity.unwrap_or_default() {
+        GranularityChoice::Cut => Granularity::Cut,
+        GranularityChoice::LeafScan => Granularity::LeafScan,
+        GranularityChoice::Hierarchical => Granularity::Hierarchical { fan_out: FAN_OUT },
+    };
+    progress.phase("partition", Some(tree.n_rows()));
+    let mut n_leaves = 0u64;
+    // What went wrong in the sink, which can only tell of storage.
+    let mut fault: Option<ReleaseError> = None;
+    let drained = tree.drain(&mut |loaded| {
+        let added = match &loaded {
+            Loaded::Subtree(subtree) => {
+                let added = add_subtree(bulk, subtree, granularity, &mut shuffles, n_leaves);
+                n_leaves += subtree.tree.n_leaves() as u64;
+                progress.advance(subtree.tree.n_rows() as u64);
+                added
+            }
+            Loaded::Giant(giant) => {
+                let region = giant.region.as_deref();
+                let mut shuffles = shuffles.iter_mut();
+                n_leaves += 1;
+                progress.advance(giant.n_rows);
+                shuffles.try_for_each(|own| own.add_giant(&giant.blocks, n_leaves - 1, region))
+            }
+        };
+        added.map_err(|error| match error {
+            ReleaseError::Storage(error) => error,
+            other => {
+                fault = Some(other);
+                StorageError::Stopped
+            }
+        })
+    });
+    match (fault, drained) {
+        (Some(fault), _) => Err(fault.into()),
+        (None, drained) => Ok(drained.map(|()| shuffles)?),
+    }
+}
+
+fn add_subtree(
+    bulk: &BulkPlan<'_>,
+    subtree: &Subtree,
+    granularity: Granularity,
+    shuffles: &mut [Shuffle<'_>],
+    first_leaf: u64,
+) -> std::result::Result<(), ReleaseError> {
+    let regions = subtree.region.as_ref().map(|whole| subtree.tree.leaf_regions(whole));
+    let leaves = LeafRows {
+        rows: &subtree.rows,
+        order: &subtree.order,
+        ends: subtree.tree.leaf_ends(),
+        first_leaf,
+        regions: regions.as_deref(),
+    };
+    for shuffle in shuffles {
+        let requirement = shuffle.requirement();
+        let classes = (requirement.k() != bulk.plan.requirement.k()).then(|| {
+            granularity::classes(subtree.tree_rows(bulk), granularity, requirement, &bulk.plan)
+        });
+        shuffle.add(leaves, classes.as_deref())?;
+    }
+    Ok(())
+}
+
+/// A release that is written but not yet under its name.
+struct Written {
+    published: Published,
+    loss: Loss,
+    n_classes: u64,
+    class_size: ClassSize,
+}
+
+impl Written {
+    fn of(
+        shuffle: Shuffle<'_>,
+        destination: &Destination<'_>,
+        table: &Table,
+        progress: &dyn Progress,
+    ) -> Result<Written> {
+        let mut loss = LossOfParts::new(table.attributes.len());
+        let mut sizes = ClassSizes::default();
+        let published =
+            shuffle.publish(destination, progress, &mut |passed: &Passed<'_, '_>| {
+                loss.add(passed);
+                passed.class_sizes().for_each(|size| sizes.add(size));
+            })?;
+        Ok(Written {
+            published,
+            loss: loss.finish(table.attributes.iter()),
+            n_classes: sizes.n_classes(),
+            class_size: sizes.finish(),
+        })
+    }
+}
+
+/// Every release must hold the rows that were read, and every leaf of the index as a whole.
+fn check_totals(expected: &Totals, written: &[Written]) -> Result<()> {
+    let base = &written[0].published.totals;
+    for own in written {
+        let totals = &own.published.totals;
+        let same_rows =
+            (totals.n_rows, totals.fingerprint) == (expected.n_rows, expected.fingerprint);
+        let same_leaves =
+            (totals.leaf_rows, totals.whole_leaves) == (base.leaf_rows, base.whole_leaves);
+        if !same_rows || !same_leaves {
+            return Err(ReleaseError::RowsChanged.into());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,70 @@
+//! Subjects of tables that need not fit in memory: told apart by a hash.
+//!
+//! Guarantee: two rows of one person always have the same code. Two persons share a code with a chance
+//! of one in four billion, and then count as one: a class can only be thought smaller than it is.
+
+use std::hash::BuildHasher;
+
+use albers_table::chunk::{Cells, ColumnChunk};
+use albers_table::points::mix;
+use rustc_hash::FxBuildHasher;
+
+/// The code of all rows without a subject: they count as one person.
+const MISSING: u32 = 0;
+
+/// The code of each row's subject.
+pub fn codes_of(chunk: &ColumnChunk) -> Vec<u32> {
+    let short = |bits: u64| ((mix(bits) >> 32) as u32).max(MISSING + 1);
+    let mut codes: Vec<u32> = match &chunk.cells {
+        Cells::Ticks { base, offsets, .. } => offsets
+            .iter()
+            .map(|&offset| short(base.wrapping_add(i64::from(offset)) as u64))
+            .collect(),
+        Cells::WideTicks { ticks, .. } => ticks.iter().map(|&tick| short(tick as u64)).collect(),
+        Cells::Floats(floats) => floats.iter().map(|float| short(float.to_bits())).collect(),
+        Cells::Names { names, places } => {
+            let codes: Vec<u32> =
+                names.iter().map(|name| short(FxBuildHasher.hash_one(name))).collect();
+            places.iter().map(|&at| codes.get(at as usize).copied().unwrap_or(MISSING)).collect()
+        }
+    };
+    chunk.missing.iter().for_each(|&row| codes[row as usize] = MISSING);
+    codes
+}
+
+#[cfg(test)]
+mod tests {
+    use albers_table::chunk::TextColumnBuilder;
+    use albers_table::schema::ColumnType;
+
+    use super::*;
+
+    #[test]
+    fn a_person_has_one_code_in_every_chunk() {
+        let chunk = |cells: &[&str]| {
+            let mut builder = TextColumnBuilder::new(ColumnType::Text);
+            for cell in cells {
+                match cell.is_empty() {
+                    true => builder.push_missing(),
+                    false => builder.push(cell.as_bytes()).unwrap(),
+                }
+            }
+            codes_of(&builder.finish().map_err(|_| "valid").unwrap())
+        };
+        let (a, b) = (chunk(&["x", "y", "", "x"]), chunk(&["y", "", "z"]));
+        assert_eq!((a[0], a[1], a[2]), (a[3], b[0], b[1]));
+        assert_ne!(a[0], a[1]);
+        assert_ne!(b[0], b[2]);
+        assert_eq!(a[2], MISSING);
+    }
+
+    #[test]
+    fn numbers_have_one_code_wherever_a_chunk_begins() {
+        use albers_table::chunk::{TickUnit, narrow_ticks};
+        let of = |ticks: Vec<i64>| {
+            let cells = narrow_ticks(ticks, &[], TickUnit::Integer);
+            codes_of(&ColumnChunk { cells, missing: Vec::new() })
+        };
+        assert_eq!(of(vec![5, 9])[1], of(vec![9, i64::MAX])[0]);
+    }
+}
