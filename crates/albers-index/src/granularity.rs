@@ -2,15 +2,16 @@
 //!
 //! Source: Iwuchukwu & Naughton 2007, section 3.
 //! Departures: `hierarchical` takes the lowest nodes whose siblings all satisfy the requirement, path
-//! by path, since the index is not balanced; `cut` is not in the paper: it walks the split history and
-//! merges what is too small with the neighbouring class that loses least by it.
+//! by path, since the index is not balanced; `cut` is not in the paper, see its module.
 //! Guarantee: classes are unions of whole leaves, so every record stays k-bound across all
 //! granularities; every class satisfies the requirement, if all leaves together do.
-//! Cost: one pass over the leaves and their splits; memory for the boxes of both.
+//! Cost: one pass over the leaves; `cut` weighs each against its neighbours, on all threads.
+
+mod cut;
+mod pieces;
 
 use albers_partition::mondrian::Plan;
-use albers_partition::split::Point;
-use albers_partition::split::extent::{Extent, Weigher, has_small_sets};
+use albers_partition::split::extent::has_small_sets;
 use albers_privacy::{ClassSummary, Requirement};
 
 use crate::rplus_tree::grow::Source;
@@ -26,7 +27,7 @@ pub enum Granularity {
         /// The most children of a node.
         fan_out: usize,
     },
-    /// The finest cut through the splits, with merges where a side is too small.
+    /// The runs of a walk through the tree, or the merges of neighbours, that lose least.
     Cut,
 }
 
@@ -66,7 +67,7 @@ pub fn classes(
         Granularity::Cut => {
             let n_attributes = rows.tree.n_attributes();
             let sets = has_small_sets(plan.space);
-            albers_partition::with_lanes!(n_attributes, sets, cut(rows, requirement, plan))
+            albers_partition::with_lanes!(n_attributes, sets, cut_lanes(rows, requirement, plan))
         }
     };
     renumbered(classes)
@@ -167,190 +168,10 @@ fn holds(rows: TreeRows<'_>, leaves: std::ops::Range<u32>, requirement: &Require
     requirement.holds(&summary)
 }
 
-/// Classes in the making: leaves that belong together, with what they show.
-struct Merger<'a, const L: usize, const M: usize> {
-    rows: TreeRows<'a>,
-    requirement: &'a Requirement,
-    weigher: Weigher<'a, L, M>,
-    /// Per leaf: another leaf of its class, or itself.
-    parents: Vec<u32>,
-    /// Per leaf that is its own parent: what its class shows ...
-    extents: Vec<Extent<L, M>>,
-    /// ... and how many rows it has.
-    n_rows: Vec<u32>,
-    /// What each split shows.
-    split_extents: Vec<Extent<L, M>>,
-}
-
-fn cut<const L: usize, const M: usize>(
+fn cut_lanes<const L: usize, const M: usize>(
     rows: TreeRows<'_>,
     requirement: &Requirement,
     plan: &Plan<'_>,
 ) -> Vec<u32> {
-    let tree = rows.tree;
-    let mut merger = Merger::<L, M>::new(rows, requirement, plan);
-    // Whether all leaves below a split are in classes that satisfy the requirement. If not, they
-    // are all in one that does not.
-    let mut split_holds = vec![false; tree.splits().len()];
-    let leaf_holds: Vec<bool> =
-        (0..tree.n_leaves() as u32).map(|leaf| holds(rows, leaf..leaf + 1, requirement)).collect();
-    let child_holds = |child: Child, split_holds: &[bool]| match child {
-        Child::Leaf(leaf) => leaf_holds[leaf as usize],
-        Child::Split(split) => split_holds[split as usize],
-    };
-    for at in (0..tree.splits().len()).rev() {
-        let split = tree.splits()[at];
-        let inside = child_holds(split.inside, &split_holds);
-        let outside = child_holds(split.outside, &split_holds);
-        split_holds[at] = match (inside, outside) {
-            (true, true) => true,
-            (true, false) => merger.absorb(split.outside, split.inside),
-            (false, true) => merger.absorb(split.inside, split.outside),
-            (false, false) => merger.join(tree.leaves_of(Child::Split(at as u32))),
-        };
-    }
-    (0..tree.n_leaves() as u32).map(|leaf| merger.class_of(leaf)).collect()
-}
-
-impl<'a, const L: usize, const M: usize> Merger<'a, L, M> {
-    fn new(rows: TreeRows<'a>, requirement: &'a Requirement, plan: &Plan<'a>) -> Self {
-        let tree = rows.tree;
-        let Source { layout, block, .. } = rows.source;
-        let n_leaves = tree.n_leaves();
-        let leaves = 0..n_leaves as u32;
-        let extent_of = |leaf: u32| {
-            let mut extent = Extent::EMPTY;
-            for &row in &rows.order[tree.rows_of(leaf..leaf + 1)] {
-                let mut point: Point<L> = [0; L];
-                block.codes(layout, row as usize, &mut point);
-                extent.add(&point);
-            }
-            extent
-        };
-        let extents: Vec<Extent<L, M>> = leaves.clone().map(extent_of).collect();
-        let mut split_extents = vec![Extent::EMPTY; tree.splits().len()];
-        for at in (0..tree.splits().len()).rev() {
-            let split = tree.splits()[at];
-            for side in [split.inside, split.outside] {
-                let extent = match side {
-                    Child::Leaf(leaf) => extents[leaf as usize],
-                    Child::Split(split) => split_extents[split as usize],
-                };
-                split_extents[at].merge(&extent);
-            }
-        }
-        Merger {
-            rows,
-            requirement,
-            weigher: Weigher::new(plan.space),
-            parents: leaves.clone().collect(),
-            extents,
-            n_rows: leaves.map(|leaf| tree.rows_of(leaf..leaf + 1).len() as u32).collect(),
-            split_extents,
-        }
-    }
-
-    fn class_of(&mut self, leaf: u32) -> u32 {
-        let mut at = leaf;
-        while self.parents[at as usize] != at {
-            let above = self.parents[self.parents[at as usize] as usize];
-            self.parents[at as usize] = above;
-            at = above;
-        }
-        at
-    }
-
-    fn merge(&mut self, a: u32, b: u32) {
-        let (a, b) = (self.class_of(a), self.class_of(b));
-        if a == b {
-            return;
-        }
-        let other = self.extents[b as usize];
-        self.extents[a as usize].merge(&other);
-        self.n_rows[a as usize] += self.n_rows[b as usize];
-        self.parents[b as usize] = a;
-    }
-
-    /// Makes one class of some neighbouring leaves and tells whether it satisfies the requirement.
-    fn join(&mut self, leaves: std::ops::Range<u32>) -> bool {
-        leaves.clone().for_each(|leaf| self.merge(leaves.start, leaf));
-        holds(self.rows, leaves, self.requirement)
-    }
-
-    /// Brings the leaves of a side that does not satisfy the requirement into a class of the other
-    /// side, and tells whether all then do.
-    fn absorb(&mut self, short: Child, sound: Child) -> bool {
-        let leaves = self.rows.tree.leaves_of(short);
-        // Already one class, unless it is a single leaf.
-        let piece = self.class_of(leaves.start);
-        let extent = self.extents[piece as usize];
-        let sound_leaves = self.rows.tree.leaves_of(sound);
-        let near = self.nearest_leaf(sound, &extent);
-        let candidates = [near, sound_leaves.start, sound_leaves.end - 1];
-        let mut candidates = candidates.map(|leaf| {
-            let class = self.class_of(leaf);
-            (self.added_loss(class, piece), class)
-        });
-        candidates.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        for (_, class) in candidates {
-            if self.union_holds(class, piece, sound_leaves.clone(), leaves.clone()) {
-                self.merge(class, piece);
-                return true;
-            }
-        }
-        self.join(leaves.start.min(sound_leaves.start)..leaves.end.max(sound_leaves.end))
-    }
-
-    /// What two classes lose more together than apart.
-    fn added_loss(&self, a: u32, b: u32) -> f64 {
-        let (a, b) = (a as usize, b as usize);
-        let mut both = self.extents[a];
-        both.merge(&self.extents[b]);
-        let [n_a, n_b] = [a, b].map(|class| f64::from(self.n_rows[class]));
-        let loss = |extent: &Extent<L, M>| f64::from(self.weigher.loss(extent));
-        (n_a + n_b) * loss(&both) - n_a * loss(&self.extents[a]) - n_b * loss(&self.extents[b])
-    }
-
-    /// A leaf below a node whose boxes, all the way down, have to grow least to take something in.
-    fn nearest_leaf(&self, node: Child, extent: &Extent<L, M>) -> u32 {
-        let mut at = node;
-        loop {
-            let split = match at {
-                Child::Leaf(leaf) => return leaf,
-                Child::Split(split) => self.rows.tree.splits()[split as usize],
-            };
-            let growth = |side: Child| {
-                let own = match side {
-                    Child::Leaf(leaf) => &self.extents[leaf as usize],
-                    Child::Split(split) => &self.split_extents[split as usize],
-                };
-                let mut both = *own;
-                both.merge(extent);
-                self.weigher.loss(&both) - self.weigher.loss(own)
-            };
-            let inside_is_near = growth(split.inside) <= growth(split.outside);
-            at = if inside_is_near { split.inside } else { split.outside };
-        }
-    }
-
-    /// Whether a class of the sound side and the piece satisfy the requirement together.
-    fn union_holds(
-        &mut self,
-        class: u32,
-        piece: u32,
-        sound: std::ops::Range<u32>,
-        short: std::ops::Range<u32>,
-    ) -> bool {
-        if let Some(k) = self.requirement.is_only_row_count() {
-            return u64::from(self.n_rows[class as usize] + self.n_rows[piece as usize]) >= k;
-        }
-        let mut summary = ClassSummary::new(self.requirement.shape());
-        self.rows.add(short, &mut summary);
-        for leaf in sound {
-            if self.class_of(leaf) == class {
-                self.rows.add(leaf..leaf + 1, &mut summary);
-            }
-        }
-        self.requirement.holds(&summary)
-    }
+    cut::Cutter::<L, M>::new(rows, requirement, plan).classes(leaf_scan(rows, requirement))
 }

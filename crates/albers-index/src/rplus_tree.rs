@@ -177,6 +177,11 @@ impl RPlusTree {
         &self.leaf_ends
     }
 
+    /// The boxes of the leaves, one after another.
+    pub fn leaf_boxes(&self) -> &[(u32, u32)] {
+        &self.leaf_boxes
+    }
+
     /// The leaves below a split, or the leaf.
     pub fn leaves_of(&self, child: Child) -> std::ops::Range<u32> {
         match child {

@@ -14,8 +14,9 @@
 
 use std::collections::BTreeMap;
 
-use albers_release::stream::Passed;
-use albers_release::{Attribute, Verified};
+use albers_release::cell::Describer;
+use albers_release::stream::{GiantClass, Passed};
+use albers_release::{Attribute, ShownCell, Verified};
 use albers_table::points::{codes_hash, mix};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -48,6 +49,21 @@ pub(crate) struct Sums {
 impl Sums {
     pub(crate) fn zero(n_attributes: usize) -> Sums {
         Sums { discernibility: 0.0, by_attribute: vec![0.0; n_attributes], log_ratios: 0.0 }
+    }
+
+    /// Adds what the cells of a class lose, and returns the logarithm of the volume they cover.
+    fn add_cells(&mut self, describers: &[Describer<'_>], cells: &[ShownCell], n_rows: f64) -> f64 {
+        let mut log_volume = 0.0;
+        let mut volume = 1.0;
+        for (attribute, (describer, &cell)) in describers.iter().zip(cells).enumerate() {
+            self.by_attribute[attribute] += n_rows * describer.loss(cell);
+            volume *= describer.n_covered(cell) as f64;
+            if volume > 1e200 {
+                log_volume += volume.ln();
+                volume = 1.0;
+            }
+        }
+        log_volume + volume.ln()
     }
 
     pub(crate) fn plus(mut self, other: &Sums) -> Sums {
@@ -102,9 +118,15 @@ impl LossOfParts {
 
     /// Adds some classes.
     pub fn add(&mut self, part: &Passed<'_, '_>) {
+        let (own, n_rows) = match part {
+            Passed::Classes { classes, sensitive } => {
+                (sums_of_release(classes, sensitive), classes.n_rows())
+            }
+            Passed::Giant(giant) => (sums_of_giant(giant), giant.n_rows as usize),
+        };
         let sums = std::mem::replace(&mut self.sums, Sums::zero(0));
-        self.sums = sums.plus(&sums_of_release(part.classes, part.sensitive));
-        self.n_rows += part.classes.n_rows();
+        self.sums = sums.plus(&own);
+        self.n_rows += n_rows;
     }
 
     /// The loss of all parts.
@@ -138,17 +160,7 @@ fn sums_of(release: &Verified<'_>, classes: &[u32], sensitive: &[Vec<u32>]) -> S
         let class = release.class(class_idx as usize);
         let n_rows = class.n_rows() as f64;
         sums.discernibility += n_rows * n_rows;
-        let mut log_volume = 0.0;
-        let mut volume = 1.0;
-        for (attribute, (describer, &cell)) in describers.iter().zip(class.cells).enumerate() {
-            sums.by_attribute[attribute] += n_rows * describer.loss(cell);
-            volume *= describer.n_covered(cell) as f64;
-            if volume > 1e200 {
-                log_volume += volume.ln();
-                volume = 1.0;
-            }
-        }
-        log_volume += volume.ln();
+        let log_volume = sums.add_cells(describers, class.cells, n_rows);
         tuples.clear();
         for (row_ids, codes) in class.parts() {
             for (row_id, codes) in row_ids.iter().zip(codes.chunks_exact(describers.len())) {
@@ -160,6 +172,25 @@ fn sums_of(release: &Verified<'_>, classes: &[u32], sensitive: &[Vec<u32>]) -> S
         // Per row: its tuple's count, times the volume, over the rows that share its secret.
         sums.log_ratios += n_rows * log_volume + log_counts(&mut tuples);
     }
+    sums
+}
+
+fn sums_of_giant(giant: &GiantClass<'_>) -> Sums {
+    let mut sums = Sums::zero(giant.describers.len());
+    let n_rows = giant.n_rows as f64;
+    sums.discernibility = n_rows * n_rows;
+    let log_volume = sums.add_cells(&giant.describers, &giant.cells, n_rows);
+    let mut by_secret: BTreeMap<u64, f64> = BTreeMap::new();
+    // In the order of the hashes, so that the sum does not depend on that of the map.
+    let tuples: BTreeMap<_, _> = giant.tuples.iter().collect();
+    let mut log_counts = 0.0;
+    for ((secret, _), &n_tuple) in tuples {
+        let n_tuple = n_tuple as f64;
+        log_counts += n_tuple * n_tuple.ln();
+        *by_secret.entry(*secret).or_insert(0.0) += n_tuple;
+    }
+    log_counts -= by_secret.values().map(|n_secret| n_secret * n_secret.ln()).sum::<f64>();
+    sums.log_ratios = n_rows * log_volume + log_counts;
     sums
 }
 

@@ -29,7 +29,7 @@ pub use carried::{CarriedColumn, CarriedSurvey, Payload, PayloadField};
 pub use columns::Values;
 pub use slab::SlabLimits;
 
-use carried::RowKeys;
+pub(crate) use carried::RowKeys;
 use slab::{Cutter, Slab};
 
 /// A column of the release.
@@ -87,7 +87,9 @@ pub fn publish_in_slabs(
 ) -> Result<Pending> {
     progress.phase("write", Some(release.n_rows() as u64));
     let carried: Vec<Field> = destination.carried.iter().map(CarriedColumn::field).collect();
-    let mut writer = Writer::create(release.describers(), destination, &carried, limits)?;
+    let group_bytes = WriteOptions::default().group_bytes;
+    let mut writer =
+        Writer::create(release.describers(), destination, &carried, limits, group_bytes)?;
     writer.write(release, destination.carried, progress)?;
     Ok(writer.into_pending())
 }
@@ -107,6 +109,7 @@ impl<'a> Writer<'a> {
         destination: &'a Destination<'a>,
         carried: &[Field],
         limits: SlabLimits,
+        group_bytes: usize,
     ) -> Result<Writer<'a>> {
         let mut fields: Vec<Field> = Vec::new();
         for column in destination.columns {
@@ -119,7 +122,8 @@ impl<'a> Writer<'a> {
         }
         check_names(&fields)?;
         let schema = Arc::new(Schema::new(fields));
-        let options = WriteOptions { delimiter: destination.delimiter, has_runs: true };
+        let delimiter = destination.delimiter;
+        let options = WriteOptions { delimiter, has_runs: true, group_bytes };
         let data = BatchWriter::create_with(destination.path, schema.clone(), options)?;
         Ok(Writer { destination, schema, data, limits })
     }

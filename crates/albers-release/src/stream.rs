@@ -34,10 +34,11 @@ use rayon::prelude::*;
 use crate::attribute::Attribute;
 use crate::cell::Describer;
 use crate::error::{ReleaseError, Result};
-use crate::publish::{Destination, Payload, Pending, SlabLimits, Writer};
+use crate::publish::{CarriedColumn, Destination, Payload, Pending, SlabLimits, Writer};
 use crate::verify::Verified;
 
-use bucket::{Bucket, BucketRows};
+use bucket::Bucket;
+pub use giant::GiantClass;
 use scatter::{Scattered, scatter};
 
 /// What is released, and what it is checked against.
@@ -96,6 +97,8 @@ pub struct LeafRows<'s> {
     pub order: &'s [u32],
     /// Where each leaf ends in the order.
     pub ends: &'s [u32],
+    /// The least and greatest code of each leaf on each attribute, one after another.
+    pub boxes: &'s [(u32, u32)],
     /// The number of the first leaf in the whole index.
     pub first_leaf: u64,
     /// The regions of the leaves, one after another, where regions are shown.
@@ -135,18 +138,28 @@ pub struct Published {
 }
 
 /// Some classes that passed the door, for those who measure them.
-pub struct Passed<'p, 'a> {
-    /// The classes.
-    pub classes: &'p Verified<'a>,
-    /// The codes of each sensitive column by the rows' numbers in the classes.
-    pub sensitive: &'p [Vec<u32>],
+pub enum Passed<'p, 'a> {
+    /// Classes in memory.
+    Classes {
+        /// The classes.
+        classes: &'p Verified<'a>,
+        /// The codes of each sensitive column by the rows' numbers in the classes.
+        sensitive: &'p [Vec<u32>],
+    },
+    /// A class that does not fit there.
+    Giant(&'p GiantClass<'a>),
 }
 
 impl Passed<'_, '_> {
     /// Rows of each class.
-    pub fn class_sizes(&self) -> impl Iterator<Item = u64> + '_ {
-        let classes = self.classes;
-        (0..classes.n_classes()).map(|class| classes.class(class).n_rows() as u64)
+    pub fn class_sizes(&self) -> Vec<u64> {
+        match self {
+            Passed::Classes { classes, .. } => {
+                let sizes = (0..classes.n_classes()).map(|class| classes.class(class).n_rows());
+                sizes.map(|n_rows| n_rows as u64).collect()
+            }
+            Passed::Giant(giant) => vec![giant.n_rows],
+        }
     }
 }
 
@@ -189,17 +202,23 @@ impl<'a> Shuffle<'a> {
         let classes = ClassLeaves::new(leaves.ends.len(), class_of_leaf);
         let n_classes = classes.ends.len();
         let starts: Vec<usize> = (0..n_classes).step_by(CLASSES_PER_TASK).collect();
-        for round in starts.chunks(2 * rayon::current_num_threads()) {
-            let scattered: Vec<Scattered> = round
-                .par_iter()
-                .map(|&start| {
-                    let end = (start + CLASSES_PER_TASK).min(n_classes);
-                    scatter(self, leaves, &classes, start..end)
-                })
-                .collect();
-            for piece in &scattered {
-                self.append(piece)?;
-            }
+        let Shuffle { plan, describers, buckets, n_classes: first_class, .. } = &mut *self;
+        let mut ready: Vec<Scattered> = Vec::new();
+        // What was scattered in the last round goes to its buckets while the next is scattered.
+        for round in starts.chunks(2 * rayon::current_num_threads()).chain([&[][..]]) {
+            let last = std::mem::take(&mut ready);
+            let (appended, scattered) = rayon::join(
+                || last.iter().try_for_each(|piece| append(plan, buckets, piece)),
+                || -> Vec<Scattered> {
+                    let scatter_from = |&start: &usize| {
+                        let range = start..(start + CLASSES_PER_TASK).min(n_classes);
+                        scatter(plan, describers, *first_class, leaves, &classes, range)
+                    };
+                    round.par_iter().map(scatter_from).collect()
+                },
+            );
+            appended?;
+            ready = scattered;
         }
         self.n_classes += n_classes as u64;
         self.n_rows += leaves.order.len() as u64;
@@ -219,13 +238,6 @@ impl<'a> Shuffle<'a> {
         Ok(())
     }
 
-    fn append(&mut self, piece: &Scattered) -> Result<()> {
-        for (bucket_idx, runs, rows) in piece.by_bucket() {
-            self.buckets[bucket_idx].append(self.plan, piece, runs, rows)?;
-        }
-        Ok(())
-    }
-
     /// Publishes all classes, bucket by bucket; nothing appears before [`Pending::finish`]. What
     /// the rows add up to must be compared by the caller with what was read.
     pub fn publish(
@@ -241,20 +253,30 @@ impl<'a> Shuffle<'a> {
         drop(buffers);
         progress.phase("write", Some(n_rows));
         let fields: Vec<Field> = plan.payload.fields().iter().map(|field| field.field()).collect();
-        let writer = Writer::create(&describers, destination, &fields, plan.sizes.slab)?;
+        let StreamSizes { slab, group_bytes, .. } = plan.sizes;
+        let writer = Writer::create(&describers, destination, &fields, slab, group_bytes)?;
         drop(describers);
         let totals = Totals::default();
-        let mut door = Door { plan, writer, progress, measure, totals, verify_seconds: 0.0 };
+        let mut door =
+            Door { plan, writer, progress, measure, totals, verify_seconds: 0.0, passed: None };
         let n_bits = plan.sizes.n_buckets.trailing_zeros();
         for (prefix, bucket) in (0u64..).zip(buckets) {
             door.pass(bucket, prefix, n_bits)?;
         }
+        door.write_passed()?;
         if door.totals.n_rows != n_rows {
             return Err(ReleaseError::RowsChanged);
         }
         let Door { writer, totals, verify_seconds, .. } = door;
         Ok(Published { pending: writer.into_pending(), totals, verify_seconds })
     }
+}
+
+fn append(plan: &StreamPlan<'_>, buckets: &mut [Bucket], piece: &Scattered) -> Result<()> {
+    for (bucket_idx, runs, rows) in piece.by_bucket() {
+        buckets[bucket_idx].append(plan, piece, runs, rows)?;
+    }
+    Ok(())
 }
 
 /// Where buckets leave.
@@ -265,6 +287,18 @@ struct Door<'d, 'a> {
     measure: &'d mut dyn FnMut(&Passed<'_, '_>),
     totals: Totals,
     verify_seconds: f64,
+    /// A bucket that has passed and is still to be written.
+    passed: Option<PassedBucket<'a>>,
+}
+
+/// A bucket that was verified.
+struct PassedBucket<'a> {
+    verified: Verified<'a>,
+    carried: Vec<CarriedColumn>,
+    sensitive: Vec<Vec<u32>>,
+    totals: Totals,
+    seconds: f64,
+    _memory: Reservation,
 }
 
 impl Door<'_, '_> {
@@ -273,13 +307,16 @@ impl Door<'_, '_> {
         if bucket.n_rows == 0 {
             return Ok(());
         }
-        let n_bytes = bucket.n_rows as usize * StreamPlan::row_bytes(self.plan.layout)
-            + 3 * bucket.n_payload_bytes;
-        match self.plan.budget.try_reserve("a bucket of classes", n_bytes) {
-            Ok(_memory) => self.pass_loaded(bucket.load(self.plan)?, prefix, n_bits),
-            Err(refused) if bucket.has_one_key => {
-                giant::pass_giant(self, bucket, prefix, n_bits, refused.into())
-            }
+        let n_bytes = bucket.n_bytes(self.plan);
+        let reserve = || self.plan.budget.try_reserve("a bucket of classes", n_bytes);
+        let mut memory = reserve();
+        if memory.is_err() && self.passed.is_some() {
+            self.write_passed()?;
+            memory = self.plan.budget.try_reserve("a bucket of classes", n_bytes);
+        }
+        match memory {
+            Ok(memory) => self.pass_whole(bucket, prefix, n_bits, memory),
+            Err(_) if bucket.has_one_key => giant::pass_giant(self, bucket, prefix, n_bits),
             Err(_) => {
                 // Two halves at a time, so that only two buffers are needed.
                 for (bit, half) in (0u64..).zip(bucket.halves(self.plan, n_bits)?) {
@@ -290,23 +327,69 @@ impl Door<'_, '_> {
         }
     }
 
-    fn pass_loaded(&mut self, rows: BucketRows, prefix: u64, n_bits: u32) -> Result<()> {
-        let plan = self.plan;
+    /// A bucket that fits in memory: verified while the one before it is written.
+    fn pass_whole(
+        &mut self,
+        bucket: Bucket,
+        prefix: u64,
+        n_bits: u32,
+        memory: Reservation,
+    ) -> Result<()> {
+        let Door { plan, writer, progress, passed, .. } = self;
+        let last = passed.take();
+        let (written, verified) = rayon::join(
+            || match last {
+                Some(last) => writer.write(&last.verified, &last.carried, *progress),
+                None => Ok(()),
+            },
+            || verify_bucket(plan, bucket, prefix, n_bits, memory),
+        );
+        written?;
+        let verified = verified?;
+        self.totals.add(&verified.totals);
         let start = Instant::now();
-        let totals = rows.leaf_totals(plan);
-        let carried =
-            plan.payload.decode((0..rows.rows.n_rows()).map(|row| rows.rows.payload(row)))?;
-        let sensitive = rows.sensitive(plan);
-        let (verified, fingerprint) = rows.verify(plan)?;
-        let in_bucket = |key: u64| n_bits == 0 || key >> (u64::BITS - n_bits) == prefix;
-        if verified.key_range().is_some_and(|(a, b)| !in_bucket(a) || !in_bucket(b)) {
-            return Err(ReleaseError::RowsChanged);
-        }
-        self.totals.add(&Totals { fingerprint, ..totals });
-        (self.measure)(&Passed { classes: &verified, sensitive: &sensitive });
-        self.verify_seconds += start.elapsed().as_secs_f64();
-        self.writer.write(&verified, &carried, self.progress)
+        let classes = &verified.verified;
+        (self.measure)(&Passed::Classes { classes, sensitive: &verified.sensitive });
+        self.verify_seconds += verified.seconds + start.elapsed().as_secs_f64();
+        self.passed = Some(verified);
+        Ok(())
     }
+
+    fn write_passed(&mut self) -> Result<()> {
+        match self.passed.take() {
+            Some(last) => self.writer.write(&last.verified, &last.carried, self.progress),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Loads a bucket and checks its classes, whose keys must begin with these bits.
+fn verify_bucket<'a>(
+    plan: &StreamPlan<'a>,
+    bucket: Bucket,
+    prefix: u64,
+    n_bits: u32,
+    memory: Reservation,
+) -> Result<PassedBucket<'a>> {
+    let start = Instant::now();
+    let rows = bucket.load(plan)?;
+    let totals = rows.leaf_totals(plan);
+    let payloads = (0..rows.rows.n_rows()).map(|row| rows.rows.payload(row));
+    let carried = plan.payload.decode(payloads)?;
+    let sensitive = rows.sensitive(plan);
+    let (verified, fingerprint) = rows.verify(plan)?;
+    let in_bucket = |key: u64| n_bits == 0 || key >> (u64::BITS - n_bits) == prefix;
+    if verified.key_range().is_some_and(|(a, b)| !in_bucket(a) || !in_bucket(b)) {
+        return Err(ReleaseError::RowsChanged);
+    }
+    Ok(PassedBucket {
+        verified,
+        carried,
+        sensitive,
+        totals: Totals { fingerprint, ..totals },
+        seconds: start.elapsed().as_secs_f64(),
+        _memory: memory,
+    })
 }
 
 /// The leaves of each class.

@@ -91,6 +91,24 @@ impl<'v> Class<'v> {
 }
 
 impl<'a> Verified<'a> {
+    /// Some rows of a class that was verified as a whole, with what the whole shows.
+    pub(crate) fn piece(
+        describers: Vec<Describer<'a>>,
+        cells: Vec<ShownCell>,
+        groups: GroupBlock,
+    ) -> Verified<'a> {
+        let n_rows = groups.row_ids.len();
+        let class = ClassRef { key: 0, block: 0, class: 0, n_rows: n_rows as u32 };
+        Verified {
+            describers,
+            blocks: vec![VerifiedBlock { groups, cells }],
+            order: vec![class],
+            ends: vec![1],
+            by_memory: vec![0],
+            n_rows,
+        }
+    }
+
     /// Number of rows.
     pub fn n_rows(&self) -> usize {
         self.n_rows

@@ -1,12 +1,13 @@
 //! Rows as bytes: what travels through buffers and spill files.
 //!
 //! ```text
-//!   row     | row number | code | code | ... | fact | ... |     fixed width, each as narrow as it can be
+//!   row     | code | code | ... | fact | ... | row number |     fixed width, each as narrow as it can be
 //!   block   | n_rows | n_payload_bytes | rows | length of each payload | payloads |
 //! ```
 //!
 //! The codes of the quasi-identifiers come first, then facts: what the requirement and the measures
-//! look at (subject, sensitive codes). The payload of a row is the cells that leave as they came.
+//! look at (subject, sensitive codes). The row number stands last, so that four bytes can be read or
+//! written at the start of any field. The payload of a row is the cells that leave as they came.
 
 /// Where the fields of a row stand.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +21,8 @@ pub struct RowLayout {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Field {
     offset: usize,
-    width: usize,
+    /// The bits of the four bytes from the offset on that are the field's own.
+    mask: u32,
 }
 
 const ROW_ID_BYTES: usize = 4;
@@ -28,17 +30,18 @@ const ROW_ID_BYTES: usize = 4;
 impl RowLayout {
     /// A layout for attributes and facts with these greatest codes.
     pub fn new(attributes: &[u32], facts: &[u32], has_payload: bool) -> RowLayout {
-        let mut stride = ROW_ID_BYTES;
+        let mut offset = 0;
         let fields = attributes
             .iter()
             .chain(facts)
             .map(|&greatest| {
-                let width = ((u32::BITS - greatest.leading_zeros()).div_ceil(8)).max(1) as usize;
-                let offset = stride;
-                stride += width;
-                Field { offset, width }
+                let width = (u32::BITS - greatest.leading_zeros()).div_ceil(8).max(1);
+                let field = Field { offset, mask: u32::MAX >> (u32::BITS - 8 * width) };
+                offset += width as usize;
+                field
             })
             .collect();
+        let stride = offset + ROW_ID_BYTES;
         RowLayout { n_attributes: attributes.len(), fields, stride, has_payload }
     }
 
@@ -65,29 +68,26 @@ impl RowLayout {
     /// Writes a row at the end of `out`; `values` are the codes and the facts.
     #[inline]
     fn push(&self, row_id: u32, values: impl Iterator<Item = u32>, out: &mut Vec<u8>) {
-        out.extend_from_slice(&row_id.to_le_bytes());
+        let start = out.len();
+        out.resize(start + self.stride, 0);
+        let row = &mut out[start..];
+        // What a value writes beyond its field is overwritten by the next.
         for (field, value) in self.fields.iter().zip(values) {
-            let bytes = value.to_le_bytes();
-            match field.width {
-                1 => out.push(bytes[0]),
-                2 => out.extend_from_slice(&bytes[..2]),
-                3 => out.extend_from_slice(&bytes[..3]),
-                _ => out.extend_from_slice(&bytes),
-            }
+            row[field.offset..field.offset + 4].copy_from_slice(&value.to_le_bytes());
         }
+        row[self.stride - ROW_ID_BYTES..].copy_from_slice(&row_id.to_le_bytes());
     }
 
     #[inline]
     fn read(&self, field_idx: usize, row: &[u8]) -> u32 {
-        let Field { offset, width } = self.fields[field_idx];
-        let bytes = &row[offset..offset + width];
-        match width {
-            1 => u32::from(bytes[0]),
-            2 => u32::from(u16::from_le_bytes([bytes[0], bytes[1]])),
-            3 => u32::from_le_bytes([bytes[0], bytes[1], bytes[2], 0]),
-            _ => u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]),
-        }
+        let Field { offset, mask } = self.fields[field_idx];
+        word_at(row, offset) & mask
     }
+}
+
+#[inline]
+fn word_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
 }
 
 /// Rows side by side.
@@ -169,9 +169,7 @@ impl RowBlock {
     /// The number of a row in its table.
     #[inline]
     pub fn row_id(&self, layout: &RowLayout, row: usize) -> u32 {
-        let at = row * layout.stride;
-        let bytes = &self.fixed[at..at + ROW_ID_BYTES];
-        u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
+        word_at(&self.fixed, (row + 1) * layout.stride - ROW_ID_BYTES)
     }
 
     /// A row's code on one attribute.
@@ -184,8 +182,8 @@ impl RowBlock {
     #[inline]
     pub fn codes(&self, layout: &RowLayout, row: usize, out: &mut [u32]) {
         let bytes = &self.fixed[row * layout.stride..(row + 1) * layout.stride];
-        for (attribute, slot) in out.iter_mut().enumerate().take(layout.n_attributes) {
-            *slot = layout.read(attribute, bytes);
+        for (field, slot) in layout.fields[..layout.n_attributes].iter().zip(out) {
+            *slot = word_at(bytes, field.offset) & field.mask;
         }
     }
 
@@ -239,8 +237,7 @@ impl RowBlock {
             let (lengths, payloads) = rest.split_at(n_rows * 4);
             let mut end = self.payload.len();
             for length in lengths.chunks_exact(4) {
-                let length = u32::from_le_bytes(length.try_into().expect("four bytes"));
-                end += length as usize;
+                end += word_at(length, 0) as usize;
                 self.payload_ends.push(end);
             }
             let (payload, after) = payloads.split_at(n_payload_bytes);

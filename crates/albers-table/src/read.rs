@@ -125,7 +125,7 @@ pub fn read(
     options: &ReadOptions,
     requests: &[ColumnRequest],
     progress: &dyn Progress,
-    sink: &mut dyn FnMut(SourceChunk) -> Result<()>,
+    sink: &mut (dyn FnMut(SourceChunk) -> Result<()> + Send),
 ) -> Result<SourceColumns> {
     let columns = header(path, options)?;
     let places = requests
@@ -164,7 +164,7 @@ pub fn read_mapped<T: Send>(
     requests: &[ColumnRequest],
     progress: &dyn Progress,
     map: &(dyn Fn(SourceChunk) -> Result<T> + Sync),
-    sink: &mut dyn FnMut(T) -> Result<()>,
+    sink: &mut (dyn FnMut(T) -> Result<()> + Send),
 ) -> Result<SourceColumns> {
     let columns = header(path, options)?;
     let places = requests

@@ -70,12 +70,20 @@ impl Format {
 }
 
 /// What is known about a table that is to be written.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub struct WriteOptions {
     /// The byte between the cells of a `.csv` file; a comma when not given.
     pub delimiter: Option<u8>,
     /// Whether equal rows follow each other, in no order that a reader could use.
     pub has_runs: bool,
+    /// A row group of a Parquet file ends when its encoded columns reach this size.
+    pub group_bytes: usize,
+}
+
+impl Default for WriteOptions {
+    fn default() -> WriteOptions {
+        WriteOptions { delimiter: None, has_runs: false, group_bytes: 128 << 20 }
+    }
 }
 
 /// A table that is being written, batch by batch.
@@ -112,7 +120,7 @@ impl BatchWriter {
             }
             Format::Tsv => Sink::Csv(Box::new(CsvWriter::create(path, &schema, b'\t')?)),
             Format::Parquet => {
-                let writer = ParquetWriter::create(path, &schema, options.has_runs)?;
+                let writer = ParquetWriter::create(path, &schema, options)?;
                 Sink::Parquet(Box::new(writer))
             }
         };

@@ -50,6 +50,7 @@ pub use albers_partition::mondrian::MAX_ATTRIBUTES;
 pub use albers_privacy::violation::figure;
 pub use albers_privacy::{Criterion, parse_diversity};
 pub use albers_release::publish::Values;
+pub use albers_storage::memory_budget::format_bytes;
 pub use albers_storage::output::remove_unfinished;
 pub use albers_table::generate;
 pub use albers_table::hierarchy::HierarchySpec;

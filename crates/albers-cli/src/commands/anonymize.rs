@@ -95,6 +95,24 @@ pub fn summary(report: &Report, output: &str) -> String {
     }
     lines.push(String::new());
     lines.extend(report.notes.iter().map(|note| format!("note: {note}")));
+    if report.spilled_bytes > 0 {
+        lines.push(format!(
+            "temporary files: {} written, {} read back",
+            albers::format_bytes(report.spilled_bytes),
+            albers::format_bytes(report.read_back_bytes),
+        ));
+    }
+    lines.extend(report.also.iter().map(|also| {
+        format!(
+            "wrote {} for k = {}: {} classes of {} to {} rows, ncp {}",
+            also.path,
+            also.k,
+            render::count(also.report.classes),
+            render::count(also.report.class_size.min),
+            render::count(also.report.class_size.max),
+            render::share(also.report.loss.ncp),
+        )
+    }));
     lines.push(format!(
         "wrote {output} and {output}.manifest.json in {:.2} s",
         report.seconds.total

@@ -217,6 +217,11 @@ impl RowKeys {
         Ok(Some(RowKeys { keys }))
     }
 
+    /// The key of a row.
+    pub(crate) fn key_of(&self, row: usize) -> u64 {
+        self.keys[row]
+    }
+
     /// Puts the rows of a class in order.
     pub fn order(&self, row_ids: &mut [u32]) {
         row_ids.sort_unstable_by_key(|&row| self.keys[row as usize]);

@@ -8,6 +8,7 @@ use albers_partition::groups::{GroupBlock, Groups};
 use albers_storage::spill::Block;
 use albers_table::packed::RowBlock;
 use albers_table::points::mix;
+use rayon::prelude::*;
 
 use super::scatter::{Run, Scattered, half_of};
 use super::{StreamPlan, Totals};
@@ -143,6 +144,11 @@ impl Bucket {
         })
     }
 
+    /// About how much it takes while it goes through the door.
+    pub(super) fn n_bytes(&self, plan: &StreamPlan<'_>) -> usize {
+        self.n_rows as usize * StreamPlan::row_bytes(plan.layout) + 3 * self.n_payload_bytes
+    }
+
     /// Divides a flushed bucket by the next bit of the keys.
     pub(super) fn halves(self, plan: &StreamPlan<'_>, n_bits: u32) -> Result<[Bucket; 2]> {
         let mut halves = [Bucket::default(), Bucket::default()];
@@ -246,29 +252,45 @@ impl BucketRows {
         }
         let mut order: Vec<u32> = (0..self.runs.len() as u32).collect();
         order.sort_by_key(|&at| self.runs[at as usize].class_id);
-        let mut blocks = vec![empty_block()];
-        for class in order
-            .chunk_by(|&a, &b| self.runs[a as usize].class_id == self.runs[b as usize].class_id)
-        {
-            if blocks.last().is_some_and(|block| block.row_ids.len() >= BLOCK_ROWS) {
-                blocks.push(empty_block());
+        let class_of = |run: &u32| self.runs[*run as usize].class_id;
+        let classes: Vec<&[u32]> = order.chunk_by(|a, b| class_of(a) == class_of(b)).collect();
+        // Whole classes, about so many rows at a time.
+        let mut tasks: Vec<&[&[u32]]> = Vec::new();
+        let (mut first, mut n_rows) = (0, 0);
+        for (at, class) in classes.iter().enumerate() {
+            n_rows +=
+                class.iter().map(|&run| self.runs[run as usize].n_rows as usize).sum::<usize>();
+            if n_rows >= BLOCK_ROWS || at + 1 == classes.len() {
+                tasks.push(&classes[first..=at]);
+                (first, n_rows) = (at + 1, 0);
             }
-            let block = blocks.last_mut().expect("there is always one");
-            for &run in class {
+        }
+        let block_of = |classes: &&[&[u32]]| self.block_of(plan, classes, &starts);
+        Groups { n_attributes, blocks: tasks.par_iter().map(block_of).collect() }
+    }
+
+    /// Some classes; `starts` are the first rows of the runs.
+    fn block_of(&self, plan: &StreamPlan<'_>, classes: &[&[u32]], starts: &[u32]) -> GroupBlock {
+        let n_attributes = plan.attributes.len();
+        let mut block = empty_block();
+        for class in classes {
+            for &run in *class {
                 let start = starts[run as usize];
-                for row in start..start + self.runs[run as usize].n_rows {
-                    block.row_ids.push(row);
-                    let at = block.codes.len();
-                    block.codes.resize(at + n_attributes, 0);
-                    self.rows.codes(plan.layout, row as usize, &mut block.codes[at..]);
+                let rows = start..start + self.runs[run as usize].n_rows;
+                let at = block.codes.len();
+                block.codes.resize(at + rows.len() * n_attributes, 0);
+                let slots = block.codes[at..].chunks_exact_mut(n_attributes);
+                for (row, slot) in rows.clone().zip(slots) {
+                    self.rows.codes(plan.layout, row as usize, slot);
                 }
+                block.row_ids.extend(rows);
             }
             block.class_ends.push(block.row_ids.len() as u32);
             let n_region = plan.region_len();
             let at = class[0] as usize * n_region;
             block.regions.extend_from_slice(&self.regions[at..at + n_region]);
         }
-        Groups { n_attributes, blocks }
+        block
     }
 }
 

@@ -2,7 +2,7 @@
 
 use albers_table::packed::RowBlock;
 
-use super::{ClassLeaves, LeafRows, Shuffle, StreamPlan};
+use super::{ClassLeaves, LeafRows, StreamPlan};
 use crate::cell::{Describer, ShownCell};
 use crate::verify::{content_key, covering};
 
@@ -58,44 +58,37 @@ pub(super) fn bucket_of(key: u64, n_buckets: usize) -> usize {
     }
 }
 
-/// Describes some classes and sorts their rows by bucket.
+/// Describes some classes and sorts their rows by bucket; `first_class` is the number of the first of
+/// all classes at hand in the release.
 pub(super) fn scatter(
-    shuffle: &Shuffle<'_>,
+    plan: &StreamPlan<'_>,
+    describers: &[Describer<'_>],
+    first_class: u64,
     leaves: LeafRows<'_>,
     classes: &ClassLeaves,
     range: std::ops::Range<usize>,
 ) -> Scattered {
-    let plan = shuffle.plan;
     let n_attributes = plan.attributes.len();
-    let mut cells = Vec::with_capacity(n_attributes);
-    let mut codes = Vec::new();
     let mut region = Vec::new();
     let mut keyed: Vec<(u64, usize)> = Vec::with_capacity(range.len());
     for class in range {
-        codes.clear();
-        for &leaf in classes.of(class) {
-            for &row in leaf_rows(leaves, leaf) {
-                let start = codes.len();
-                codes.resize(start + n_attributes, 0);
-                leaves.rows.codes(plan.layout, row as usize, &mut codes[start..]);
-            }
-        }
-        class_region(leaves, classes.of(class), n_attributes, &mut region);
-        describe(&shuffle.describers, &codes, &region, &mut cells);
-        keyed.push((content_key(&cells, &shuffle.describers, plan.seed), class));
+        let own = classes.of(class);
+        class_box(leaves.regions, own, n_attributes, &mut region);
+        let cells = describe(plan, describers, leaves, own, &region);
+        keyed.push((content_key(&cells, describers, plan.seed), class));
     }
     // By key, which is by bucket too; ties by number, so that threads do not matter.
     keyed.sort_unstable();
     let mut scattered = Scattered::default();
     let n_buckets = plan.sizes.n_buckets;
     for (at, &(key, class)) in keyed.iter().enumerate() {
-        let class_id = shuffle.n_classes + class as u64;
+        let class_id = first_class + class as u64;
         for &leaf in classes.of(class) {
             let rows = leaf_rows(leaves, leaf);
             let leaf_id = leaves.first_leaf + u64::from(leaf);
             scattered.runs.push(Run { class_id, leaf_id, key, n_rows: rows.len() as u32 });
             if plan.show_regions {
-                class_region(leaves, classes.of(class), n_attributes, &mut region);
+                class_box(leaves.regions, classes.of(class), n_attributes, &mut region);
                 scattered.regions.extend_from_slice(&region);
             }
             for &row in rows {
@@ -115,42 +108,52 @@ fn leaf_rows<'s>(leaves: LeafRows<'s>, leaf: u32) -> &'s [u32] {
     &leaves.order[start as usize..leaves.ends[leaf as usize] as usize]
 }
 
-/// The smallest box around the regions of a class's leaves; nothing where regions are not shown.
-fn class_region(
-    leaves: LeafRows<'_>,
+/// The smallest box around the boxes of a class's leaves, where there are any.
+fn class_box(
+    boxes: Option<&[(u32, u32)]>,
     class: &[u32],
     n_attributes: usize,
-    region: &mut Vec<(u32, u32)>,
+    around: &mut Vec<(u32, u32)>,
 ) {
-    region.clear();
-    let Some(regions) = leaves.regions else { return };
+    around.clear();
+    let Some(boxes) = boxes else { return };
     for &leaf in class {
-        let own = &regions[leaf as usize * n_attributes..(leaf as usize + 1) * n_attributes];
-        if region.is_empty() {
-            region.extend_from_slice(own);
+        let own = &boxes[leaf as usize * n_attributes..(leaf as usize + 1) * n_attributes];
+        if around.is_empty() {
+            around.extend_from_slice(own);
         } else {
-            for (all, own) in region.iter_mut().zip(own) {
+            for (all, own) in around.iter_mut().zip(own) {
                 *all = (all.0.min(own.0), all.1.max(own.1));
             }
         }
     }
 }
 
-/// What a class with these codes shows.
-pub(super) fn describe(
+/// What a class of these leaves shows. The boxes of the index tell it where they can; the door will
+/// look at the rows.
+fn describe(
+    plan: &StreamPlan<'_>,
     describers: &[Describer<'_>],
-    codes: &[u32],
+    leaves: LeafRows<'_>,
+    class: &[u32],
     region: &[(u32, u32)],
-    cells: &mut Vec<ShownCell>,
-) {
-    cells.clear();
-    for (attribute, describer) in describers.iter().enumerate() {
-        let own = codes[attribute..].iter().step_by(describers.len()).copied();
-        cells.push(match region.get(attribute) {
-            Some(&(lo, hi)) => covering(describer, lo, hi, own),
-            None => describer.describe(own),
-        });
-    }
+) -> Vec<ShownCell> {
+    let n_attributes = describers.len();
+    let mut around = Vec::with_capacity(n_attributes);
+    class_box(Some(leaves.boxes), class, n_attributes, &mut around);
+    let of_attribute = |attribute: usize| {
+        let describer = &describers[attribute];
+        let rows = class.iter().flat_map(|&leaf| leaf_rows(leaves, leaf));
+        let codes = rows.map(|&row| leaves.rows.code(plan.layout, row as usize, attribute));
+        match region.get(attribute) {
+            Some(&(lo, hi)) => covering(describer, lo, hi, codes),
+            None if describer.is_plain_interval() => {
+                ShownCell::plain_interval(around[attribute].0, around[attribute].1)
+            }
+            None => describer.describe(codes),
+        }
+    };
+    (0..n_attributes).map(of_attribute).collect()
 }
 
 /// Sorts runs whose keys are known into one of two halves by a bit of the key.

@@ -68,7 +68,7 @@ pub fn read<T: Send>(
     places: &[usize],
     progress: &dyn Progress,
     map: &(dyn Fn(SourceChunk) -> Result<T> + Sync),
-    sink: &mut dyn FnMut(T) -> Result<()>,
+    sink: &mut (dyn FnMut(T) -> Result<()> + Send),
 ) -> Result<SourceColumns> {
     let mut blocks = BlockReader::open(path, options)?;
     let n_columns = blocks.read_header()?.len();
@@ -297,7 +297,7 @@ mod tests {
     fn read_all(
         path: &Path,
         column_type: Option<ColumnType>,
-        sink: &mut dyn FnMut(SourceChunk) -> Result<()>,
+        sink: &mut (dyn FnMut(SourceChunk) -> Result<()> + Send),
     ) -> Result<SourceColumns> {
         let options = ReadOptions::default();
         let names = header(path, &options)?.into_iter().map(|column| column.name);

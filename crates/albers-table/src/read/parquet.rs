@@ -45,7 +45,7 @@ pub fn read(
     requests: &[ColumnRequest],
     places: &[usize],
     progress: &dyn Progress,
-    sink: &mut dyn FnMut(SourceChunk) -> Result<()>,
+    sink: &mut (dyn FnMut(SourceChunk) -> Result<()> + Send),
 ) -> Result<SourceColumns> {
     let metadata = open(path)?;
     let fields = metadata.schema().fields().clone();
@@ -132,7 +132,7 @@ pub fn read_mapped<T: Send>(
     places: &[usize],
     progress: &dyn Progress,
     map: &(dyn Fn(SourceChunk) -> Result<T> + Sync),
-    sink: &mut dyn FnMut(T) -> Result<()>,
+    sink: &mut (dyn FnMut(T) -> Result<()> + Send),
 ) -> Result<SourceColumns> {
     let metadata = open(path)?;
     let fields = metadata.schema().fields().clone();
@@ -150,6 +150,7 @@ pub fn read_mapped<T: Send>(
     let mut lanes: Vec<Option<Lane>> = (0..LANES).map(|_| None).collect();
     let mut next_group = 0;
     let mut next_row = 0;
+    let mut ready: Vec<Result<T>> = Vec::new();
     loop {
         for lane in lanes.iter_mut().filter(|lane| lane.is_none()) {
             if next_group < groups.len() {
@@ -159,12 +160,17 @@ pub fn read_mapped<T: Send>(
                 next_group += 1;
             }
         }
-        let outcomes: Vec<Option<Result<T>>> =
-            lanes.par_iter_mut().map(|lane| reader.next_chunk(lane, progress, map)).collect();
-        for outcome in outcomes.into_iter().flatten() {
-            sink(outcome?)?;
-        }
-        if next_group == groups.len() && lanes.iter().all(Option::is_none) {
+        // What was read in the last round is handed on while the next is read.
+        let last = std::mem::take(&mut ready);
+        let (handed_on, outcomes) = rayon::join(
+            || last.into_iter().try_for_each(|outcome| sink(outcome?)),
+            || -> Vec<Option<Result<T>>> {
+                lanes.par_iter_mut().map(|lane| reader.next_chunk(lane, progress, map)).collect()
+            },
+        );
+        handed_on?;
+        ready.extend(outcomes.into_iter().flatten());
+        if ready.is_empty() && next_group == groups.len() && lanes.iter().all(Option::is_none) {
             return Ok(reader.columns(&fields));
         }
     }
@@ -248,7 +254,7 @@ impl GroupReader<'_> {
         group_idx: usize,
         first_row: u64,
         progress: &dyn Progress,
-        sink: &mut dyn FnMut(SourceChunk) -> Result<()>,
+        sink: &mut (dyn FnMut(SourceChunk) -> Result<()> + Send),
     ) -> Result<()> {
         let mut row = first_row;
         for batch in self.batches(group_idx, CHUNK_ROWS)? {

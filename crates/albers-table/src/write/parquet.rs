@@ -20,13 +20,12 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
 use rayon::prelude::*;
 
+use super::WriteOptions;
 use crate::{Result, TableError};
 
-/// A row group ends with the batch that brings it to this many rows …
+/// A row group ends with the batch that brings it to this many rows, or its encoded columns to the
+/// size that the options give.
 const ROW_GROUP_ROWS: usize = 1 << 20;
-
-/// … or that brings its encoded columns to this size.
-const ROW_GROUP_BYTES: usize = 128 << 20;
 
 /// Batches are written in slices of this many rows, so that neither bound is overshot by much.
 const SLICE_ROWS: usize = 1 << 16;
@@ -44,6 +43,7 @@ pub(super) struct ParquetWriter {
     columns: Vec<ArrowColumnWriter>,
     n_group_rows: usize,
     n_groups: usize,
+    group_bytes: usize,
 }
 
 impl ParquetWriter {
@@ -51,10 +51,10 @@ impl ParquetWriter {
     pub(super) fn create(
         target: &Path,
         schema: &SchemaRef,
-        has_runs: bool,
+        options: WriteOptions,
     ) -> Result<ParquetWriter> {
         check_types(schema)?;
-        let properties = properties(schema, has_runs);
+        let properties = properties(schema, options.has_runs);
         let output = OutputFile::create(target)?;
         let (file, factory) = ArrowWriter::try_new(output, schema.clone(), Some(properties))
             .and_then(ArrowWriter::into_serialized_writer)
@@ -67,6 +67,7 @@ impl ParquetWriter {
             columns: Vec::new(),
             n_group_rows: 0,
             n_groups: 0,
+            group_bytes: options.group_bytes,
         })
     }
 
@@ -104,7 +105,7 @@ impl ParquetWriter {
             .try_for_each(|(column, leaf)| column.write(&leaf))?;
         self.n_group_rows += slice.num_rows();
         let group_bytes: usize = self.columns.iter().map(ArrowColumnWriter::memory_size).sum();
-        if self.n_group_rows >= ROW_GROUP_ROWS || group_bytes >= ROW_GROUP_BYTES {
+        if self.n_group_rows >= ROW_GROUP_ROWS || group_bytes >= self.group_bytes {
             self.end_group()?;
         }
         Ok(())

@@ -284,6 +284,7 @@ fn add_subtree(
         rows: &subtree.rows,
         order: &subtree.order,
         ends: subtree.tree.leaf_ends(),
+        boxes: subtree.tree.leaf_boxes(),
         first_leaf,
         regions: regions.as_deref(),
     };
@@ -317,7 +318,7 @@ impl Written {
         let published =
             shuffle.publish(destination, progress, &mut |passed: &Passed<'_, '_>| {
                 loss.add(passed);
-                passed.class_sizes().for_each(|size| sizes.add(size));
+                passed.class_sizes().into_iter().for_each(|size| sizes.add(size));
             })?;
         Ok(Written {
             published,

@@ -223,6 +223,9 @@ impl Surveyor<'_> {
         threshold: u32,
     ) -> ChunkOutcome {
         let first_row = chunk.first_row as u32;
+        // The table has these rows at least, so the threshold will be no higher in the end.
+        let n_known = chunk.first_row as usize + chunk.n_rows;
+        let threshold = threshold.min(sample_threshold(self.sample_rows, n_known));
         let rows: Vec<u32> = (0..chunk.n_rows as u32)
             .filter(|&row| is_sampled(first_row.wrapping_add(row), threshold))
             .collect();

@@ -1,0 +1,13 @@
+//! Attempts to falsify what the index promises, on small tables, with absurdly small memory and by
+//! brute force.
+//!
+//! A failure prints its seed, and stands in `index.regressions`, which is replayed first.
+
+mod index {
+    mod faults;
+    mod giant;
+    pub mod load;
+    mod oracle;
+    pub mod properties;
+    pub mod table;
+}

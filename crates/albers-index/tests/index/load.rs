@@ -1,0 +1,312 @@
+//! Loads a table into an index with absurdly small sizes, and looks at every part as it comes out.
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use albers_index::buffer_tree::{BufferTree, BulkPlan, Giant, Loaded, Sizes, Subtree, top_of};
+use albers_index::granularity::{Granularity, classes};
+use albers_index::rplus_tree::Region;
+use albers_partition::mondrian::Plan;
+use albers_partition::split::Policy;
+use albers_partition::split::rule::{FactColumns, Facts};
+use albers_partition::top::{Top, is_sampled, sample_threshold};
+use albers_privacy::Requirement;
+use albers_storage::Result;
+use albers_storage::memory_budget::MemoryBudget;
+use albers_storage::spill::SpillStore;
+use albers_storage::spill::backend::{Backend, MemoryBackend};
+use albers_table::packed::{RowBlock, RowLayout};
+use rayon::ThreadPool;
+
+use super::oracle;
+use super::table::{Dice, Table};
+
+/// The most children of a node.
+const FAN_OUT: usize = 3;
+
+/// Every way to bring leaves together.
+pub const GRANULARITIES: [Granularity; 3] =
+    [Granularity::LeafScan, Granularity::Hierarchical { fan_out: FAN_OUT }, Granularity::Cut];
+
+/// How a table is loaded.
+#[derive(Debug, Clone, Copy)]
+pub struct Setup {
+    pub policy: Policy,
+    pub keep_regions: bool,
+    pub budget_bytes: usize,
+    /// What the store keeps free for the work.
+    pub room_bytes: usize,
+    pub sizes: Sizes,
+    /// Rows of a cell of the first top; nothing for a top that is one cell.
+    pub cell_rows: Option<usize>,
+    pub n_chunks: usize,
+}
+
+impl Setup {
+    pub fn draw(seed: u64, policy: Policy, keep_regions: bool) -> Setup {
+        let mut dice = Dice(seed ^ 0x5e7);
+        let block_bytes = dice.of(&[256, 512, 1024]);
+        // Room for the buffers beside the blocks in memory.
+        let budget_bytes = dice.of(&[8 << 10, 16 << 10, 64 << 10]);
+        let sizes = Sizes {
+            part_bytes: dice.of(&[1 << 10, budget_bytes / 8, budget_bytes / 5]),
+            buffer_bytes: 4 * block_bytes,
+            block_bytes,
+            sample_rows: dice.of(&[16, 64, 150, 300, 1000]),
+        };
+        Setup {
+            policy,
+            keep_regions,
+            budget_bytes,
+            room_bytes: dice.of(&[budget_bytes / 5 * 3, budget_bytes - 512, budget_bytes]),
+            sizes,
+            cell_rows: dice.of(&[None, Some(1), Some(40), Some(100)]),
+            n_chunks: 1 + dice.below(6) as usize,
+        }
+    }
+}
+
+/// What came out of a buffer tree.
+#[derive(Debug, PartialEq)]
+pub struct Outcome {
+    pub pieces: Vec<Piece>,
+}
+
+/// A subtree, or a giant as one leaf.
+#[derive(Debug, PartialEq)]
+pub struct Piece {
+    pub is_giant: bool,
+    pub leaves: Vec<Leaf>,
+    /// The class of each leaf, for each of [`GRANULARITIES`].
+    pub classes: Vec<Vec<u32>>,
+}
+
+#[derive(Debug, PartialEq)]
+pub struct Leaf {
+    /// The rows, by their numbers in the table.
+    pub rows: Vec<u32>,
+    pub region: Option<Region>,
+}
+
+impl Outcome {
+    pub fn leaves(&self) -> impl Iterator<Item = &Leaf> {
+        self.pieces.iter().flat_map(|piece| &piece.leaves)
+    }
+
+    pub fn n_giants(&self) -> usize {
+        self.pieces.iter().filter(|piece| piece.is_giant).count()
+    }
+}
+
+/// A pool of so many threads, made once.
+pub fn pool(n_threads: usize) -> &'static ThreadPool {
+    static POOLS: OnceLock<[ThreadPool; 4]> = OnceLock::new();
+    let pools = POOLS.get_or_init(|| {
+        [1, 2, 3, 4].map(|n_threads| {
+            let builder = rayon::ThreadPoolBuilder::new().num_threads(n_threads);
+            builder.build().expect("threads can be started")
+        })
+    });
+    &pools[n_threads - 1]
+}
+
+/// Loads a table in a store that needs no disk, and asserts that it spilled if it had to.
+pub fn load(table: &Table, setup: &Setup, n_threads: usize) -> Outcome {
+    let budget = MemoryBudget::new(setup.budget_bytes);
+    let backend = Box::new(MemoryBackend::new());
+    let store = store(setup, backend, &budget);
+    let outcome = pool(n_threads).install(|| try_load(table, setup, &budget, &store));
+    let n_bytes = table.n_rows * layout_of(table).stride_bytes()
+        + (0..table.n_rows).map(|row| table.payload(row).len()).sum::<usize>();
+    if n_bytes > setup.budget_bytes - setup.room_bytes {
+        assert!(store.written_bytes() > 0, "{n_bytes} bytes of rows were all kept in memory");
+    }
+    assert_eq!((budget.used_bytes(), store.space_bytes()), (0, 0), "all is given back");
+    assert!(budget.peak_bytes() <= setup.budget_bytes);
+    outcome.expect("a store in memory does not fail")
+}
+
+pub fn store(setup: &Setup, backend: Box<dyn Backend>, budget: &MemoryBudget) -> SpillStore {
+    let store = SpillStore::with_backend(backend, PathBuf::from("nowhere"), budget.clone());
+    store.with_room(setup.room_bytes)
+}
+
+/// Loads a table and checks every part as it comes out.
+pub fn try_load(
+    table: &Table,
+    setup: &Setup,
+    budget: &MemoryBudget,
+    store: &SpillStore,
+) -> Result<Outcome> {
+    let mut pieces = Vec::new();
+    visit(table, setup, budget, store, &mut |plan, loaded| {
+        pieces.push(match loaded {
+            Loaded::Subtree(subtree) => checked_subtree(table, plan, &subtree),
+            Loaded::Giant(giant) => checked_giant(table, plan, giant)?,
+        });
+        Ok(())
+    })?;
+    Ok(Outcome { pieces })
+}
+
+/// Loads a table and hands every part on.
+pub fn visit(
+    table: &Table,
+    setup: &Setup,
+    budget: &MemoryBudget,
+    store: &SpillStore,
+    sink: &mut dyn FnMut(&BulkPlan<'_>, Loaded) -> Result<()>,
+) -> Result<()> {
+    let (requirement, coarser) =
+        (table.requirement(&table.asked), table.requirement(&table.coarser));
+    let layout = layout_of(table);
+    let first_secret = usize::from(!table.subjects.is_empty());
+    let facts = FactColumns {
+        subject: (!table.subjects.is_empty()).then_some(0),
+        ruled: (first_secret..first_secret + table.secrets.len()).collect(),
+    };
+    let no_facts = Facts { subjects: Vec::new(), sensitive: Vec::new(), n_sensitive: 0 };
+    let plan = BulkPlan {
+        plan: Plan {
+            space: &table.space,
+            requirement: &requirement,
+            facts: &no_facts,
+            policy: setup.policy,
+            keep_regions: setup.keep_regions,
+        },
+        strictest: &coarser,
+        layout: &layout,
+        facts: &facts,
+        may_sample: false,
+        budget,
+        store,
+        sizes: setup.sizes,
+    };
+    let (top, n_sampled) = top(table, setup, &plan);
+    let n_payload_bytes: usize = table.payloads.iter().map(Vec::len).sum();
+    let payload_bytes = n_payload_bytes / table.n_rows;
+    let mut tree = BufferTree::new(&plan, top, n_sampled, table.n_rows as u64, payload_bytes)?;
+    let router = tree.router();
+    let columns = fact_columns(table);
+    let chunk_rows = table.n_rows.div_ceil(setup.n_chunks);
+    for first in (0..table.n_rows).step_by(chunk_rows) {
+        let end = (first + chunk_rows).min(table.n_rows);
+        let facts: Vec<Vec<u32>> = columns.iter().map(|own| own[first..end].to_vec()).collect();
+        let codes = table.rows[first..end].concat();
+        let payload = |row: usize| table.payload(first + row);
+        tree.append(&router.route(first as u32, &codes, &facts, payload))?;
+    }
+    assert_eq!(tree.n_rows(), table.n_rows as u64);
+    tree.drain(&mut |loaded| sink(&plan, loaded))
+}
+
+fn layout_of(table: &Table) -> RowLayout {
+    let subject = (!table.subjects.is_empty()).then_some(u32::MAX);
+    let secrets = table.secrets.iter().map(|_| super::table::N_SECRETS - 1);
+    let facts: Vec<u32> = subject.into_iter().chain(secrets).collect();
+    RowLayout::new(&table.greatest, &facts, !table.payloads.is_empty())
+}
+
+fn fact_columns(table: &Table) -> Vec<Vec<u32>> {
+    let subjects = (!table.subjects.is_empty()).then(|| table.subjects.clone());
+    subjects.into_iter().chain(table.secrets.iter().cloned()).collect()
+}
+
+fn top(table: &Table, setup: &Setup, plan: &BulkPlan<'_>) -> (Top, usize) {
+    let Some(cell_rows) = setup.cell_rows else { return (Top::single(&plan.plan), 1) };
+    let threshold = sample_threshold(setup.sizes.sample_rows, table.n_rows);
+    let facts = fact_columns(table);
+    let mut sample = RowBlock::default();
+    for row in (0..table.n_rows).filter(|&row| is_sampled(row as u32, threshold)) {
+        let values = table.rows[row].iter().copied().chain(facts.iter().map(|own| own[row]));
+        sample.push(plan.layout, row as u32, values, &[]);
+    }
+    (top_of(plan, &sample, table.n_rows, cell_rows), sample.n_rows())
+}
+
+fn checked_subtree(table: &Table, plan: &BulkPlan<'_>, subtree: &Subtree) -> Piece {
+    let ids: Vec<u32> = subtree
+        .order
+        .iter()
+        .map(|&row| checked_row(table, plan, &subtree.rows, row as usize))
+        .collect();
+    let tree = &subtree.tree;
+    let codes: Vec<Vec<u32>> = ids.iter().map(|&row| table.rows[row as usize].clone()).collect();
+    tree.check_invariants(FAN_OUT, &codes, |places| {
+        oracle::holds(table, &table.asked, &ids[places])
+    });
+    check_queries(table, subtree);
+    let regions = subtree.region.as_ref().map(|whole| tree.leaf_regions(whole));
+    let n_attributes = tree.n_attributes();
+    let leaf = |leaf: u32| Leaf {
+        rows: ids[tree.rows_of(leaf..leaf + 1)].to_vec(),
+        region: regions.as_ref().map(|regions| {
+            let at = leaf as usize * n_attributes;
+            regions[at..at + n_attributes].to_vec()
+        }),
+    };
+    let of = |requirement: &Requirement, granularity| {
+        classes(subtree.tree_rows(plan), granularity, requirement, &plan.plan)
+    };
+    Piece {
+        is_giant: false,
+        leaves: (0..tree.n_leaves() as u32).map(leaf).collect(),
+        classes: GRANULARITIES.map(|granularity| of(plan.strictest, granularity)).to_vec(),
+    }
+}
+
+fn checked_giant(table: &Table, plan: &BulkPlan<'_>, giant: Giant) -> Result<Piece> {
+    let mut rows = Vec::new();
+    for block in giant.blocks {
+        let mut own = RowBlock::default();
+        let rest_bytes = plan.store.take(block)?;
+        assert!(own.read_from(plan.layout, &rest_bytes).is_empty());
+        rows.extend((0..own.n_rows()).map(|row| checked_row(table, plan, &own, row)));
+    }
+    assert_eq!(rows.len() as u64, giant.n_rows);
+    let leaf = Leaf { rows, region: giant.region };
+    Ok(Piece { is_giant: true, leaves: vec![leaf], classes: vec![vec![0]; GRANULARITIES.len()] })
+}
+
+/// The number of a packed row, once it is seen that all of it is as it was put in.
+fn checked_row(table: &Table, plan: &BulkPlan<'_>, rows: &RowBlock, at: usize) -> u32 {
+    let row_id = rows.row_id(plan.layout, at);
+    let row = row_id as usize;
+    let mut codes = vec![0; plan.layout.n_attributes()];
+    rows.codes(plan.layout, at, &mut codes);
+    assert_eq!(codes, table.rows[row], "a row has the codes of another");
+    for (fact, column) in fact_columns_of(table).enumerate() {
+        assert_eq!(rows.fact(plan.layout, at, fact), column[row], "a row has another's facts");
+    }
+    assert_eq!(rows.payload(at), table.payload(row), "a row has the payload of another");
+    row_id
+}
+
+fn fact_columns_of(table: &Table) -> impl Iterator<Item = &Vec<u32>> {
+    let subjects = (!table.subjects.is_empty()).then_some(&table.subjects);
+    subjects.into_iter().chain(&table.secrets)
+}
+
+/// A search by a box finds exactly the leaves whose boxes meet it.
+fn check_queries(table: &Table, subtree: &Subtree) {
+    let tree = &subtree.tree;
+    let mut dice = Dice(tree.n_rows() as u64);
+    for _ in 0..8 {
+        let query: Vec<(u32, u32)> = (0..tree.n_attributes())
+            .map(|axis| {
+                let mut code = || match dice.once_in(5) {
+                    true => dice.below(1 << 30),
+                    false => table.rows[dice.below(table.n_rows as u32) as usize][axis],
+                };
+                let (a, b) = (code(), code());
+                (a.min(b), a.max(b))
+            })
+            .collect();
+        let boxes = tree.leaf_boxes().chunks_exact(tree.n_attributes());
+        let meeting = (0u32..).zip(boxes).filter(|(_, own)| {
+            own.iter().zip(&query).all(|(own, asked)| own.0.max(asked.0) <= own.1.min(asked.1))
+        });
+        let expected: Vec<u32> = meeting.map(|(leaf, _)| leaf).collect();
+        assert_eq!(tree.leaves_meeting(&query), expected);
+    }
+}
