@@ -104,6 +104,54 @@ fn a_disk_that_fills_at_any_page_leaves_all_or_nothing() {
     assert!(n_failed > 2, "the release has several pages");
 }
 
+/// Temporary data goes to the small disk, the release to a large one. Every size is tried.
+#[test]
+fn a_spill_folder_that_fills_at_any_page_stops_the_job() {
+    let folder = Folder::with(table(&patients(8_000, 1)));
+    let arguments = format!(
+        "anonymize in.csv -o out.csv {ROLES} --method rtree --memory 300KB --spill-dir small"
+    );
+    let mut n_failed = 0;
+    for n_pages in 1.. {
+        let Some(run) = on_a_small_disk(&folder, 3 * n_pages, &arguments) else { return };
+        if run.code == Some(0) {
+            break;
+        }
+        assert_eq!(run.code, Some(2), "{n_pages}: {}", run.said());
+        assert!(run.err.contains("No space left on device"), "{}", run.err);
+        assert!(run.err.contains("--spill-dir"), "{}", run.err);
+        assert_eq!(left(&run), "", "{n_pages}");
+        assert_eq!(folder.names(), ["in.csv", "small"], "{n_pages}");
+        n_failed += 1;
+        assert!(n_pages < 200, "the table is small");
+    }
+    assert!(n_failed > 3, "the job spills several pages");
+}
+
+#[test]
+fn a_killed_job_that_spills_leaves_nothing_behind() {
+    let folder = Folder::with(table(&patients(120_000, 2)));
+    std::fs::create_dir(folder.path("spill")).unwrap();
+    let arguments =
+        format!("anonymize in.csv -o out.csv {ROLES} --also-k 9 --memory 1MB --spill-dir spill");
+    for milliseconds in [50, 150, 300, 600] {
+        let script = format!("timeout -s KILL {}.{:03} {} {arguments}", 0, milliseconds, program());
+        let run = finished(&mut shell(&folder, &script));
+        let left: Vec<String> = std::fs::read_dir(folder.path("spill"))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        assert_eq!(left, Vec::<String>::new(), "temporary data has no name");
+        if run.code != Some(0) {
+            let named = folder.names().into_iter().filter(|name| !name.starts_with(".albers-"));
+            assert_eq!(named.collect::<Vec<_>>(), ["in.csv", "spill"]);
+        }
+        for name in folder.names().into_iter().filter(|name| name.starts_with(".albers-")) {
+            std::fs::remove_file(folder.path(&name)).unwrap();
+        }
+    }
+}
+
 #[test]
 fn an_interrupt_while_it_writes_leaves_nothing_behind() {
     let folder = Folder::with(table(&patients(120_000, 2)));

@@ -42,6 +42,8 @@ use crate::rplus_tree::Region;
 
 /// How deep buffer trees may lie in one another before a part is taken for indivisible.
 const MAX_DEPTH: usize = 16;
+/// How many times as large as planned a part may be: a sample tells its size only roughly.
+const MAX_EXCESS: usize = 2;
 
 /// What is to be loaded, and how.
 pub struct BulkPlan<'a> {
@@ -66,7 +68,8 @@ pub struct BulkPlan<'a> {
 /// The sizes of things in memory.
 #[derive(Debug, Clone, Copy)]
 pub struct Sizes {
-    /// A part of the tree is to take no more than this while it is built.
+    /// A part of the tree is to take no more than this while it is built. Twice as much should
+    /// always be free.
     pub part_bytes: usize,
     /// All buffers together.
     pub buffer_bytes: usize,
@@ -102,7 +105,7 @@ impl BulkPlan<'_> {
 /// What comes out of a buffer tree.
 pub enum Loaded {
     /// A part of the index, in memory.
-    Subtree(Subtree),
+    Subtree(Box<Subtree>),
     /// Rows that cannot be divided and do not fit in memory: one leaf.
     Giant(Giant),
 }
@@ -141,6 +144,8 @@ pub struct BufferTree<'a> {
     router: Router<'a>,
     parts: Vec<Part>,
     depth: usize,
+    /// The region of the part that it divides, where regions are kept.
+    within: Option<Region>,
     buffers: Reservation,
 }
 
@@ -174,19 +179,18 @@ impl<'a> BufferTree<'a> {
     ) -> Result<BufferTree<'a>> {
         let Sizes { part_bytes, buffer_bytes, block_bytes, .. } = plan.sizes;
         let part_rows = (part_bytes / (plan.row_bytes() + payload_bytes)).max(1) as u64;
-        let mut limit = (part_rows * n_sampled as u64 / n_rows.max(1)).max(1) as usize;
-        let max_parts = (buffer_bytes / block_bytes).max(2);
-        let mut roots = top.parts(limit);
-        while roots.len() > max_parts {
-            limit += limit / 2 + 1;
-            roots = top.parts(limit);
+        let mut limit = (part_rows * n_sampled as u64 / n_rows.max(1)) as usize;
+        if depth > 0 {
+            // What did not fit is divided in any case, whatever its rows were thought to take.
+            limit = limit.min(n_sampled / 2);
         }
+        let roots = top.parts(limit.max(1), (buffer_bytes / block_bytes).max(2));
         let n_buffers_bytes = roots.len() * block_bytes;
         let buffers = plan.budget.try_reserve("the buffers of the tree", n_buffers_bytes)?;
         let parts = roots.iter().map(|_| Part::new(plan.strictest)).collect();
         let steps = Arc::new(top.steps_to(&roots));
         let router = Router { plan, steps, n_parts: roots.len() };
-        Ok(BufferTree { plan, top, roots, router, parts, depth, buffers })
+        Ok(BufferTree { plan, top, roots, router, parts, depth, within: None, buffers })
     }
 
     /// What sorts rows for it.
@@ -228,7 +232,7 @@ impl<'a> BufferTree<'a> {
             part.flush(self.plan)?;
         }
         let groups = self.groups();
-        let BufferTree { plan, top, mut parts, depth, buffers, .. } = self;
+        let BufferTree { plan, top, mut parts, depth, within, buffers, .. } = self;
         drop(buffers);
         for group in groups {
             let mut part = Part::new(plan.strictest);
@@ -236,7 +240,8 @@ impl<'a> BufferTree<'a> {
                 part.take(other);
             }
             if part.n_rows > 0 {
-                drain_part(plan, &top, group.root, part, depth, sink)?;
+                let region = region_within(top.region(group.root), within.as_ref());
+                drain_part(plan, (&top, group.root), part, region, depth, sink)?;
             }
         }
         Ok(())
@@ -323,24 +328,35 @@ fn sorted_by_part(part_of: &[u32], n_parts: usize) -> (Vec<u32>, Vec<u32>) {
     (order, ends)
 }
 
+/// What two regions have in common.
+fn region_within(region: Option<&Region>, within: Option<&Region>) -> Option<Region> {
+    let region = region?;
+    let Some(within) = within else { return Some(region.clone()) };
+    let pairs = region.iter().zip(within);
+    Some(pairs.map(|(own, outer)| (own.0.max(outer.0), own.1.min(outer.1))).collect())
+}
+
 /// Builds a part in memory, or divides it further, or finds that it cannot be divided.
 fn drain_part(
     plan: &BulkPlan<'_>,
-    top: &Top,
-    root: u32,
+    (top, root): (&Top, u32),
     part: Part,
+    region: Option<Region>,
     depth: usize,
     sink: &mut dyn FnMut(Loaded) -> Result<()>,
 ) -> Result<()> {
     let n_bytes = part.n_payload_bytes + part.n_rows as usize * plan.row_bytes();
+    // How much memory is free depends on the threads; what is divided must not.
+    if n_bytes > MAX_EXCESS * plan.sizes.part_bytes {
+        return divide(plan, part, region, depth, sink);
+    }
     match plan.budget.try_reserve("a part of the tree", n_bytes) {
         Ok(reservation) => {
             let rows = part.load(plan)?;
-            sink(Loaded::Subtree(build::subtree(plan, top, root, rows, reservation)))
+            let subtree = build::subtree(plan, (top, root), rows, region, reservation);
+            sink(Loaded::Subtree(Box::new(subtree)))
         }
-        Err(StorageError::OverBudget { .. }) => {
-            divide(plan, part, top.region(root).cloned(), depth, sink)
-        }
+        Err(StorageError::OverBudget { .. }) => divide(plan, part, region, depth, sink),
         Err(error) => Err(error),
     }
 }
@@ -361,6 +377,7 @@ fn divide(
         return sink(Loaded::Giant(Giant { n_rows, blocks: part.blocks, region }));
     }
     let mut tree = BufferTree::at_depth(plan, top, n_sampled, n_rows, payload_bytes, depth + 1)?;
+    tree.within = region.clone();
     let router = tree.router();
     let mut blocks = part.blocks.into_iter();
     loop {

@@ -122,11 +122,12 @@ fn leaf_scan(rows: TreeRows<'_>, requirement: &Requirement) -> Vec<u32> {
 /// What is left at the end joins the classes before it, as many as it needs.
 fn join_last(rows: TreeRows<'_>, requirement: &Requirement, classes: &mut [u32], rest: u32) {
     let mut first = classes.iter().position(|&class| class == rest).unwrap_or(0);
+    let mut summary = ClassSummary::new(requirement.shape());
+    rows.add(first as u32..classes.len() as u32, &mut summary);
     while first > 0 {
-        let class = classes[first - 1];
-        first = classes[..first].iter().rposition(|&other| other != class).map_or(0, |at| at + 1);
-        let mut summary = ClassSummary::new(requirement.shape());
-        rows.add(first as u32..classes.len() as u32, &mut summary);
+        let (class, end) = (classes[first - 1], first);
+        first = classes[..end].iter().rposition(|&other| other != class).map_or(0, |at| at + 1);
+        rows.add(first as u32..end as u32, &mut summary);
         if requirement.holds(&summary) {
             break;
         }

@@ -8,6 +8,8 @@
 //! Guarantee: the same sample gives the same tree, whatever the order and the number of the rows.
 //! Cost: that of cutting the sample; O(depth) per row to route it.
 
+use std::collections::BinaryHeap;
+
 use crate::mondrian::{Plan, Region, whole_region};
 use crate::space::{AxisKind, Space};
 use crate::split::apply::apply;
@@ -149,20 +151,26 @@ impl Top {
         self.n_cells
     }
 
-    /// The highest nodes with at most so many rows of the sample, from left to right. Together they
-    /// hold all cells.
-    pub fn parts(&self, n_sampled: usize) -> Vec<u32> {
+    /// The highest nodes with at most so many rows of the sample, from left to right; larger ones
+    /// where there would be more than `max_parts`, of which the largest are divided first. Together
+    /// they hold all cells.
+    pub fn parts(&self, n_sampled: usize, max_parts: usize) -> Vec<u32> {
         let mut parts = Vec::new();
-        let mut pending = vec![0];
-        while let Some(node_idx) = pending.pop() {
-            let node = &self.nodes[node_idx as usize];
-            match &node.kind {
-                TopKind::Inner { children, .. } if node.n_sampled as usize > n_sampled => {
-                    pending.extend(children.iter().rev());
+        let with_size = |node_idx: u32| (self.nodes[node_idx as usize].n_sampled, node_idx);
+        let mut largest_first = BinaryHeap::from([with_size(0)]);
+        while let Some((n_own, node_idx)) = largest_first.pop() {
+            let n_divided = parts.len() + largest_first.len() + 2;
+            match &self.nodes[node_idx as usize].kind {
+                TopKind::Inner { children, .. }
+                    if n_own as usize > n_sampled && n_divided <= max_parts =>
+                {
+                    largest_first.extend(children.iter().map(|&child| with_size(child)));
                 }
                 _ => parts.push(node_idx),
             }
         }
+        // Nodes are numbered from left to right.
+        parts.sort_unstable();
         parts
     }
 

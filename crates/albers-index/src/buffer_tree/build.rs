@@ -39,12 +39,12 @@ impl Subtree {
     }
 }
 
-/// Builds the subtree of a part.
+/// Builds the subtree of the part below a node of the top.
 pub fn subtree(
     plan: &BulkPlan<'_>,
-    top: &Top,
-    root: u32,
+    (top, root): (&Top, u32),
     rows: RowBlock,
+    region: Option<Region>,
     memory: Reservation,
 ) -> Subtree {
     let n_attributes = plan.layout.n_attributes();
@@ -52,7 +52,7 @@ pub fn subtree(
     let (nodes, order, boxes) =
         albers_partition::with_lanes!(n_attributes, sets, grow_part(plan, top, root, &rows));
     let tree = RPlusTree::new(n_attributes, &nodes, boxes);
-    Subtree { tree, rows, order, region: top.region(root).cloned(), _memory: memory }
+    Subtree { tree, rows, order, region, _memory: memory }
 }
 
 type GrownPart = (Vec<Grown>, Vec<u32>, Vec<(u32, u32)>);

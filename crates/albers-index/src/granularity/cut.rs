@@ -7,7 +7,7 @@
 
 use albers_partition::mondrian::Plan;
 use albers_partition::split::extent::Weigher;
-use albers_privacy::Requirement;
+use albers_privacy::{ClassSummary, Requirement};
 use rayon::prelude::*;
 
 use super::TreeRows;
@@ -19,6 +19,15 @@ const PIECES_PER_RUN: u64 = 24;
 
 /// Walks of more pieces are divided at these marks, so that all threads have work.
 const STRETCH_PIECES: usize = 4096;
+
+/// What every run of a walk must pass.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Test {
+    /// It has at least so many rows.
+    Rows(u64),
+    /// It satisfies the requirement.
+    Requirement,
+}
 
 /// Finds the classes of one tree.
 pub struct Cutter<'a, const L: usize, const M: usize> {
@@ -98,11 +107,11 @@ impl<'a, const L: usize, const M: usize> Cutter<'a, L, M> {
             step_rows /= PIECES_PER_RUN / 3;
         }
         for step_rows in steps.into_iter().rev() {
-            pieces = self.divide(pieces, &|piece| piece.n_rows >= step_rows)?;
+            pieces = self.divide(&pieces, Test::Rows(step_rows))?;
         }
         match self.requirement.is_only_row_count() {
-            Some(k) => self.divide(pieces, &|piece| piece.n_rows >= k),
-            None => self.divide(pieces, &|piece| self.merger.holds(piece, self.requirement)),
+            Some(k) => self.divide(&pieces, Test::Rows(k)),
+            None => self.divide(&pieces, Test::Requirement),
         }
     }
 
@@ -140,29 +149,23 @@ impl<'a, const L: usize, const M: usize> Cutter<'a, L, M> {
 
     /// The division of a walk into runs that all pass a test and together lose least, if there is
     /// any. Long walks are divided stretch by stretch.
-    fn divide(
-        &self,
-        pieces: Vec<Piece<L, M>>,
-        passes: &(dyn Fn(&Piece<L, M>) -> bool + Sync),
-    ) -> Option<Vec<Piece<L, M>>> {
+    fn divide(&self, pieces: &[Piece<L, M>], test: Test) -> Option<Vec<Piece<L, M>>> {
         let n_stretches = pieces.len().div_ceil(STRETCH_PIECES).max(1);
         let length = pieces.len().div_ceil(n_stretches).max(1);
         let stretches: Vec<&[Piece<L, M>]> = pieces.chunks(length).collect();
         let divided: Vec<Option<Vec<Piece<L, M>>>> =
-            stretches.into_par_iter().map(|stretch| self.divide_stretch(stretch, passes)).collect();
+            stretches.into_par_iter().map(|stretch| self.divide_stretch(stretch, test)).collect();
         let runs: Option<Vec<Vec<Piece<L, M>>>> = divided.into_iter().collect();
         Some(runs?.into_iter().flatten().collect())
     }
 
-    fn divide_stretch(
-        &self,
-        pieces: &[Piece<L, M>],
-        passes: &(dyn Fn(&Piece<L, M>) -> bool + Sync),
-    ) -> Option<Vec<Piece<L, M>>> {
+    fn divide_stretch(&self, pieces: &[Piece<L, M>], test: Test) -> Option<Vec<Piece<L, M>>> {
         // The least loss of the first so many pieces, and where the last of their runs starts.
         let mut least = vec![(f64::INFINITY, 0); pieces.len() + 1];
         least[0] = (0.0, 0);
+        let mut summary = ClassSummary::new(self.requirement.shape());
         for end in 1..=pieces.len() {
+            summary.clear();
             let mut run = pieces[end - 1].without_leaves();
             // Once a run passes, so do longer ones, but they are not worth more than twice its rows.
             let mut most_rows = None;
@@ -170,13 +173,16 @@ impl<'a, const L: usize, const M: usize> Cutter<'a, L, M> {
                 if start < end - 1 {
                     self.merger.merge(&mut run, pieces[start].without_leaves());
                 }
+                if test == Test::Requirement {
+                    self.merger.add(&pieces[start], &mut summary);
+                }
                 if most_rows.is_some_and(|most| run.n_rows >= most) {
                     break;
                 }
                 if least[start].0 + run.loss >= least[end].0 && most_rows.is_some() {
                     continue;
                 }
-                if self.run_passes(&pieces[start..end], &run, passes) {
+                if self.passes(&run, &summary, test) {
                     most_rows = most_rows.or(Some(2 * run.n_rows));
                     let loss = least[start].0 + run.loss;
                     if loss < least[end].0 {
@@ -203,21 +209,13 @@ impl<'a, const L: usize, const M: usize> Cutter<'a, L, M> {
         Some(runs)
     }
 
-    fn run_passes(
-        &self,
-        pieces: &[Piece<L, M>],
-        run: &Piece<L, M>,
-        passes: &(dyn Fn(&Piece<L, M>) -> bool + Sync),
-    ) -> bool {
-        if self.requirement.is_only_row_count().is_some() {
-            return passes(run);
+    fn passes(&self, run: &Piece<L, M>, summary: &ClassSummary, test: Test) -> bool {
+        match test {
+            Test::Rows(least) => run.n_rows >= least,
+            Test::Requirement => {
+                run.n_rows >= self.requirement.min_rows() && self.requirement.holds(summary)
+            }
         }
-        if run.n_rows < self.requirement.min_rows().min(run.n_rows + 1) {
-            return false;
-        }
-        let mut whole = run.without_leaves();
-        whole.leaves = pieces.iter().flat_map(|piece| piece.leaves.iter().copied()).collect();
-        passes(&whole)
     }
 }
 

@@ -54,8 +54,13 @@ impl<const L: usize, const M: usize> Merger<'_, L, M> {
             return piece.n_rows >= k;
         }
         let mut summary = ClassSummary::new(requirement.shape());
-        piece.leaves.iter().for_each(|&leaf| self.rows.add(leaf..leaf + 1, &mut summary));
+        self.add(piece, &mut summary);
         requirement.holds(&summary)
+    }
+
+    /// Adds the rows of a piece to a summary.
+    pub fn add(&self, piece: &Piece<L, M>, summary: &mut ClassSummary) {
+        piece.leaves.iter().for_each(|&leaf| self.rows.add(leaf..leaf + 1, summary));
     }
 
     /// What two pieces would lose together.

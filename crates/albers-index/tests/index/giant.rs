@@ -7,15 +7,17 @@ use albers_privacy::Criterion;
 use super::load::{Setup, load};
 use super::table::{Asked, Table};
 
-/// A table of two intervals and one secret.
+/// A table of intervals and one secret.
 pub fn table(rows: Vec<Vec<u32>>, secrets: Vec<u32>, k: u64, rules: &[Criterion]) -> Table {
-    let axis = |scale| Axis { kind: AxisKind::Interval { scale }, weight: 1.0, preferred: false };
+    let kind = || AxisKind::Interval { scale: 1.0 / 1023.0 };
+    let axis = |_| Axis { kind: kind(), weight: 1.0, preferred: false };
+    let n_attributes = rows[0].len();
     let asked = Asked { k, rules: rules.iter().map(|&rule| (0, rule)).collect() };
     Table {
-        space: Space { axes: vec![axis(1.0 / 1023.0), axis(1.0 / 1023.0)] },
+        space: Space { axes: (0..n_attributes).map(axis).collect() },
         n_rows: rows.len(),
         rows,
-        greatest: vec![1023, 1023],
+        greatest: vec![1023; n_attributes],
         subjects: Vec::new(),
         secrets: vec![secrets],
         payloads: Vec::new(),
@@ -84,21 +86,26 @@ fn rows_that_do_not_fit_but_can_be_divided_make_no_giant() {
     for policy in [Policy::Compact, Policy::Median] {
         let row = |at: u32| vec![at * 37 % 1009, at * 61 % 1013];
         let table = table((0..400).map(row).collect(), vec![0; 400], 2, &[]);
-        let outcome = load(&table, &setup(policy), 1);
+        let mut setup = setup(policy);
+        (setup.budget_bytes, setup.room_bytes) = (16 << 10, 16 << 10);
+        // A part of so many rows that its sample, which is all of them, suffices to divide it.
+        (setup.sizes.part_bytes, setup.sizes.sample_rows) = (3200, 400);
+        let outcome = load(&table, &setup, 1);
         assert_eq!(outcome.n_giants(), 0);
         assert!(outcome.pieces.len() > 3, "{} parts", outcome.pieces.len());
     }
 }
 
-/// Cuts that take a few outliers each make a top as deep as it is wide: more parts than there are
-/// buffers for, all of them small but one.
+/// Each attribute tells a few rows from all others, so that every cut takes a few and the top is as
+/// deep as it is wide: more parts than there are buffers for, all of them small but one.
 #[test]
-fn a_mass_with_outliers_on_one_side_is_divided_as_far_as_buffers_go() {
-    let row = |at: u32| if at % 5 < 3 { vec![0, 0] } else { vec![(at * at) >> 8, 0] };
-    let table = table((0..500).map(row).collect(), vec![0; 500], 2, &[]);
-    let mut setup = setup(Policy::Compact);
-    setup.sizes.sample_rows = 1000;
+fn a_top_of_many_small_parts_and_a_large_one_is_divided_as_far_as_buffers_go() {
+    let row = |at: u32| (0..10).map(|axis| u32::from(at / 33 == axis)).collect();
+    let table = table((0..600).map(row).collect(), vec![0; 600], 2, &[]);
+    let mut setup = setup(Policy::Median);
+    setup.sizes.sample_rows = 600;
     let outcome = load(&table, &setup, 1);
-    let largest = outcome.leaves().map(|leaf| leaf.rows.len()).max().unwrap();
-    assert!(largest < 400, "a leaf of {largest} rows");
+    let mut n_rows: Vec<usize> = outcome.leaves().map(|leaf| leaf.rows.len()).collect();
+    n_rows.sort_unstable();
+    assert_eq!(n_rows.last(), Some(&270), "{n_rows:?}");
 }

@@ -46,13 +46,12 @@ impl Setup {
     pub fn draw(seed: u64, policy: Policy, keep_regions: bool) -> Setup {
         let mut dice = Dice(seed ^ 0x5e7);
         let block_bytes = dice.of(&[256, 512, 1024]);
-        // Room for the buffers beside the blocks in memory.
-        let budget_bytes = dice.of(&[8 << 10, 16 << 10, 64 << 10]);
+        let budget_bytes = dice.of(&[8 << 10, 16 << 10, 32 << 10, 64 << 10]);
         let sizes = Sizes {
-            part_bytes: dice.of(&[1 << 10, budget_bytes / 8, budget_bytes / 5]),
+            part_bytes: dice.of(&[1 << 10, budget_bytes / 8, budget_bytes / 5, budget_bytes / 5]),
             buffer_bytes: 4 * block_bytes,
             block_bytes,
-            sample_rows: dice.of(&[16, 64, 150, 300, 1000]),
+            sample_rows: dice.of(&[16, 100, 200, 400, 1000]),
         };
         Setup {
             policy,
@@ -60,7 +59,7 @@ impl Setup {
             budget_bytes,
             room_bytes: dice.of(&[budget_bytes / 5 * 3, budget_bytes - 512, budget_bytes]),
             sizes,
-            cell_rows: dice.of(&[None, Some(1), Some(40), Some(100)]),
+            cell_rows: dice.of(&[None, None, Some(1), Some(60)]),
             n_chunks: 1 + dice.below(6) as usize,
         }
     }

@@ -1,12 +1,14 @@
 //! What must be true of the index of any table.
 
 use albers_partition::split::Policy;
+use albers_privacy::Criterion;
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 
-use super::load::{GRANULARITIES, Outcome, Setup, load};
+use super::giant;
+use super::load::{GRANULARITIES, Outcome, Piece, Setup, load};
 use super::oracle;
-use super::table::Table;
+use super::table::{Asked, Table};
 
 /// So many cases, unless `PROPTEST_CASES` asks for another number.
 fn config(cases: u32) -> ProptestConfig {
@@ -42,13 +44,16 @@ proptest! {
     }
 
     #[test]
-    fn the_index_does_not_depend_on_the_threads(
+    fn the_index_depends_neither_on_the_threads_nor_on_what_stays_in_memory(
         (seed, n_rows, n_attributes) in sizes(), policy in policies()
     ) {
         let table = Table::draw(seed, n_rows, n_attributes, true);
         let setup = Setup::draw(seed, policy, true);
         let (one, four) = (load(&table, &setup, 1), load(&table, &setup, 4));
         prop_assert!(one == four, "one thread and four threads build different trees");
+        let all_spilled = Setup { room_bytes: setup.budget_bytes, ..setup };
+        let spilled = load(&table, &all_spilled, 4);
+        prop_assert!(one == spilled, "the tree depends on what stays in memory");
     }
 
     #[test]
@@ -68,6 +73,65 @@ proptest! {
         let outcome = load(&table, &Setup::draw(seed, policy, false), 1);
         check_classes(&table, &outcome);
     }
+}
+
+/// The tables above would prove little if they all fitted in memory.
+#[test]
+fn drawn_tables_are_divided_twice_and_leave_giants_and_many_leaves() {
+    let (mut n_divided, mut n_divided_again, mut n_giants, mut n_coarser) = (0, 0, 0, 0);
+    for seed in 0..200 {
+        let table = Table::draw(seed, 400, 1 + seed as usize % 4, true);
+        let setup = Setup::draw(seed, Policy::Compact, false);
+        let outcome = load(&table, &setup, 1);
+        let n_subtrees = outcome.pieces.len() - outcome.n_giants();
+        n_divided += usize::from(n_subtrees > 1);
+        // A top of one cell has one part: it was divided when it did not fit.
+        n_divided_again += usize::from(n_subtrees > 1 && setup.cell_rows.is_none());
+        n_giants += outcome.n_giants();
+        let is_coarser =
+            |piece: &Piece| piece.classes.iter().all(|own| own.iter().max() > Some(&0));
+        let n_leaves = outcome.leaves().count();
+        n_coarser += usize::from(n_leaves > 9 && outcome.pieces.iter().any(is_coarser));
+    }
+    let counts = [n_divided, n_divided_again, n_giants, n_coarser];
+    assert!(counts.iter().all(|&count| count > 5), "{counts:?}");
+}
+
+/// More leaves than are weighed in one stretch, and classes that are made of others.
+#[test]
+fn classes_of_many_leaves_satisfy_the_requirement() {
+    let mut setup = Setup::draw(0, Policy::Median, false);
+    (setup.budget_bytes, setup.room_bytes) = (16 << 20, 8 << 20);
+    (setup.sizes.part_bytes, setup.cell_rows) = (4 << 20, None);
+    let row = |at: u32| vec![at * 37 % 1009, at * 61 % 1013];
+    let secrets: Vec<u32> = (0..10_000).map(|at| at * at % 97 % 4).collect();
+    for (rules, k) in [(&[][..], 5), (&[], 300), (&[Criterion::DistinctLDiversity { l: 3 }], 150)] {
+        let mut table = giant::table((0..10_000).map(row).collect(), secrets.clone(), 1, &[]);
+        table.coarser = Asked { k, rules: rules.iter().map(|&rule| (0, rule)).collect() };
+        let outcome = load(&table, &setup, 1);
+        assert!(outcome.leaves().count() > 5000, "{} leaves", outcome.leaves().count());
+        check_classes(&table, &outcome);
+        assert!(outcome == load(&table, &setup, 4), "one and four threads make different classes");
+    }
+}
+
+/// Secrets in two shares at first, then only one of them: what is left at the end needs many of the
+/// classes before it.
+#[test]
+fn leaves_that_miss_a_rule_join_as_many_neighbours_as_they_need() {
+    let n_rows = 1200;
+    let mut setup = Setup::draw(0, Policy::Median, false);
+    (setup.budget_bytes, setup.room_bytes) = (16 << 20, 8 << 20);
+    (setup.sizes.part_bytes, setup.cell_rows) = (4 << 20, None);
+    let rows = (0..n_rows).map(|at| vec![at * 1024 / n_rows, 0]).collect();
+    let secrets = (0..n_rows).map(|at| u32::from(at % 2 == 1 || at >= n_rows / 2)).collect();
+    let mut table = giant::table(rows, secrets, 1, &[]);
+    table.coarser = Asked { k: 2, rules: vec![(0, Criterion::AlphaK { alpha: 0.8 })] };
+    let outcome = load(&table, &setup, 1);
+    assert!(outcome.leaves().count() > 1000, "{} leaves", outcome.leaves().count());
+    check_classes(&table, &outcome);
+    let n_scanned = outcome.pieces[0].classes[0].iter().max();
+    assert!(n_scanned > Some(&50), "the rest took all classes");
 }
 
 fn check_rows(table: &Table, outcome: &Outcome) {

@@ -62,7 +62,7 @@ pub struct Table {
     pub payloads: Vec<Vec<u8>>,
     /// What every leaf must satisfy; all rows together do.
     pub asked: Asked,
-    /// The same with a greater k; all rows together satisfy that too.
+    /// The same with a greater k and at times with more rules; all rows together satisfy that too.
     pub coarser: Asked,
 }
 
@@ -136,9 +136,11 @@ impl Table {
             let rules = (0..self.secrets.len()).filter_map(|at| Some((at, criterion(dice)?)));
             let rules: Vec<_> = rules.collect();
             let k = u64::from(1 + dice.below(6));
-            let coarser = Asked { k: k + u64::from(dice.below(20)), rules: rules.clone() };
+            let most_more = dice.of(&[20, 20, 1 + self.n_rows as u32 / 2]);
+            let coarser = Asked { k: k + u64::from(dice.below(most_more)), rules: rules.clone() };
             if oracle::holds(self, &coarser, &all) && self.bound(&coarser).1 {
-                self.asked = Asked { k, rules };
+                // Leaves without rules make it hard to satisfy those of a coarser release.
+                self.asked = Asked { k, rules: if dice.once_in(3) { Vec::new() } else { rules } };
                 self.coarser = coarser;
                 return;
             }

@@ -1,0 +1,268 @@
+//! The index through the program: tables larger than the budget, several releases of one build.
+
+#![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
+
+mod common;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use common::{Folder, patients, table};
+use serde_json::Value;
+
+const ROLES: &str = "--quasi age,zip,city --sensitive disease --keep pay";
+
+fn ncp(report: &Value) -> f64 {
+    report["loss"]["ncp"].as_f64().unwrap()
+}
+
+/// A table with a key, so that the rows of several releases can be told apart.
+fn keyed(n_rows: usize, seed: u64) -> String {
+    let text = table(&patients(n_rows, seed));
+    let mut lines = text.lines();
+    let mut keyed = format!("{},key\n", lines.next().unwrap());
+    for (row, line) in lines.enumerate() {
+        keyed.push_str(&format!("{line},r{row}\n"));
+    }
+    keyed
+}
+
+#[test]
+fn in_memory_the_index_publishes_what_mondrian_publishes() {
+    let folder = Folder::with(table(&patients(3_000, 7)));
+    for split in ["compact", "median"] {
+        for shown in ["", "--no-compact"] {
+            let rest = format!("{ROLES} -k 4 --split {split} {shown}");
+            folder.anonymize(&format!("in.csv -o a.csv --method mondrian {rest}"));
+            let report = folder.anonymize(&format!("in.csv -o b.csv --method rtree {rest}"));
+            assert_eq!(folder.read("a.csv"), folder.read("b.csv"), "{split} {shown}");
+            assert_eq!(report["spilled_bytes"], 0);
+        }
+    }
+}
+
+#[test]
+fn requirements_hold_when_the_rows_do_not_fit() {
+    let folder = Folder::with(table(&patients(20_000, 3)));
+    for rule in
+        ["", "--l-diversity disease=distinct:3", "--alpha disease=0.6", "--t-closeness disease=0.3"]
+    {
+        let rest = format!("{ROLES} -k 5 {rule} -o out.csv");
+        let report = folder.anonymize(&format!("in.csv --method rtree --memory 512KB {rest}"));
+        assert!(report["spilled_bytes"].as_u64().unwrap() > 0, "{rule}");
+        assert!(report["read_back_bytes"].as_u64() >= report["spilled_bytes"].as_u64(), "{rule}");
+        let check = folder
+            .run(&format!("check out.csv --quasi age,zip,city --sensitive disease -k 5 {rule}"));
+        assert_eq!(check.code, Some(0), "{rule}: {}", check.said());
+        let whole = folder.anonymize(&format!("in.csv --method mondrian {rest}"));
+        assert!(ncp(&report) < 1.2 * ncp(&whole), "{rule}: {} {}", ncp(&report), ncp(&whole));
+    }
+}
+
+#[test]
+fn auto_spills_only_what_does_not_fit() {
+    let folder = Folder::with(table(&patients(20_000, 3)));
+    let method = |memory: &str| {
+        let report = folder.anonymize(&format!("in.csv {ROLES} -k 5 -o out.csv --memory {memory}"));
+        report["method"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(method("1GB"), "mondrian, compact split");
+    assert_eq!(method("1MB"), "rtree, compact split");
+}
+
+#[test]
+fn threads_and_the_order_of_the_input_change_nothing() {
+    let text = table(&patients(5_000, 9));
+    let folder = Folder::with(&text);
+    let (header, rows) = text.split_once('\n').unwrap();
+    let mut reversed: Vec<&str> = rows.lines().collect();
+    reversed.reverse();
+    folder.write("reversed.csv", format!("{header}\n{}\n", reversed.join("\n")));
+    let rest = format!("{ROLES} -k 3 --also-k 9 --method rtree");
+    folder.anonymize(&format!("in.csv -o a.csv {rest} --threads 1"));
+    for (input, threads) in [("in.csv", 4), ("reversed.csv", 2)] {
+        folder.anonymize(&format!("{input} -o b.csv {rest} --threads {threads}"));
+        assert_eq!(folder.read("a.csv"), folder.read("b.csv"), "{input}");
+        assert_eq!(folder.read("a.k9.csv"), folder.read("b.k9.csv"), "{input}");
+    }
+}
+
+/// The keys of the rows that look like each row, release by release.
+fn classes(folder: &Folder, name: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let rows = folder.csv(name);
+    let at = |column: &str| rows[0].iter().position(|other| other == column).unwrap();
+    let quasi = [at("age"), at("zip"), at("city")];
+    let key = at("key");
+    let mut by_shown: BTreeMap<Vec<String>, BTreeSet<String>> = BTreeMap::new();
+    for row in &rows[1..] {
+        let shown = quasi.iter().map(|&column| row[column].clone()).collect();
+        by_shown.entry(shown).or_default().insert(row[key].clone());
+    }
+    let members = by_shown.into_values();
+    members
+        .flat_map(|class| class.clone().into_iter().map(move |row| (row, class.clone())))
+        .collect()
+}
+
+#[test]
+fn intersection_attack_across_granularities_fails() {
+    let folder = Folder::with(keyed(2_000, 5));
+    for granularity in ["cut", "leaf-scan", "hierarchical"] {
+        let report = folder.anonymize(&format!(
+            "in.csv -o out.csv --quasi age,zip,city --sensitive disease --keep key -k 3 \
+             --also-k 7,20,150 --granularity {granularity}"
+        ));
+        let names = ["out.csv", "out.k7.csv", "out.k20.csv", "out.k150.csv"];
+        let releases: Vec<_> = names.iter().map(|name| classes(&folder, name)).collect();
+        for (release, k) in releases.iter().zip([3, 7, 20, 150]) {
+            assert_eq!(release.len(), 2_000, "every row is published");
+            assert!(release.values().all(|class| class.len() >= k), "{granularity} {k}");
+        }
+        // An adversary who knows where a person is in all releases: the rows that fit in all.
+        for (row, finest) in &releases[0] {
+            let together = releases[1..].iter().fold(finest.clone(), |left, release| {
+                left.intersection(&release[row]).cloned().collect()
+            });
+            assert!(together.len() >= 3, "{granularity}: {} rows are left", together.len());
+            assert_eq!(&together, finest, "no release cuts a leaf apart");
+        }
+        let also = report["also"].as_array().unwrap();
+        let ks: Vec<u64> = also.iter().map(|own| own["k"].as_u64().unwrap()).collect();
+        assert_eq!(ks, [7, 20, 150]);
+        assert_eq!(also[0]["path"], "out.k7.csv");
+        let manifest: Value =
+            serde_json::from_str(&folder.read("out.k20.csv.manifest.json")).unwrap();
+        assert_eq!(manifest["classes"], also[1]["report"]["classes"]);
+    }
+}
+
+#[test]
+fn a_cut_loses_no_more_than_a_leaf_scan() {
+    let folder = Folder::with(table(&patients(6_000, 11)));
+    let losses = |granularity: &str| -> Vec<f64> {
+        let report = folder.anonymize(&format!(
+            "in.csv -o out.csv {ROLES} -k 3 --also-k 6,15,50,200,1000 --granularity {granularity}"
+        ));
+        report["also"].as_array().unwrap().iter().map(|own| ncp(&own["report"])).collect()
+    };
+    for (cut, scan) in losses("cut").into_iter().zip(losses("leaf-scan")) {
+        assert!(cut <= scan + 1e-9, "{cut} {scan}");
+    }
+}
+
+#[test]
+fn range_queries_on_a_biased_column_become_more_accurate() {
+    let folder = Folder::with(table(&patients(6_000, 13)));
+    let ages: Vec<i64> =
+        folder.column("in.csv", "age").iter().map(|age| age.parse().unwrap()).collect();
+    // The mean error of counting all rows whose interval meets the query.
+    let error = |bias: &str| -> f64 {
+        folder.anonymize(&format!(
+            "in.csv -o out.csv {ROLES} -k 20 --method rtree --values bounds {bias}"
+        ));
+        let bounds = |name: &str| -> Vec<i64> {
+            folder.column("out.csv", name).iter().map(|age| age.parse().unwrap()).collect()
+        };
+        let (lo, hi) = (bounds("age_min"), bounds("age_max"));
+        let queries: Vec<(i64, i64)> = (20..80).step_by(4).map(|from| (from, from + 7)).collect();
+        let errors = queries.iter().map(|&(from, to)| {
+            let exact = ages.iter().filter(|&&age| from <= age && age <= to).count() as f64;
+            let met =
+                lo.iter().zip(&hi).filter(|&(&lo, &hi)| lo <= to && from <= hi).count() as f64;
+            (met - exact) / exact.max(1.0)
+        });
+        errors.sum::<f64>() / queries.len() as f64
+    };
+    let (plain, weighted, biased) = (error(""), error("--weight age=5"), error("--bias age"));
+    assert!(biased < 0.5 * plain, "{biased} {plain}");
+    assert!(weighted < plain, "{weighted} {plain}");
+}
+
+#[test]
+fn rows_that_cannot_be_told_apart_are_one_class_and_it_is_said() {
+    let mut text = "a,b,note\n".to_owned();
+    for row in 0..20_000 {
+        text.push_str(&format!("5,x,n{}\n", row * 7919 % 20_011));
+    }
+    let folder = Folder::with(&text);
+    let roles = "--quasi a,b --keep note -k 3";
+    folder.anonymize(&format!("in.csv -o whole.csv {roles} --method mondrian"));
+    let report =
+        folder.anonymize(&format!("in.csv -o out.csv {roles} --method rtree --memory 600KB"));
+    assert_eq!(report["classes"], 1);
+    assert!(report["spilled_bytes"].as_u64().unwrap() > 0);
+    let notes = report["notes"].to_string();
+    assert!(notes.contains("all rows are in one class"), "{notes}");
+    assert_eq!(folder.read("whole.csv"), folder.read("out.csv"));
+}
+
+#[test]
+fn constant_and_unique_columns_are_no_obstacle() {
+    let mut text = "same,unique,float,kind\n".to_owned();
+    for row in 0..4_000 {
+        text.push_str(&format!("1,{},{}.5,{}\n", row * 3, row % 97, ["u", "v"][row % 2]));
+    }
+    let folder = Folder::with(&text);
+    let roles = "--quasi same,unique,float,kind -k 4";
+    for memory in ["1GB", "700KB"] {
+        let report = folder
+            .anonymize(&format!("in.csv -o out.csv {roles} --method rtree --memory {memory}"));
+        assert!(report["classes"].as_u64().unwrap() > 500, "{memory}");
+        assert_eq!(report["loss"]["ncp_by_column"]["same"], 0.0);
+    }
+}
+
+#[test]
+fn a_budget_that_is_too_small_is_refused_with_one_that_does() {
+    let mut text = "zip,age,word\n".to_owned();
+    for row in 0..3_000 {
+        text.push_str(&format!("{:05},{},word-{row}\n", row % 700, row % 80));
+    }
+    let folder = Folder::with(&text);
+    let arguments = "anonymize in.csv -o out.csv --method rtree --quasi zip,age,word -k 3";
+    let mut memory = "16KB".to_owned();
+    let mut n_refused = 0;
+    loop {
+        let run = folder.run(&format!("{arguments} --memory {memory}"));
+        if run.code == Some(0) {
+            break;
+        }
+        assert_eq!(run.code, Some(2), "{}", run.err);
+        assert!(run.err.contains("is too small for"), "{}", run.err);
+        assert_eq!(folder.names(), ["in.csv"]);
+        let advised = run.err.split("give --memory ").nth(1).expect("it says what would do");
+        memory = advised.split_whitespace().next().unwrap().to_owned();
+        n_refused += 1;
+        assert!(n_refused < 12, "the advice never suffices: {}", run.err);
+    }
+    assert!(n_refused > 0);
+}
+
+#[test]
+fn mistakes_end_with_2_and_a_hint() {
+    let folder = Folder::with(table(&patients(50, 1)));
+    for (arguments, said) in [
+        ("--also-k 2", "give the least k with -k"),
+        ("--also-k 9,9", "give each k once"),
+        ("--also-k 9999", "use a k of at most"),
+        ("--granularity cut", "add --also-k"),
+        ("--method mondrian --also-k 9", "use --method rtree"),
+        ("--memory many", "256MB"),
+        ("--memory 0", "256MB"),
+        ("--method rtree --spill-dir nowhere", "nowhere"),
+        ("--method rtree --spill-dir in.csv", "in.csv"),
+    ] {
+        let run = folder.run(&format!("anonymize in.csv -o out.csv {ROLES} -k 3 {arguments}"));
+        assert_eq!(run.code, Some(2), "{arguments}: {}", run.said());
+        assert!(run.err.contains(said), "{arguments}: {}", run.err);
+        assert_eq!((run.out.as_str(), run.err.lines().count()), ("", 1), "{arguments}");
+        assert_eq!(folder.names(), ["in.csv"], "{arguments}");
+    }
+}
+
+#[test]
+fn a_name_without_an_ending_is_no_trap_for_coarser_releases() {
+    let folder = Folder::with(table(&patients(300, 1)));
+    folder.anonymize(&format!("in.csv -o my.data.csv.gz {ROLES} -k 3 --also-k 12"));
+    let names = folder.names();
+    assert!(names.contains(&"my.data.k12.csv.gz".to_owned()), "{names:?}");
+}
