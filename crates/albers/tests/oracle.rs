@@ -17,7 +17,7 @@ mod oracle {
 
 use std::path::Path;
 
-use albers::{Error, Job, Role, Silent, anonymize};
+use albers::{Error, Job, Method, Role, Silent, anonymize};
 use oracle::case::Case;
 use oracle::check::check_release;
 use oracle::dice::Dice;
@@ -90,6 +90,46 @@ proptest! {
         let shuffled = renamed(&case.job, "shuffled");
         anonymize(&shuffled, &Silent).unwrap();
         prop_assert!(bytes_of(&case.job) == bytes_of(&shuffled), "row order changes the release");
+    }
+
+    #[test]
+    fn an_index_in_memory_publishes_what_mondrian_publishes(
+        (seed, n_rows, n_quasi) in sizes()
+    ) {
+        let folder = folder();
+        let mut case = Case::draw(seed, n_rows, n_quasi, folder.path());
+        case.job.method = Some(Method::Mondrian);
+        // What is left of a label when a child is taken out keeps a narrower region in the index.
+        case.job.compact = None;
+        anonymize(&case.job, &Silent).unwrap();
+        let indexed = Job { method: Some(Method::Rtree), ..renamed(&case.job, "indexed") };
+        let report = anonymize(&indexed, &Silent);
+        prop_assert!(report.is_ok(), "a feasible job fails: {}", report.unwrap_err());
+        prop_assert!(bytes_of(&case.job) == bytes_of(&indexed), "the releases differ");
+    }
+
+    #[test]
+    fn an_index_in_the_least_memory_is_as_safe(
+        (seed, n_rows, n_quasi) in sizes()
+    ) {
+        let folder = folder();
+        let mut case = Case::draw(seed, n_rows, n_quasi, folder.path());
+        case.job.method = Some(Method::Rtree);
+        // The least that will do, found by asking.
+        let mut memory = "64KiB".to_owned();
+        for n_refused in 0.. {
+            case.job.memory = Some(memory);
+            match anonymize(&case.job, &Silent) {
+                Ok(_) => break,
+                Err(error) => {
+                    let said = error.to_string();
+                    let advised = said.split("give --memory ").nth(1);
+                    prop_assert!(advised.is_some() && n_refused < 20, "a feasible job fails: {said}");
+                    memory = advised.and_then(|rest| rest.split(' ').next()).unwrap().to_owned();
+                }
+            }
+        }
+        check_release(&case);
     }
 
     #[test]

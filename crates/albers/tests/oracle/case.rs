@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use albers::{Categories, ColumnType, Job, Role, SplitPolicy, Values};
+use albers::{Categories, ColumnType, Job, Method, Role, SplitPolicy, Values};
 
 use super::dice::Dice;
 use super::files;
@@ -57,6 +57,7 @@ impl Case {
 
         let mut job = Job {
             input: Some(folder.join("table.csv")),
+            method: *dice.pick(&[None, Some(Method::Mondrian), Some(Method::Rtree)]),
             split: *dice.pick(&[None, Some(SplitPolicy::Compact), Some(SplitPolicy::Median)]),
             categories: *dice.pick(&[None, Some(Categories::Label), Some(Categories::Set)]),
             values: *dice.pick(&[None, Some(Values::Interval), Some(Values::Bounds)]),

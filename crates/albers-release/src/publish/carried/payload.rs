@@ -25,8 +25,8 @@ pub struct CarriedSurvey {
 /// How text could be typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Typed {
-    /// No chunk had a cell that would tell.
-    Unknown,
+    /// No chunk had a cell that would tell; the type that the column would have.
+    Unknown(Option<DataType>),
     /// All chunks alike: this type, and for times what stands between day and time.
     As(DataType, Option<char>),
     /// Not at all, or not all chunks alike.
@@ -41,7 +41,8 @@ impl CarriedSurvey {
         let typed = if !typed {
             Typed::No
         } else if chunk.logical_null_count() == chunk.len() {
-            Typed::Unknown
+            let typed = typed_chunks(std::slice::from_ref(chunk), column_type);
+            Typed::Unknown(typed.map(|chunks| chunks[0].data_type().clone()))
         } else {
             let chunks = std::slice::from_ref(chunk);
             match typed_chunks(chunks, column_type) {
@@ -61,24 +62,25 @@ impl CarriedSurvey {
 
     /// Of no chunk at all.
     pub fn nothing() -> CarriedSurvey {
-        CarriedSurvey { has_nulls: false, read_as: None, typed: Typed::Unknown }
+        CarriedSurvey { has_nulls: false, read_as: None, typed: Typed::Unknown(None) }
     }
 
     /// Adds what another chunk tells.
     pub fn add(&mut self, other: &CarriedSurvey) {
         self.has_nulls |= other.has_nulls;
         self.read_as = self.read_as.take().or_else(|| other.read_as.clone());
-        if self.typed == Typed::Unknown {
-            self.typed = other.typed.clone();
-        } else if other.typed != Typed::Unknown && self.typed != other.typed {
-            self.typed = Typed::No;
+        match (&self.typed, &other.typed) {
+            (Typed::Unknown(_), _) => self.typed = other.typed.clone(),
+            (_, Typed::Unknown(_)) => {}
+            (own, other) if own == other => {}
+            _ => self.typed = Typed::No,
         }
     }
 
     /// What the column becomes.
     pub fn finish(self, name: &str) -> PayloadField {
         let (data_type, convert) = match (self.typed, self.read_as) {
-            (Typed::As(data_type, _), _) => (data_type, true),
+            (Typed::As(data_type, _) | Typed::Unknown(Some(data_type)), _) => (data_type, true),
             (_, Some(DataType::Dictionary(_, values))) => (*values, true),
             (_, Some(read_as)) => (read_as, false),
             (_, None) => (DataType::Utf8, false),
