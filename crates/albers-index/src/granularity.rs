@@ -8,7 +8,6 @@
 //! Cost: one pass over the leaves; `cut` weighs each against its neighbours, on all threads.
 
 mod cut;
-mod pieces;
 
 use albers_partition::mondrian::Plan;
 use albers_partition::split::extent::has_small_sets;
@@ -27,7 +26,7 @@ pub enum Granularity {
         /// The most children of a node.
         fan_out: usize,
     },
-    /// The runs of a walk through the tree, or the merges of neighbours, that lose least.
+    /// The runs of a walk through the tree that lose least.
     Cut,
 }
 

@@ -1,26 +1,31 @@
-//! The cut: classes of leaves that lose as little as possible.
+//! The cut: runs of leaves that lose as little as possible.
 //!
-//! Two ways compete, and the leaf scan besides, so that the cut never loses more than that. Small
-//! classes come best from merging each leaf with the neighbours that lose least by it. Large ones come
-//! best from a walk through the tree that keeps neighbours adjacent, divided into runs: of all divisions
-//! into runs that satisfy the requirement, the one with the least loss, found by dynamic programming.
+//! A walk through the tree enters the nearer side of each split first, so that neighbours stay adjacent.
+//! Of all divisions of the walk into runs that satisfy the requirement, the one that loses least is found
+//! by dynamic programming. Where that loses more than a leaf scan, the leaf scan is taken.
+//!
+//! ```text
+//!   walk of leaves   5 7 6 5 9 5 6 8 5 ...       rows of each
+//!   runs for k = 20  |-----| |-----| |-...       each between k and about 2 k rows
+//! ```
 
 use albers_partition::mondrian::Plan;
-use albers_partition::split::extent::Weigher;
+use albers_partition::split::Point;
+use albers_partition::split::extent::{Extent, Weigher};
 use albers_privacy::{ClassSummary, Requirement};
 use rayon::prelude::*;
 
 use super::TreeRows;
-use super::pieces::{Merger, Piece};
 use crate::rplus_tree::Child;
+use crate::rplus_tree::grow::Source;
 
-/// A run of the walk is made of about so many pieces; smaller ones are divided into runs first.
+/// A run is made of about so many pieces; smaller ones are divided into runs first.
 const PIECES_PER_RUN: u64 = 24;
 
 /// Walks of more pieces are divided at these marks, so that all threads have work.
 const STRETCH_PIECES: usize = 4096;
 
-/// What every run of a walk must pass.
+/// What every run must pass.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Test {
     /// It has at least so many rows.
@@ -29,76 +34,82 @@ enum Test {
     Requirement,
 }
 
+/// Neighbours in the walk.
+#[derive(Clone, Copy)]
+struct Piece<const L: usize, const M: usize> {
+    /// The first leaf, by its place in the walk.
+    start: u32,
+    /// The first leaf after it.
+    end: u32,
+    n_rows: u64,
+    extent: Extent<L, M>,
+}
+
 /// Finds the classes of one tree.
 pub struct Cutter<'a, const L: usize, const M: usize> {
-    merger: Merger<'a, L, M>,
+    rows: TreeRows<'a>,
+    weigher: Weigher<'a, L, M>,
     requirement: &'a Requirement,
     plan: &'a Plan<'a>,
+    walk: Vec<u32>,
 }
 
 impl<'a, const L: usize, const M: usize> Cutter<'a, L, M> {
     /// For a tree and a requirement that all its leaves together satisfy.
     pub fn new(rows: TreeRows<'a>, requirement: &'a Requirement, plan: &'a Plan<'a>) -> Self {
-        let merger = Merger { rows, weigher: Weigher::new(plan.space) };
-        Cutter { merger, requirement, plan }
+        let weigher = Weigher::new(plan.space);
+        Cutter { rows, weigher, requirement, plan, walk: walk(rows, plan) }
     }
 
-    /// The class of each leaf; no worse than a given one.
+    /// The class of each leaf; no worse than a given one, which numbers its classes from 0.
     pub fn classes(&self, given: Vec<u32>) -> Vec<u32> {
-        let ways = [self.merged(), self.runs()];
-        let given_loss = self.loss_of_classes(&given);
-        let best = ways
-            .into_iter()
-            .flatten()
-            .map(|pieces| (pieces.iter().map(|piece| piece.loss).sum::<f64>(), pieces))
-            .min_by(|a, b| a.0.total_cmp(&b.0));
-        match best {
-            Some((loss, pieces)) if loss < given_loss => {
-                let mut classes = vec![0; given.len()];
-                for piece in &pieces {
-                    let class = piece.leaves[0];
-                    piece.leaves.iter().for_each(|&leaf| classes[leaf as usize] = class);
-                }
-                classes
-            }
-            _ => given,
+        let leaves: Vec<Piece<L, M>> =
+            (0..self.walk.len() as u32).into_par_iter().map(|place| self.leaf(place)).collect();
+        let given_loss = self.loss_of_classes(&leaves, &given);
+        let Some(runs) = self.runs(leaves) else { return given };
+        if runs.iter().map(|run| self.loss(run)).sum::<f64>() >= given_loss {
+            return given;
         }
+        let mut classes = given;
+        for (class, run) in (0u32..).zip(&runs) {
+            let leaves = &self.walk[run.start as usize..run.end as usize];
+            leaves.iter().for_each(|&leaf| classes[leaf as usize] = class);
+        }
+        classes
     }
 
-    fn leaves(&self) -> Vec<Piece<L, M>> {
-        let n_leaves = self.merger.rows.tree.n_leaves() as u32;
-        (0..n_leaves).into_par_iter().map(|leaf| self.merger.leaf(leaf)).collect()
+    fn leaf(&self, place: u32) -> Piece<L, M> {
+        let Source { layout, block, .. } = self.rows.source;
+        let leaf = self.walk[place as usize];
+        let rows = &self.rows.order[self.rows.tree.rows_of(leaf..leaf + 1)];
+        let mut extent = Extent::EMPTY;
+        for &row in rows {
+            let mut point: Point<L> = [0; L];
+            block.codes(layout, row as usize, &mut point);
+            extent.add(&point);
+        }
+        Piece { start: place, end: place + 1, n_rows: rows.len() as u64, extent }
     }
 
-    fn loss_of_classes(&self, classes: &[u32]) -> f64 {
-        let mut by_class: Vec<Option<Piece<L, M>>> = classes.iter().map(|_| None).collect();
-        for (leaf, &class) in self.leaves().into_iter().zip(classes) {
-            match &mut by_class[class as usize] {
-                Some(piece) => self.merger.merge(piece, leaf),
-                empty => *empty = Some(leaf),
-            }
-        }
-        by_class.iter().flatten().map(|piece| piece.loss).sum()
+    #[inline]
+    fn loss(&self, piece: &Piece<L, M>) -> f64 {
+        piece.n_rows as f64 * f64::from(self.weigher.loss(&piece.extent))
     }
 
-    /// Merges in doubling steps: pieces of two leaves, of four, and so on up to the requirement.
-    fn merged(&self) -> Option<Vec<Piece<L, M>>> {
-        let mut pieces = self.leaves();
-        let mut step_rows = 2 * self.plan.min_rows() as u64;
-        while step_rows < self.requirement.min_rows() {
-            pieces = self.merger.merge_runs(pieces, &|piece| piece.n_rows < step_rows);
-            step_rows *= 2;
+    fn loss_of_classes(&self, leaves: &[Piece<L, M>], classes: &[u32]) -> f64 {
+        let n_classes = classes.iter().max().map_or(0, |&class| class as usize + 1);
+        let empty = Piece { start: 0, end: 0, n_rows: 0, extent: Extent::EMPTY };
+        let mut by_class = vec![empty; n_classes];
+        for (piece, &leaf) in leaves.iter().zip(&self.walk) {
+            by_class[classes[leaf as usize] as usize].take(piece);
         }
-        pieces =
-            self.merger.merge_runs(pieces, &|piece| !self.merger.holds(piece, self.requirement));
-        Some(self.merger.merge_rest(pieces, self.requirement))
+        let filled = by_class.iter().filter(|piece| piece.n_rows > 0);
+        filled.map(|piece| self.loss(piece)).sum()
     }
 
     /// Runs of the walk, in steps: the runs of one step are the pieces of the next.
-    fn runs(&self) -> Option<Vec<Piece<L, M>>> {
-        let walk = self.walk();
-        let mut pieces: Vec<Piece<L, M>> =
-            walk.into_par_iter().map(|leaf| self.merger.leaf(leaf)).collect();
+    fn runs(&self, leaves: Vec<Piece<L, M>>) -> Option<Vec<Piece<L, M>>> {
+        let mut pieces = leaves;
         let min_rows = self.plan.min_rows() as u64;
         let mut steps = Vec::new();
         let mut step_rows = self.requirement.min_rows() / PIECES_PER_RUN;
@@ -115,46 +126,13 @@ impl<'a, const L: usize, const M: usize> Cutter<'a, L, M> {
         }
     }
 
-    /// The leaves in the order of a walk that enters the nearer side of each split first.
-    fn walk(&self) -> Vec<u32> {
-        let tree = self.merger.rows.tree;
-        let axes = &self.plan.space.axes;
-        let mut last: Vec<(u32, u32)> = tree.box_of(tree.root()).to_vec();
-        let mut leaves = Vec::with_capacity(tree.n_leaves());
-        let mut pending = vec![tree.root()];
-        while let Some(child) = pending.pop() {
-            let Child::Split(split) = child else {
-                if let Child::Leaf(leaf) = child {
-                    last.copy_from_slice(tree.box_of(child));
-                    leaves.push(leaf);
-                }
-                continue;
-            };
-            let split = tree.splits()[split as usize];
-            let distance = |side: Child| {
-                let sides = tree.box_of(side).iter().zip(&last).zip(axes);
-                let union = sides.map(|((own, last), axis)| {
-                    axis.weight * axis.width(own.0.min(last.0), own.1.max(last.1))
-                });
-                union.sum::<f64>()
-            };
-            let sides = match distance(split.inside) <= distance(split.outside) {
-                true => [split.outside, split.inside],
-                false => [split.inside, split.outside],
-            };
-            pending.extend(sides);
-        }
-        leaves
-    }
-
     /// The division of a walk into runs that all pass a test and together lose least, if there is
     /// any. Long walks are divided stretch by stretch.
     fn divide(&self, pieces: &[Piece<L, M>], test: Test) -> Option<Vec<Piece<L, M>>> {
         let n_stretches = pieces.len().div_ceil(STRETCH_PIECES).max(1);
         let length = pieces.len().div_ceil(n_stretches).max(1);
-        let stretches: Vec<&[Piece<L, M>]> = pieces.chunks(length).collect();
         let divided: Vec<Option<Vec<Piece<L, M>>>> =
-            stretches.into_par_iter().map(|stretch| self.divide_stretch(stretch, test)).collect();
+            pieces.par_chunks(length).map(|stretch| self.divide_stretch(stretch, test)).collect();
         let runs: Option<Vec<Vec<Piece<L, M>>>> = divided.into_iter().collect();
         Some(runs?.into_iter().flatten().collect())
     }
@@ -166,28 +144,28 @@ impl<'a, const L: usize, const M: usize> Cutter<'a, L, M> {
         let mut summary = ClassSummary::new(self.requirement.shape());
         for end in 1..=pieces.len() {
             summary.clear();
-            let mut run = pieces[end - 1].without_leaves();
+            let mut run = pieces[end - 1];
             // Once a run passes, so do longer ones, but they are not worth more than twice its rows.
-            let mut most_rows = None;
+            let mut most_rows = u64::MAX;
             for start in (0..end).rev() {
                 if start < end - 1 {
-                    self.merger.merge(&mut run, pieces[start].without_leaves());
+                    run.take(&pieces[start]);
                 }
-                if test == Test::Requirement {
-                    self.merger.add(&pieces[start], &mut summary);
-                }
-                if most_rows.is_some_and(|most| run.n_rows >= most) {
+                if run.n_rows >= most_rows {
                     break;
                 }
-                if least[start].0 + run.loss >= least[end].0 && most_rows.is_some() {
+                if test == Test::Requirement {
+                    self.add(&pieces[start], &mut summary);
+                }
+                if !self.passes(&run, &summary, test) {
                     continue;
                 }
-                if self.passes(&run, &summary, test) {
-                    most_rows = most_rows.or(Some(2 * run.n_rows));
-                    let loss = least[start].0 + run.loss;
-                    if loss < least[end].0 {
-                        least[end] = (loss, start);
-                    }
+                if most_rows == u64::MAX {
+                    most_rows = 2 * run.n_rows;
+                }
+                let loss = least[start].0 + self.loss(&run);
+                if loss < least[end].0 {
+                    least[end] = (loss, start);
                 }
             }
         }
@@ -198,15 +176,20 @@ impl<'a, const L: usize, const M: usize> Cutter<'a, L, M> {
         let mut end = pieces.len();
         while end > 0 {
             let start = least[end].1;
-            let mut run = pieces[end - 1].clone();
-            pieces[start..end - 1]
-                .iter()
-                .for_each(|piece| self.merger.merge(&mut run, piece.clone()));
+            let mut run = pieces[start];
+            pieces[start + 1..end].iter().for_each(|piece| run.take(piece));
             runs.push(run);
             end = start;
         }
         runs.reverse();
         Some(runs)
+    }
+
+    /// Adds the rows of a piece to a summary.
+    fn add(&self, piece: &Piece<L, M>, summary: &mut ClassSummary) {
+        for &leaf in &self.walk[piece.start as usize..piece.end as usize] {
+            self.rows.add(leaf..leaf + 1, summary);
+        }
     }
 
     fn passes(&self, run: &Piece<L, M>, summary: &ClassSummary, test: Test) -> bool {
@@ -220,8 +203,44 @@ impl<'a, const L: usize, const M: usize> Cutter<'a, L, M> {
 }
 
 impl<const L: usize, const M: usize> Piece<L, M> {
-    /// The same without its leaves, for weighing.
-    fn without_leaves(&self) -> Piece<L, M> {
-        Piece { leaves: Vec::new(), n_rows: self.n_rows, extent: self.extent, loss: self.loss }
+    /// Takes in another piece.
+    #[inline]
+    fn take(&mut self, other: &Piece<L, M>) {
+        self.start = self.start.min(other.start);
+        self.end = self.end.max(other.end);
+        self.n_rows += other.n_rows;
+        self.extent.merge(&other.extent);
     }
+}
+
+/// The leaves in the order of a walk that enters the nearer side of each split first.
+fn walk(rows: TreeRows<'_>, plan: &Plan<'_>) -> Vec<u32> {
+    let tree = rows.tree;
+    let axes = &plan.space.axes;
+    let mut last: Vec<(u32, u32)> = tree.box_of(tree.root()).to_vec();
+    let mut leaves = Vec::with_capacity(tree.n_leaves());
+    let mut pending = vec![tree.root()];
+    while let Some(child) = pending.pop() {
+        let split = match child {
+            Child::Split(split) => tree.splits()[split as usize],
+            Child::Leaf(leaf) => {
+                last.copy_from_slice(tree.box_of(child));
+                leaves.push(leaf);
+                continue;
+            }
+        };
+        let distance = |side: Child| {
+            let sides = tree.box_of(side).iter().zip(&last).zip(axes);
+            let union = sides.map(|((own, last), axis)| {
+                axis.weight * axis.width(own.0.min(last.0), own.1.max(last.1))
+            });
+            union.sum::<f64>()
+        };
+        let sides = match distance(split.inside) <= distance(split.outside) {
+            true => [split.outside, split.inside],
+            false => [split.inside, split.outside],
+        };
+        pending.extend(sides);
+    }
+    leaves
 }
