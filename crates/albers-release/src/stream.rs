@@ -1,7 +1,7 @@
 //! Releases larger than memory: classes are shuffled into buckets by what they show, and each bucket
 //! goes through the door on its own.
 //!
-//! Guarantee: that of [`crate::verify`] and [`crate::publish`], for the whole release: every class is
+//! Guarantee: that of [`mod@crate::verify`] and [`crate::publish`], for the whole release: every class is
 //! recomputed from its rows in the bucket that its description belongs to, so that classes that show
 //! the same meet there; the rows of all buckets are compared with those that were read; classes leave
 //! in the order of the same keys. Nothing appears under its name before the last bucket has passed.

@@ -148,10 +148,11 @@ impl Loader<'_> {
         let mut notes = Vec::new();
         for coder in surveyed.coders.iter_mut().flatten() {
             let most_bytes = self.budget.limit_bytes() / 32;
-            if let Some(n_bytes) = coder.memory_to_count_values() {
-                if n_bytes <= most_bytes && memory.try_grow(n_bytes).is_ok() {
-                    coder.count_values();
-                }
+            if let Some(n_bytes) = coder.memory_to_count_values()
+                && n_bytes <= most_bytes
+                && memory.try_grow(n_bytes).is_ok()
+            {
+                coder.count_values();
             }
             if !coder.knows_values() {
                 notes.push(format!(

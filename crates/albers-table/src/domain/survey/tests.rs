@@ -26,7 +26,7 @@ fn cell(column_type: ColumnType) -> BoxedStrategy<String> {
         ColumnType::Decimal => {
             (-500i64..500, 0usize..4).prop_map(|(v, n)| format!("{:.*}", n, v as f64 / 8.0)).boxed()
         }
-        ColumnType::Float => (-9i32..9).prop_map(|v| format!("{}e3", v)).boxed(),
+        ColumnType::Float => (-9i32..9).prop_map(|v| format!("{v}e3")).boxed(),
         ColumnType::Date => (1u8..29).prop_map(|day| format!("2024-02-{day:02}")).boxed(),
         _ => "[a-e]{1,2}".boxed(),
     };
