@@ -43,6 +43,7 @@ def anonymize(path, memory, *flags):
 
 def duckdb(path, order, target, memory="256MB"):
     code = ("import duckdb, resource; c = duckdb.connect(); c.execute('SET threads = 2'); "
+            "c.execute('SET enable_progress_bar = false'); "
             "c.execute(\"SET memory_limit = '%s'\"); c.execute(\"SET temp_directory = '%s/duck'\"); "
             "c.execute(\"COPY (SELECT * FROM '%s' ORDER BY %s) TO '%s' (FORMAT parquet)\"); "
             "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)" % (memory, folder, path, order, target))

@@ -72,8 +72,8 @@ pub struct MethodFlags {
     /// How cuts are chosen
     #[arg(long, value_enum)]
     pub split: Option<SplitFlag>,
-    /// More releases of the same index for greater k, written beside the first as NAME.k10.EXT; all
-    /// together tell no more than the first
+    /// More releases of the same index for greater k, written beside the first as NAME.k10.EXT;
+    /// together they hide everybody as well as the first does
     #[arg(long, value_name = "K", value_delimiter = ',')]
     pub also_k: Vec<u64>,
     /// How leaves of the index are brought together for --also-k

@@ -128,6 +128,27 @@ fn a_spill_folder_that_fills_at_any_page_stops_the_job() {
     assert!(n_failed > 3, "the job spills several pages");
 }
 
+/// Several releases appear together or not at all, whichever of their pages does not fit.
+#[test]
+fn a_disk_that_fills_at_any_page_leaves_all_releases_or_none() {
+    let folder = Folder::with(table(&patients(600, 1)));
+    let arguments =
+        format!("anonymize in.csv -o small/out.csv {ROLES} --also-k 9,30 --spill-dir .");
+    let mut n_failed = 0;
+    for n_pages in 1.. {
+        let Some(run) = on_a_small_disk(&folder, n_pages, &arguments) else { return };
+        if run.code == Some(0) {
+            assert_eq!(left(&run).split_whitespace().count(), 6);
+            break;
+        }
+        assert_eq!(run.code, Some(2), "{n_pages} pages: {}", run.said());
+        assert_eq!(left(&run), "", "{n_pages} pages");
+        n_failed += 1;
+        assert!(n_pages < 200, "the releases are small");
+    }
+    assert!(n_failed > 4, "the releases have several pages");
+}
+
 #[test]
 fn a_killed_job_that_spills_leaves_nothing_behind() {
     let folder = Folder::with(table(&patients(120_000, 2)));

@@ -266,3 +266,62 @@ fn a_name_without_an_ending_is_no_trap_for_coarser_releases() {
     let names = folder.names();
     assert!(names.contains(&"my.data.k12.csv.gz".to_owned()), "{names:?}");
 }
+
+/// One block of text has decimals of one digit, the next of two: the same person all the same.
+#[test]
+fn persons_with_decimal_numbers_are_not_counted_twice() {
+    let pad = "p".repeat(60);
+    let mut text = "pid,age,pad\n".to_owned();
+    for row in 0..120_000 {
+        // Three persons are 20 years old, whatever the digits of the others.
+        let (pid, age) = match row % 40 {
+            0 => (format!("{}.5", row / 40 % 3), 20),
+            other if row < 60_000 => (format!("{}.5", 100 + row % 977), 30 + other),
+            other => (format!("{}.25", 100 + row % 977), 30 + other),
+        };
+        text.push_str(&format!("{pid},{age},{pad}\n"));
+    }
+    let folder = Folder::with(&text);
+    let rest = "--subject pid --quasi age --keep pad -k 6";
+    folder.anonymize(&format!("in.csv -o a.csv {rest} --method mondrian"));
+    folder.anonymize(&format!("in.csv -o b.csv {rest} --method rtree"));
+    assert!(!folder.column("b.csv", "age").contains(&"20".to_owned()), "a class of three persons");
+    assert_eq!(folder.read("a.csv"), folder.read("b.csv"));
+}
+
+#[test]
+fn a_large_class_with_few_distinct_rows_needs_no_more_memory() {
+    let mut text = "sex,diag\n".to_owned();
+    for row in 0..60_000 {
+        text.push_str(["m,a\n", "f,b\n", "m,c\n", "f,a\n"][row * 7 % 4]);
+    }
+    let folder = Folder::with(&text);
+    let rest = "--quasi sex --sensitive diag --l-diversity diag=distinct:2 -k 5";
+    folder.anonymize(&format!("in.csv -o a.csv {rest} --method mondrian"));
+    let report = folder.anonymize(&format!("in.csv -o b.csv {rest} --memory 500KB"));
+    assert!(report["spilled_bytes"].as_u64().unwrap() > 0);
+    assert_eq!(folder.read("a.csv"), folder.read("b.csv"));
+}
+
+#[test]
+fn a_large_k_in_little_memory_is_no_reason_to_give_up() {
+    let folder = Folder::with(table(&patients(40_000, 3)));
+    let rest = format!("{ROLES} -k 2000");
+    let whole = folder.anonymize(&format!("in.csv -o a.csv {rest} --method mondrian"));
+    let report = folder.anonymize(&format!("in.csv -o b.csv {rest} --method rtree --memory 1MB"));
+    assert!(report["spilled_bytes"].as_u64().unwrap() > 0);
+    assert!(ncp(&report) < 1.3 * ncp(&whole), "{} {}", ncp(&report), ncp(&whole));
+}
+
+#[test]
+fn a_coarser_release_replaces_no_file_that_is_read() {
+    let folder = Folder::with(table(&patients(300, 1)));
+    let zips: BTreeSet<String> = folder.column("in.csv", "zip").into_iter().collect();
+    let lines: Vec<String> = zips.iter().map(|zip| format!("{zip},{}*,*", &zip[..4])).collect();
+    folder.write("out.k20.csv", lines.join("\n") + "\n");
+    let run = folder.run(
+        "anonymize in.csv -o out.csv -k 3 --quasi age,zip --hierarchy zip=out.k20.csv --also-k 20",
+    );
+    assert_eq!(run.code, Some(2), "{}", run.said());
+    assert_eq!(folder.names(), ["in.csv", "out.k20.csv"]);
+}

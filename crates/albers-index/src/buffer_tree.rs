@@ -1,11 +1,11 @@
 //! The buffer tree: loads an index from more rows than fit in memory.
 //!
-//! Source: Iwuchukwu & Naughton 2007, section 4; Arge 1995 for the buffers; van den Bercken & Seeger
-//! 2001 for growing the top on a sample.
+//! Source: Iwuchukwu & Naughton 2007, section 4; Arge 1995 for the buffers; van den Bercken &
+//! Seeger 2001 for growing the top on a sample.
 //! Departures: the top of the tree is grown on a sample before the first row arrives, so that its
-//! splits do not depend on the order of the rows; a buffer is emptied once, when all rows have arrived.
-//! Restructuring is deferred altogether: a subtree is built when its buffer is emptied, at memory speed
-//! if its rows fit, and by a buffer tree of its own if they do not.
+//! splits do not depend on the order of the rows; a buffer is emptied once, when all rows have
+//! arrived. Restructuring is deferred altogether: a subtree is built when its buffer is emptied, at
+//! memory speed if its rows fit, and by a buffer tree of its own if they do not.
 //! Guarantee: every leaf satisfies the requirement; memory stays within the budget.
 //! Cost: every row is written and read once per level of buffers, in large blocks; one level
 //! suffices for about (budget / block) times (budget / row) rows.

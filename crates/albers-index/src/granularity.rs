@@ -1,8 +1,8 @@
 //! Coarser releases from the leaves of an index built once.
 //!
 //! Source: Iwuchukwu & Naughton 2007, section 3.
-//! Departures: `hierarchical` takes the lowest nodes whose siblings all satisfy the requirement, path
-//! by path, since the index is not balanced; `cut` is not in the paper, see its module.
+//! Departures: `hierarchical` takes the lowest nodes whose siblings all satisfy the requirement,
+//! path by path, since the index is not balanced; `cut` is not in the paper, see its module.
 //! Guarantee: classes are unions of whole leaves, so every record stays k-bound across all
 //! granularities; every class satisfies the requirement, if all leaves together do.
 //! Cost: one pass over the leaves; `cut` weighs each against its neighbours, on all threads.

@@ -2,9 +2,9 @@
 //!
 //! Source: Iwuchukwu & Naughton 2007, section 2; Sellis, Roussopoulos & Faloutsos 1987.
 //! Departures: the history of the splits is kept as a k-d tree, and a node of the index is a
-//! connected piece of it with up to the fan-out's number of children. No child is ever cut when a node
-//! overflows, so no forced split can drive a leaf below its minimum. The price: inner nodes may have
-//! few children.
+//! connected piece of it with up to the fan-out's number of children. No child is ever cut when a
+//! node overflows, so no forced split can drive a leaf below its minimum. The price: inner nodes
+//! may have few children.
 //! Guarantee: leaves are disjoint, hold every record, and each satisfies the requirement.
 //! Cost: 32 bytes per split and two codes per attribute for each box.
 //!

@@ -1,7 +1,8 @@
 //! Attempts to falsify what the index promises, on small tables, with absurdly small memory and by
 //! brute force.
 //!
-//! A failure prints its seed, and stands in `index/properties.regressions`, which is replayed first.
+//! A failure prints its seed, and stands in `index/properties.regressions`, which is replayed
+//! first.
 
 mod index {
     mod faults;

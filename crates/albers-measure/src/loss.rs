@@ -9,8 +9,8 @@
 //!
 //! The divergence is in nats, between the table and its release as distributions over the tuples of
 //! the quasi-identifiers and the sensitive columns. A class spreads its rows evenly over the values
-//! it covers: the values that occur in the table for ordered attributes, the values of the domain for
-//! categories.
+//! it covers: the values that occur in the table for ordered attributes, the values of the domain
+//! for categories.
 
 use std::collections::BTreeMap;
 

@@ -138,8 +138,8 @@ impl<const L: usize, const M: usize> Chooser<'_, L, M> {
     }
 }
 
-/// Fills `keys` with the points' codes on an attribute and their places, in code order. `lo` and `hi`
-/// are the least and greatest of the codes.
+/// Fills `keys` with the points' codes on an attribute and their places, in code order. `lo` and
+/// `hi` are the least and greatest of the codes.
 #[inline(always)]
 pub(crate) fn sort_by_code<const L: usize>(
     points: &[Point<L>],
@@ -190,8 +190,8 @@ pub(crate) fn sort_by_part<const L: usize>(
 }
 
 /// Which parts of a specialization stand alone: those that satisfy the requirement. The others stay
-/// together under the label they have; if they do not satisfy the requirement together, the smallest
-/// parts join them until they do. Nothing if no part would stand alone.
+/// together under the label they have; if they do not satisfy the requirement together, the
+/// smallest parts join them until they do. Nothing if no part would stand alone.
 ///
 /// `keys` must be in the order of `sort_by_part`.
 pub(crate) fn kept_parts(

@@ -1,5 +1,5 @@
-//! The top of the tree of a large table: cuts chosen on a sample, along which all rows are routed to
-//! cells.
+//! The top of the tree of a large table: cuts chosen on a sample, along which all rows are routed
+//! to cells.
 //!
 //! Source: LeFevre, DeWitt & Ramakrishnan 2008, section 5.2 (Rothko-S); van den Bercken & Seeger
 //! 2001 for indexes that are loaded along a sampled one.
@@ -86,11 +86,38 @@ impl Top {
         Top { nodes: vec![TopNode { region: whole_region(plan), n_sampled: 1, kind }], n_cells: 1 }
     }
 
-    /// Grows the tree on a sample of so many rows until a cell has about `cell_rows` of them. `facts`
-    /// are those of the sample.
+    /// Grows the tree on a sample of so many rows until a cell has about `cell_rows` of them.
+    /// `facts` are those of the sample.
     pub fn grow<const L: usize, const M: usize>(
-        mut sample: Vec<Point<L>>,
+        sample: Vec<Point<L>>,
         facts: Option<&Facts>,
+        n_rows: usize,
+        cell_rows: usize,
+        plan: &Plan<'_>,
+    ) -> Top {
+        let min_rows = plan.min_rows().max(MIN_SAMPLE_ROWS);
+        let rule = facts.map(|facts| Rule { requirement: plan.requirement, facts });
+        Top::grow_within::<L, M>(sample, Allowance { min_rows, rule }, n_rows, cell_rows, plan)
+    }
+
+    /// The same where the sample must be cut, come what may: parts stand for about as many rows as
+    /// the requirement asks for, and whether they satisfy it is left to whoever sees all rows.
+    pub fn grow_boldly<const L: usize, const M: usize>(
+        sample: Vec<Point<L>>,
+        n_rows: usize,
+        cell_rows: usize,
+        plan: &Plan<'_>,
+    ) -> Top {
+        let share = sample.len() as f64 / n_rows.max(1) as f64;
+        // A little more, since a sample is uneven.
+        let min_rows = ((plan.min_rows() as f64 * share * 1.25).ceil() as usize).max(4);
+        let allowance = Allowance { min_rows, rule: None };
+        Top::grow_within::<L, M>(sample, allowance, n_rows, cell_rows, plan)
+    }
+
+    fn grow_within<const L: usize, const M: usize>(
+        mut sample: Vec<Point<L>>,
+        allowance: Allowance<'_>,
         n_rows: usize,
         cell_rows: usize,
         plan: &Plan<'_>,
@@ -98,10 +125,7 @@ impl Top {
         let chooser = Chooser::<L, M> {
             space: plan.space,
             weigher: Weigher::new(plan.space),
-            allowance: Allowance {
-                min_rows: plan.min_rows().max(MIN_SAMPLE_ROWS),
-                rule: facts.map(|facts| Rule { requirement: plan.requirement, facts }),
-            },
+            allowance,
             policy: plan.policy,
             may_sample: true,
             arch: pulp::Arch::new(),
@@ -356,8 +380,8 @@ fn binary_regions(split: Split, region: Option<&Region>) -> [Option<Region>; 2] 
     }
 }
 
-/// The cell of each row, whose codes stand row by row, from a node that the rows belong to. Rows go down the tree in groups, step by step together: their steps do not
-/// wait for each other.
+/// The cell of each row, whose codes stand row by row, from a node that the rows belong to. Rows go
+/// down the tree in groups, step by step together: their steps do not wait for each other.
 pub fn cells_of_rows(
     rows: &[u32],
     n_attributes: usize,

@@ -41,8 +41,8 @@ impl ClassSummary {
         }
     }
 
-    /// The summary of rows that were only counted: so many distinct subjects, and for each sensitive
-    /// column how many rows have which code. Rows of a subject cannot be removed from it.
+    /// The summary of rows that were only counted: so many distinct subjects, and for each
+    /// sensitive column how many rows have which code. Rows of a subject cannot be removed from it.
     ///
     /// # Panics
     /// When the columns do not have the same number of rows.

@@ -27,7 +27,7 @@ pub enum ReleaseError {
          this is a defect of the program, please report it"
     )]
     RowsChanged,
-    /// The data had its name already when the manifest could not be given its own.
+    /// Some files had their names already when another could not be given its own.
     #[error("{source}; {consequence}")]
     NoManifest {
         /// Why the manifest cannot be written.

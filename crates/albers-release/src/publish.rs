@@ -1,8 +1,8 @@
 //! The one door out: writes a verified release and its manifest.
 //!
-//! Guarantee: only a [`Verified`] release can be written; data and manifest appear under their names
-//! only when both are complete; rows leave class by class, and within a class in an order that
-//! depends on the seed and on what the rows hold, never on the order of the input.
+//! Guarantee: only a [`Verified`] release can be written; data and manifest appear under their
+//! names only when both are complete; rows leave class by class, and within a class in an order
+//! that depends on the seed and on what the rows hold, never on the order of the input.
 //! Cost: one pass over the classes; memory for a slab of rows.
 
 mod carried;
@@ -13,7 +13,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use albers_storage::output::OutputFile;
+use albers_storage::output::{OutputFile, SealedFile};
 use albers_table::TableError;
 use albers_table::progress::Progress;
 use albers_table::write::{BatchWriter, WriteOptions};
@@ -200,26 +200,55 @@ fn check_names(fields: &[Field]) -> Result<()> {
 impl Pending {
     /// Gives data and manifest their names.
     pub fn finish(self, manifest: &str) -> Result<()> {
-        let mut output = OutputFile::create(&manifest_path(&self.path))?;
-        output.write_all(manifest.as_bytes()).map_err(|error| output.write_error(error))?;
-        self.name_with(output)
+        name_all(vec![self.seal(manifest)?])
     }
 
-    /// Names the data, then the manifest; without its manifest the data does not stay.
-    fn name_with(self, manifest: OutputFile) -> Result<()> {
-        self.data.finish()?;
-        manifest.finish().map_err(|source| {
-            let consequence = match std::fs::remove_file(&self.path) {
-                Ok(()) => "the release was removed, since it may not stand without its manifest; \
-                           write it again"
-                    .to_owned(),
-                Err(error) => format!(
-                    "{} stands without its manifest and cannot be removed ({error}); remove it",
-                    self.path.display()
-                ),
-            };
-            ReleaseError::NoManifest { source, consequence }
+    /// Writes data and manifest to disk, so that nothing but their names is missing.
+    pub fn seal(self, manifest: &str) -> Result<Sealed> {
+        let mut output = OutputFile::create(&manifest_path(&self.path))?;
+        output.write_all(manifest.as_bytes()).map_err(|error| output.write_error(error))?;
+        Ok(Sealed { data: self.data.seal()?, manifest: output.seal()? })
+    }
+}
+
+/// A release that is on disk as a whole, but not yet under its name.
+pub struct Sealed {
+    data: SealedFile,
+    manifest: SealedFile,
+}
+
+/// Names some releases, each with its manifest. If one cannot be named, none of them stays: what
+/// belongs together appears together.
+pub fn name_all(releases: Vec<Sealed>) -> Result<()> {
+    let mut named: Vec<PathBuf> = Vec::new();
+    for Sealed { data, manifest } in releases {
+        for file in [data, manifest] {
+            let target = file.target().to_owned();
+            if let Err(source) = file.name() {
+                return Err(match named.is_empty() {
+                    true => source.into(),
+                    false => ReleaseError::NoManifest { source, consequence: removed(&named) },
+                });
+            }
+            named.push(target);
+        }
+    }
+    Ok(())
+}
+
+/// Removes files that had their names already, and says what became of them.
+fn removed(named: &[PathBuf]) -> String {
+    let left: Vec<String> = named
+        .iter()
+        .filter_map(|path| {
+            let error = std::fs::remove_file(path).err()?;
+            Some(format!("{} ({error})", path.display()))
         })
+        .collect();
+    match left.is_empty() {
+        true => "the release was removed, since it may not stand without the rest; write it again"
+            .to_owned(),
+        false => format!("these stand without the rest, remove them: {}", left.join(", ")),
     }
 }
 
@@ -233,10 +262,10 @@ mod tests {
         let path = folder.path().join("release.csv");
         let schema = Arc::new(Schema::empty());
         let data = BatchWriter::create(&path, schema).unwrap();
-        let manifest = OutputFile::create(&manifest_path(&path)).unwrap();
+        let sealed = Pending { data, path: path.clone() }.seal("{}").unwrap();
         // A folder takes the manifest's name at the last moment.
         std::fs::create_dir_all(manifest_path(&path).join("inside")).unwrap();
-        let error = Pending { data, path: path.clone() }.name_with(manifest).unwrap_err();
+        let error = name_all(vec![sealed]).unwrap_err();
         assert!(matches!(error, ReleaseError::NoManifest { .. }));
         assert!(error.to_string().contains("release.csv.manifest.json"), "{error}");
         assert!(error.to_string().contains("was removed"), "{error}");

@@ -1,12 +1,12 @@
-//! Releases larger than memory: classes are shuffled into buckets by what they show, and each bucket
-//! goes through the door on its own.
+//! Releases larger than memory: classes are shuffled into buckets by what they show, and each
+//! bucket goes through the door on its own.
 //!
-//! Guarantee: that of [`mod@crate::verify`] and [`crate::publish`], for the whole release: every class is
-//! recomputed from its rows in the bucket that its description belongs to, so that classes that show
-//! the same meet there; the rows of all buckets are compared with those that were read; classes leave
-//! in the order of the same keys. Nothing appears under its name before the last bucket has passed.
-//! Over several releases of one index: each class is a union of whole leaves of the index, so that
-//! every record is k-bound (Iwuchukwu & Naughton 2007, definition 2).
+//! Guarantee: that of [`mod@crate::verify`] and [`crate::publish`], for the whole release: every
+//! class is recomputed from its rows in the bucket that its description belongs to, so that classes
+//! that show the same meet there; the rows of all buckets are compared with those that were read;
+//! classes leave in the order of the same keys. Nothing appears under its name before the last
+//! bucket has passed. Over several releases of one index: each class is a union of whole leaves of
+//! the index, so that every record is k-bound (Iwuchukwu & Naughton 2007, definition 2).
 //! Cost: every row is written and read once more, in large blocks.
 //!
 //! ```text
@@ -195,8 +195,8 @@ impl<'a> Shuffle<'a> {
         self.plan.requirement
     }
 
-    /// Adds the classes of some leaves. `class_of_leaf` numbers them from 0; without it each leaf is a
-    /// class.
+    /// Adds the classes of some leaves. `class_of_leaf` numbers them from 0; without it each leaf
+    /// is a class.
     pub fn add(&mut self, leaves: LeafRows<'_>, class_of_leaf: Option<&[u32]>) -> Result<()> {
         const CLASSES_PER_TASK: usize = 2048;
         let classes = ClassLeaves::new(leaves.ends.len(), class_of_leaf);

@@ -74,17 +74,41 @@ impl OutputFile {
 
     /// Writes the bytes to disk and gives them their name, with the permissions of an ordinary new
     /// file.
-    pub fn finish(mut self) -> Result<()> {
+    pub fn finish(self) -> Result<()> {
+        self.seal()?.name()
+    }
+
+    /// Writes the bytes to disk, so that nothing but the name is missing.
+    pub fn seal(mut self) -> Result<SealedFile> {
         let target = self.target.clone();
         let write_error = |source| StorageError::Write { path: target.clone(), source };
         self.file.flush().map_err(write_error)?;
         allow_ordinary_access(&self.file).map_err(write_error)?;
         self.file.sync_all().map_err(write_error)?;
-        let temporary = self.temporary.take().expect("taken only here and on drop");
+        Ok(SealedFile { output: self })
+    }
+}
+
+/// A file whose bytes are on disk but not yet under their name.
+#[derive(Debug)]
+pub struct SealedFile {
+    output: OutputFile,
+}
+
+impl SealedFile {
+    /// The name that it will have.
+    pub fn target(&self) -> &Path {
+        &self.output.target
+    }
+
+    /// Gives it its name.
+    pub fn name(mut self) -> Result<()> {
+        let temporary = self.output.temporary.take().expect("taken only here and on drop");
         let path = temporary.to_path_buf();
-        temporary.persist(&self.target).map_err(|error| write_error(error.error))?;
+        let target = self.output.target.clone();
+        let named = temporary.persist(&target);
         unregister(&path);
-        Ok(())
+        named.map_err(|error| StorageError::Write { path: target, source: error.error })
     }
 }
 
@@ -136,6 +160,11 @@ impl PackedOutput {
 
     /// Ends the packing, writes the bytes to disk and gives them their name.
     pub fn finish(self, target: &Path) -> Result<()> {
+        self.seal(target)?.name()
+    }
+
+    /// Ends the packing and writes the bytes to disk.
+    pub fn seal(self, target: &Path) -> Result<SealedFile> {
         let write_error = |source| StorageError::Write { path: target.to_owned(), source };
         let file = match self {
             PackedOutput::Plain(buffered) => {
@@ -144,7 +173,7 @@ impl PackedOutput {
             PackedOutput::Gzip(encoder) => encoder.finish().map_err(write_error)?,
             PackedOutput::Zstd(encoder) => encoder.finish().map_err(write_error)?,
         };
-        file.finish()
+        file.seal()
     }
 }
 

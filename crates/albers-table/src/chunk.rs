@@ -1,8 +1,8 @@
 //! A stretch of rows as read: typed cells, column by column.
 //!
 //! Readers produce chunks; [`crate::domain`] turns their cells into ordered codes once the whole
-//! column has been seen. Whole numbers are kept as 32-bit distances from the chunk's least value, so
-//! that a chunk of small 64-bit integers takes no more memory than its codes will.
+//! column has been seen. Whole numbers are kept as 32-bit distances from the chunk's least value,
+//! so that a chunk of small 64-bit integers takes no more memory than its codes will.
 
 use std::hash::BuildHasher;
 
@@ -97,6 +97,20 @@ impl ColumnChunk {
             Cells::Floats(values) => values.len(),
             Cells::Names { places, .. } => places.len(),
         }
+    }
+
+    /// About how much memory it takes.
+    pub fn n_bytes(&self) -> usize {
+        let cells = match &self.cells {
+            Cells::Ticks { offsets, .. } => offsets.len() * 4,
+            Cells::WideTicks { ticks, .. } => ticks.len() * 8,
+            Cells::Floats(values) => values.len() * 8,
+            Cells::Names { names, places } => {
+                let text: usize = names.iter().map(|name| name.len() + size_of::<String>()).sum();
+                text + places.len() * 4
+            }
+        };
+        cells + self.missing.len() * 4
     }
 
     /// The cells of some rows, which must ascend.

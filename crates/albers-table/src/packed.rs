@@ -6,8 +6,8 @@
 //! ```
 //!
 //! The codes of the quasi-identifiers come first, then facts: what the requirement and the measures
-//! look at (subject, sensitive codes). The row number stands last, so that four bytes can be read or
-//! written at the start of any field. The payload of a row is the cells that leave as they came.
+//! look at (subject, sensitive codes). The row number stands last, so that four bytes can be read
+//! or written at the start of any field. The payload of a row is the cells that leave as they came.
 
 /// Where the fields of a row stand.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -222,7 +222,8 @@ impl RowBlock {
     /// Adds the rows of a block of bytes, and returns what follows them.
     ///
     /// # Panics
-    /// When the bytes are not those of [`RowBlock::write_to`]: spill files are private to the process.
+    /// When the bytes are not those of [`RowBlock::write_to`]: spill files are private to the
+    /// process.
     pub fn read_from<'b>(&mut self, layout: &RowLayout, bytes: &'b [u8]) -> &'b [u8] {
         let (head, rest) = bytes.split_at(16);
         let number = |at: usize| {

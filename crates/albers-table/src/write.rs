@@ -21,7 +21,7 @@ use std::path::Path;
 
 use albers_storage::StorageError;
 use albers_storage::input::Packing;
-use albers_storage::output::PackedOutput;
+use albers_storage::output::{PackedOutput, SealedFile};
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 
@@ -138,9 +138,14 @@ impl BatchWriter {
 
     /// Ends the table and gives the file its name.
     pub fn finish(self) -> Result<()> {
+        Ok(self.seal()?.name()?)
+    }
+
+    /// Ends the table, so that nothing but the name of its file is missing.
+    pub fn seal(self) -> Result<SealedFile> {
         match self.sink {
-            Sink::Csv(writer) => writer.finish(),
-            Sink::Parquet(writer) => writer.finish(),
+            Sink::Csv(writer) => writer.seal(),
+            Sink::Parquet(writer) => writer.seal(),
         }
     }
 }

@@ -240,6 +240,18 @@ impl Clock {
     }
 }
 
+/// All files that a job reads, which none of its outputs may replace.
+pub(crate) fn files_read(job: &Job, input: &Path) -> Result<Vec<PathBuf>> {
+    let mut read = vec![input.to_owned()];
+    read.extend(job.file.clone());
+    for (name, column) in &job.columns {
+        if let Some(HierarchySpec::File(file)) = column.hierarchy_spec(name)? {
+            read.push(file);
+        }
+    }
+    Ok(read)
+}
+
 pub(crate) fn checked_paths(job: &Job) -> Result<(&Path, &Path)> {
     let input = job
         .input
@@ -250,13 +262,7 @@ pub(crate) fn checked_paths(job: &Job) -> Result<(&Path, &Path)> {
         .as_deref()
         .ok_or_else(|| Error::usage("it is not said where the release goes", "give -o FILE"))?;
     albers_storage::input::open(input)?;
-    let mut read = vec![input.to_owned()];
-    read.extend(job.file.clone());
-    for (name, column) in &job.columns {
-        if let Some(HierarchySpec::File(file)) = column.hierarchy_spec(name)? {
-            read.push(file);
-        }
-    }
+    let read = files_read(job, input)?;
     let read: Vec<&Path> = read.iter().map(PathBuf::as_path).collect();
     paths::check_output(output, &read)?;
     paths::check_place(&manifest_path(output), &read)?;

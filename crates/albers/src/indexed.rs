@@ -61,6 +61,7 @@ pub fn run(job: &Job, input: &Path, output: &Path, progress: &dyn Progress) -> R
         sample_rows: sizes.sample_rows,
         budget: &budget,
     };
+    let stamp = stamp_of(input);
     let mut surveyed = surveyor.survey(progress)?;
     let protection = Protection::of(job, &targets, &surveyed)?;
     clock.seconds.read = clock.lap();
@@ -90,7 +91,16 @@ pub fn run(job: &Job, input: &Path, output: &Path, progress: &dyn Progress) -> R
     let loader = Loader { job, path: input, budget: &budget };
     let loaded = loader.load(surveyed, tree, progress)?;
     drop(reading);
+    if stamp_of(input) != stamp {
+        return Err(load::changed(input));
+    }
     publish_all(job, &targets, &protection, &plan, loaded, clock, progress)
+}
+
+/// What tells whether a file was changed, as far as the system tells it.
+fn stamp_of(path: &Path) -> Option<(u64, std::time::SystemTime)> {
+    let metadata = std::fs::metadata(path).ok()?;
+    Some((metadata.len(), metadata.modified().ok()?))
 }
 
 /// The requirements of all releases of a job.

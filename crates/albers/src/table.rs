@@ -24,8 +24,8 @@ use crate::job::{Categories, Job, Method};
 /// What a coded cell takes while a table in memory is partitioned and written.
 const CELL_BYTES: usize = 11;
 
-/// What a table may take in memory: where no budget is given, only the choice of a method depends on
-/// it.
+/// What a table may take in memory: where no budget is given, only the choice of a method depends
+/// on it.
 pub fn limit_bytes(job: &Job) -> Result<Option<usize>> {
     if job.method() == Method::Mondrian && job.memory.is_none() {
         return Ok(None);

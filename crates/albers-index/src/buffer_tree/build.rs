@@ -183,7 +183,35 @@ pub fn top_of_part(plan: &BulkPlan<'_>, part: &Part, cell_rows: usize) -> Result
         }
     }
     let n_rows = part.n_rows as usize;
-    Ok((top_of(plan, &sample, n_rows, cell_rows), sample.n_rows()))
+    let sets = has_small_sets(plan.plan.space);
+    let n_attributes = plan.layout.n_attributes();
+    let top = albers_partition::with_lanes!(
+        n_attributes,
+        sets,
+        bold_top_lanes(plan, &sample, n_rows, cell_rows)
+    );
+    Ok((top, sample.n_rows()))
+}
+
+fn bold_top_lanes<const L: usize, const M: usize>(
+    plan: &BulkPlan<'_>,
+    sample: &RowBlock,
+    n_rows: usize,
+    cell_rows: usize,
+) -> Top {
+    if sample.n_rows() == 0 {
+        return Top::single(&plan.plan);
+    }
+    Top::grow_boldly::<L, M>(points_of(plan, sample), n_rows, cell_rows, &plan.plan)
+}
+
+fn points_of<const L: usize>(plan: &BulkPlan<'_>, rows: &RowBlock) -> Vec<Point<L>> {
+    let point_of = |row: usize| {
+        let mut point = [0; L];
+        rows.codes(plan.layout, row, &mut point);
+        point
+    };
+    (0..rows.n_rows()).map(point_of).collect()
 }
 
 /// The top of a tree for so many rows, grown on a sample of them.
@@ -203,14 +231,6 @@ fn top_lanes<const L: usize, const M: usize>(
         return Top::single(&plan.plan);
     }
     let rows = 0..sample.n_rows() as u32;
-    let facts =
-        plan.plan.has_rule().then(|| plan.facts.facts_of(plan.layout, sample, rows.clone()));
-    let points: Vec<Point<L>> = rows
-        .map(|row| {
-            let mut point = [0; L];
-            sample.codes(plan.layout, row as usize, &mut point);
-            point
-        })
-        .collect();
-    Top::grow::<L, M>(points, facts.as_ref(), n_rows, cell_rows, &plan.plan)
+    let facts = plan.plan.has_rule().then(|| plan.facts.facts_of(plan.layout, sample, rows));
+    Top::grow::<L, M>(points_of(plan, sample), facts.as_ref(), n_rows, cell_rows, &plan.plan)
 }

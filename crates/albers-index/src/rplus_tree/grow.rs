@@ -1,4 +1,9 @@
 //! Splits the records of a cell to the end, and keeps the splits.
+//!
+//! Source: Iwuchukwu & Naughton 2007, section 2.1; the policies are those of Mondrian.
+//! Departures: a leaf is split many ways at once, not record by record as it overflows.
+//! Guarantee: every leaf satisfies the requirement if the cell does, and has no allowable split.
+//! Cost: O(records * attributes) per level.
 
 use albers_partition::mondrian::Plan;
 use albers_partition::space::AxisKind;

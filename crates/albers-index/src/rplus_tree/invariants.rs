@@ -6,8 +6,8 @@ use super::{Child, RPlusTree};
 type Ranges = Vec<(u32, u32)>;
 
 impl RPlusTree {
-    /// Asserts every invariant; for tests. `rows` gives the codes of each row in tree order, `holds`
-    /// tells whether the rows at some places satisfy the requirement.
+    /// Asserts every invariant; for tests. `rows` gives the codes of each row in tree order,
+    /// `holds` tells whether the rows at some places satisfy the requirement.
     ///
     /// # Panics
     /// When an invariant is broken.

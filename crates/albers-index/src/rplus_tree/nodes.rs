@@ -14,8 +14,8 @@ pub struct IndexNode {
 }
 
 impl RPlusTree {
-    /// The inner nodes with up to `fan_out` children each, parents before their children. A node takes
-    /// in the largest splits below its top until it is full.
+    /// The inner nodes with up to `fan_out` children each, parents before their children. A node
+    /// takes in the largest splits below its top until it is full.
     pub fn nodes(&self, fan_out: usize) -> Vec<IndexNode> {
         assert!(fan_out >= 2, "a node has at least two children");
         let mut nodes = Vec::new();

@@ -209,7 +209,8 @@ fn column(dice: &mut Dice, n_rows: usize, n_codes: u32) -> Vec<u32> {
     match dice.below(6) {
         0 => vec![dice.below(n_codes); n_rows],
         1 => {
-            // An odd factor permutes the rows' numbers, so that all codes differ if there are enough.
+            // An odd factor permutes the rows' numbers, so that all codes differ if there are
+            // enough.
             let factor = 2 * dice.below(1000) + 1;
             (0..n_rows as u32).map(|row| (row * factor) % 512 % n_codes).collect()
         }

@@ -189,8 +189,8 @@ pub struct BucketRows {
 }
 
 impl BucketRows {
-    /// What the leaves add up to. Runs of a leaf that lie in different classes are counted apart, so
-    /// that a leaf that was torn apart is noticed.
+    /// What the leaves add up to. Runs of a leaf that lie in different classes are counted apart,
+    /// so that a leaf that was torn apart is noticed.
     pub(super) fn leaf_totals(&self, plan: &StreamPlan<'_>) -> Totals {
         let mut totals = Totals { n_rows: self.rows.n_rows() as u64, ..Totals::default() };
         let mut row = 0;

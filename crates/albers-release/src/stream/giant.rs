@@ -1,8 +1,8 @@
 //! Classes that do not fit in memory.
 //!
-//! Such a class is described by witnesses: the few codes that decide what it shows. Its rows are read
-//! block by block, first to check it, then to write it. Rows leave in the order of what they hold, so
-//! they are scattered once more, by the keys that order rows within a class.
+//! Such a class is described by witnesses: the few codes that decide what it shows. Its rows are
+//! read block by block, first to check it, then to write it. Rows leave in the order of what they
+//! hold, so they are scattered once more, by the keys that order rows within a class.
 
 use std::collections::BTreeSet;
 
@@ -26,6 +26,9 @@ use crate::verify::{Verified, content_key, covering};
 /// More distinct tuples than this are not counted one by one for the divergence.
 const MAX_TUPLES: usize = 1 << 16;
 
+/// The rows of a class are scattered into this many pieces at once, at most.
+const MAX_PIECES: usize = 16;
+
 /// A class that does not fit in memory, for those who measure it.
 pub struct GiantClass<'a> {
     /// One describer per attribute.
@@ -34,8 +37,8 @@ pub struct GiantClass<'a> {
     pub cells: Vec<ShownCell>,
     /// Number of rows.
     pub n_rows: u64,
-    /// How many rows have which secret and which codes, both as hashes. Rows beyond the first 65,536
-    /// distinct tuples are left out.
+    /// How many rows have which secret and which codes, both as hashes. Rows beyond the first
+    /// 65,536 distinct tuples are left out.
     pub tuples: FxHashMap<(u64, u64), u64>,
 }
 
@@ -168,12 +171,32 @@ pub(super) fn pass_giant(
         // All rows look the same, in any order.
         return bucket.into_pieces(plan).try_for_each(|piece| write(&piece?.rows));
     }
-    for piece in row_order(plan, bucket)?.into_iter().filter(|piece| piece.n_rows > 0) {
-        let n_bytes = piece.n_bytes(plan);
-        let _memory = plan.budget.try_reserve("some rows of a large class", n_bytes)?;
-        write(&piece.load(plan)?.rows)?;
+    let (pieces, n_bits) = row_order(plan, bucket)?;
+    pieces.into_iter().try_for_each(|piece| write_rows(plan, piece, n_bits, &mut write))
+}
+
+/// Writes some rows of a class, whose keys have so many bits in common. What does not fit in memory
+/// is divided by further bits, until all keys are the same: then the rows look the same, in any
+/// order.
+fn write_rows(
+    plan: &StreamPlan<'_>,
+    piece: Bucket,
+    n_bits: u32,
+    write: &mut dyn FnMut(&RowBlock) -> Result<()>,
+) -> Result<()> {
+    if piece.n_rows == 0 {
+        return Ok(());
     }
-    Ok(())
+    match plan.budget.try_reserve("some rows of a large class", piece.n_bytes(plan)) {
+        Ok(_memory) => write(&piece.load(plan)?.rows),
+        Err(_) if piece.has_one_key || n_bits == u64::BITS => {
+            piece.into_pieces(plan).try_for_each(|block| write(&block?.rows))
+        }
+        Err(_) => {
+            let halves = piece.halves(plan, n_bits)?;
+            halves.into_iter().try_for_each(|half| write_rows(plan, half, n_bits + 1, write))
+        }
+    }
 }
 
 /// Recomputes a class from all its rows and checks the requirement.
@@ -241,10 +264,14 @@ fn count_tuple(tuples: &mut FxHashMap<(u64, u64), u64>, tuple: (u64, u64)) {
     }
 }
 
-/// The rows of a class in pieces that fit in memory, in the order of what they hold.
-fn row_order(plan: &StreamPlan<'_>, bucket: Bucket) -> Result<Vec<Bucket>> {
+/// The rows of a class in pieces by the first bits of their keys, and how many bits that are. The
+/// runs of the pieces carry the keys of rows, not of classes.
+fn row_order(plan: &StreamPlan<'_>, bucket: Bucket) -> Result<(Vec<Bucket>, u32)> {
     let n_bytes = bucket.n_bytes(plan);
-    let n_pieces = n_bytes.div_ceil((plan.budget.limit_bytes() / 8).max(1)).next_power_of_two();
+    let wanted = n_bytes.div_ceil((plan.budget.limit_bytes() / 8).max(1)).next_power_of_two();
+    let n_pieces = wanted.min(MAX_PIECES);
+    let buffer_bytes = n_pieces * plan.sizes.block_bytes;
+    let _buffers = plan.budget.try_reserve("the rows of a large class", buffer_bytes)?;
     let mut pieces: Vec<Bucket> = (0..n_pieces).map(|_| Bucket::default()).collect();
     for piece in bucket.into_pieces(plan) {
         let piece = piece?;
@@ -252,18 +279,18 @@ fn row_order(plan: &StreamPlan<'_>, bucket: Bucket) -> Result<Vec<Bucket>> {
         let carried = plan.payload.decode(payloads)?;
         let Some(keys) = RowKeys::of(&carried, plan.seed)? else { continue };
         for row in 0..piece.rows.n_rows() {
-            let n_rows = 1;
-            let run = Run { n_rows, ..piece.runs[0] };
+            let key = keys.key_of(row);
+            let run = Run { n_rows: 1, key, ..piece.runs[0] };
             let mut alone = Scattered { runs: vec![run], ..Scattered::default() };
             alone.regions = piece.regions[..plan.region_len()].to_vec();
             alone.rows.extend_row(plan.layout, &piece.rows, row);
-            pieces[bucket_of(keys.key_of(row), n_pieces)].append(plan, &alone, 0..1, 0..1)?;
+            pieces[bucket_of(key, n_pieces)].append(plan, &alone, 0..1, 0..1)?;
         }
     }
     for piece in &mut pieces {
         piece.flush(plan)?;
     }
-    Ok(pieces)
+    Ok((pieces, n_pieces.trailing_zeros()))
 }
 
 fn group_of(plan: &StreamPlan<'_>, rows: &RowBlock) -> GroupBlock {

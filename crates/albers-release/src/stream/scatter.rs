@@ -58,8 +58,8 @@ pub(super) fn bucket_of(key: u64, n_buckets: usize) -> usize {
     }
 }
 
-/// Describes some classes and sorts their rows by bucket; `first_class` is the number of the first of
-/// all classes at hand in the release.
+/// Describes some classes and sorts their rows by bucket; `first_class` is the number of the first
+/// of all classes at hand in the release.
 pub(super) fn scatter(
     plan: &StreamPlan<'_>,
     describers: &[Describer<'_>],

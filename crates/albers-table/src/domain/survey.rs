@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Guarantee: a value gets the code that [`super::encode`] would give it.
-//! Cost: the distinct values of categories and of ordered values that lie far apart; two numbers for
-//! all other columns.
+//! Cost: the distinct values of categories and of ordered values that lie far apart; two numbers
+//! for all other columns.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -358,6 +358,13 @@ impl ColumnCoder {
             }
             _ => (self.domain.missing_code().unwrap_or(0), 0),
         };
+        if !self.knows_all(&chunk) {
+            return Err(TableError::Column {
+                column: self.domain.name.clone(),
+                problem: "the file changed while it was read".to_owned(),
+                hint: "let nobody write to it, and run again".to_owned(),
+            });
+        }
         let mut codes: Vec<u32> = match (&self.lookup, &chunk.cells) {
             (Lookup::Distance, _) => self.distances(&chunk, first_code),
             (Lookup::Names(code_of), Cells::Names { names, places }) => {
@@ -378,6 +385,31 @@ impl ColumnCoder {
         };
         chunk.missing.iter().for_each(|&row| codes[row as usize] = missing_code);
         Ok(codes)
+    }
+
+    /// Whether the first pass met all values of a chunk.
+    fn knows_all(&self, chunk: &ColumnChunk) -> bool {
+        if chunk.missing.len() == chunk.n_rows() {
+            return self.domain.n_missing > 0;
+        }
+        if !chunk.missing.is_empty() && self.domain.n_missing == 0 {
+            return false;
+        }
+        match (&self.lookup, &chunk.cells, &self.domain.kind) {
+            (Lookup::Distance, cells, DomainKind::Near { min, max, .. }) => {
+                let is_tick = matches!(cells, Cells::Ticks { .. } | Cells::WideTicks { .. });
+                let ends = super::tick_bounds(std::slice::from_ref(chunk));
+                is_tick && ends.is_some_and(|(lo, hi)| *min <= lo && hi <= *max)
+            }
+            (Lookup::Names(code_of), Cells::Names { names, .. }, _) => {
+                names.iter().all(|name| code_of.contains_key(name))
+            }
+            (Lookup::Keys(code_of), Cells::Names { .. }, _) => code_of.is_empty(),
+            (Lookup::Keys(code_of), _, _) => {
+                scale::present_keys(chunk).all(|key| code_of.contains_key(&key))
+            }
+            _ => false,
+        }
     }
 
     fn distances(&self, chunk: &ColumnChunk, first_code: u32) -> Vec<u32> {

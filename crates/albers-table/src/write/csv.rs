@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use albers_storage::StorageError;
-use albers_storage::output::PackedOutput;
+use albers_storage::output::{PackedOutput, SealedFile};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type,
@@ -100,9 +100,9 @@ impl CsvWriter {
         Ok(())
     }
 
-    /// Ends the file and gives it its name.
-    pub(super) fn finish(self) -> Result<()> {
-        Ok(self.output.finish(&self.target)?)
+    /// Ends the file.
+    pub(super) fn seal(self) -> Result<SealedFile> {
+        Ok(self.output.seal(&self.target)?)
     }
 
     fn write_error(&self, source: io::Error) -> TableError {

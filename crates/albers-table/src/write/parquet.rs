@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use albers_storage::StorageError;
-use albers_storage::output::OutputFile;
+use albers_storage::output::{OutputFile, SealedFile};
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 use parquet::arrow::ArrowWriter;
@@ -84,11 +84,11 @@ impl ParquetWriter {
         Ok(())
     }
 
-    /// Writes the footer and gives the file its name.
-    pub(super) fn finish(mut self) -> Result<()> {
+    /// Writes the footer.
+    pub(super) fn seal(mut self) -> Result<SealedFile> {
         self.end_group().map_err(|error| write_error(&self.target, error))?;
         let output = self.file.into_inner().map_err(|error| write_error(&self.target, error))?;
-        Ok(output.finish()?)
+        Ok(output.seal()?)
     }
 
     fn write_slice(&mut self, slice: &RecordBatch) -> std::result::Result<(), ParquetError> {

@@ -16,7 +16,7 @@ use albers_table::schema::Role;
 
 use super::subjects;
 use super::survey::Surveyed;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::table::Table;
 
@@ -137,6 +137,9 @@ impl Loader<'_> {
                 Ok(tree.append(&routed)?)
             },
         )?;
+        if tree.n_rows() != surveyed.n_rows {
+            return Err(changed(self.path));
+        }
         let payload = std::mem::replace(&mut surveyed.payload, Payload::new(Vec::new())?);
         let table = table_of(surveyed);
         Ok(LoadedTable { table, tree, payload, fingerprint, notes, memory })
@@ -164,6 +167,14 @@ impl Loader<'_> {
         }
         (memory, notes)
     }
+}
+
+/// The table is not the one that was read before.
+pub fn changed(path: &Path) -> Error {
+    Error::usage(
+        format!("{} changed while it was read", path.display()),
+        "let nobody write to it, and run again",
+    )
 }
 
 fn as_table_error(error: albers_release::ReleaseError) -> TableError {

@@ -6,7 +6,7 @@ use albers_index::buffer_tree::{BufferTree, BulkPlan, Loaded, Subtree};
 use albers_index::granularity::{self, Granularity};
 use albers_measure::{Loss, LossOfParts};
 use albers_release::ReleaseError;
-use albers_release::publish::{Destination, SlabLimits, manifest_path};
+use albers_release::publish::{Destination, SlabLimits, manifest_path, name_all};
 use albers_release::stream::{
     LeafRows, Passed, Published, Shuffle, StreamPlan, StreamSizes, Totals,
 };
@@ -27,6 +27,10 @@ use crate::table::Table;
 /// The most children of a node of the index.
 const FAN_OUT: usize = 16;
 
+/// What is said where there are several releases.
+const BOUND_NOTE: &str = "every class of every release is a union of whole leaves of one index, each of \
+    which satisfies the requirement of the finest: together the releases tell no more";
+
 /// The releases of a job: the finest first.
 pub struct Targets {
     releases: Vec<Target>,
@@ -41,6 +45,8 @@ impl Targets {
     /// Checks what a job says of its releases.
     pub fn of(job: &Job, input: &Path, output: &Path) -> Result<Targets> {
         let base_k = secrets::given_k(job)?;
+        let read = anonymize::files_read(job, input)?;
+        let read: Vec<&Path> = read.iter().map(PathBuf::as_path).collect();
         let mut releases = vec![Target { k: base_k, path: output.to_owned() }];
         for &k in &job.also_k {
             if k <= base_k {
@@ -56,8 +62,8 @@ impl Targets {
                 ));
             }
             let path = beside(output, k);
-            paths::check_output(&path, &[input])?;
-            paths::check_place(&manifest_path(&path), &[input])?;
+            paths::check_output(&path, &read)?;
+            paths::check_place(&manifest_path(&path), &read)?;
             releases.push(Target { k, path });
         }
         Ok(Targets { releases })
@@ -123,22 +129,18 @@ pub fn publish_all(
     let shuffles = shuffle_all(job, bulk, tree, &plans, progress)?;
     clock.seconds.partition = clock.lap();
 
-    let destinations: Vec<Destination<'_>> = targets
-        .releases
-        .iter()
-        .map(|target| Destination {
+    let expected = Totals { n_rows: table.n_rows as u64, fingerprint, ..Totals::default() };
+    let mut written = Vec::new();
+    for (shuffle, target) in shuffles.into_iter().zip(&targets.releases) {
+        let destination = Destination {
             path: &target.path,
             delimiter: table.delimiter,
             values: anonymize::values_of(job, Format::of(&target.path)),
             columns: &table.output_columns,
             carried: &[],
             seed: seed_of(job),
-        })
-        .collect();
-    let expected = Totals { n_rows: table.n_rows as u64, fingerprint, ..Totals::default() };
-    let mut written = Vec::new();
-    for (shuffle, destination) in shuffles.into_iter().zip(&destinations) {
-        written.push(Written::of(shuffle, destination, &table, progress)?);
+        };
+        written.push(Written::of(shuffle, &destination, &table, progress)?);
     }
     check_totals(&expected, &written)?;
     clock.seconds.verify = written.iter().map(|own| own.published.verify_seconds).sum();
@@ -146,13 +148,7 @@ pub fn publish_all(
     clock.seconds.total = clock.start.elapsed().as_secs_f64();
 
     let mut notes = [protection.notes.clone(), notes].concat();
-    if written.len() > 1 {
-        notes.push(
-            "every class of every release is a union of whole leaves of one index, so that all \
-             releases together tell no more than the finest"
-                .to_owned(),
-        );
-    }
+    notes.extend((written.len() > 1).then(|| BOUND_NOTE.to_owned()));
     let reports = written.into_iter().zip(&protection.requirements).map(|(own, requirement)| {
         let outcome = Outcome {
             n_rows: own.published.totals.n_rows,
@@ -171,16 +167,18 @@ pub fn publish_all(
     finish_all(reports.collect(), targets)
 }
 
-/// Gives all releases their names; the coarser ones first, so that the finest, whose report tells of
-/// all, appears last.
+/// Gives all releases their names, when all of them are on disk. The report of the finest tells of
+/// all.
 fn finish_all(mut reports: Vec<(Published, Report)>, targets: &Targets) -> Result<Report> {
     let (base, mut report) = reports.remove(0);
+    let mut sealed = Vec::new();
     for ((published, own), target) in reports.into_iter().zip(&targets.releases[1..]) {
-        published.pending.finish(&manifest_of(&own))?;
+        sealed.push(published.pending.seal(&manifest_of(&own))?);
         let path = target.path.display().to_string();
         report.also.push(AlsoReport { k: target.k, path, report: own });
     }
-    base.pending.finish(&manifest_of(&report))?;
+    sealed.insert(0, base.pending.seal(&manifest_of(&report))?);
+    name_all(sealed)?;
     Ok(report)
 }
 

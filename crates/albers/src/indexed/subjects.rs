@@ -1,11 +1,12 @@
 //! Subjects of tables that need not fit in memory: told apart by a hash.
 //!
-//! Guarantee: two rows of one person always have the same code. Two persons share a code with a chance
-//! of one in four billion, and then count as one: a class can only be thought smaller than it is.
+//! Guarantee: two rows of one person always have the same code. Two persons share a code with a
+//! chance of one in four billion, and then count as one: a class can only be thought smaller than
+//! it is.
 
 use std::hash::BuildHasher;
 
-use albers_table::chunk::{Cells, ColumnChunk};
+use albers_table::chunk::{Cells, ColumnChunk, TickUnit};
 use albers_table::points::mix;
 use rustc_hash::FxBuildHasher;
 
@@ -15,12 +16,15 @@ const MISSING: u32 = 0;
 /// The code of each row's subject.
 pub fn codes_of(chunk: &ColumnChunk) -> Vec<u32> {
     let short = |bits: u64| ((mix(bits) >> 32) as u32).max(MISSING + 1);
+    let of_tick = |tick: i64, unit: TickUnit| short(canonical(tick, unit));
     let mut codes: Vec<u32> = match &chunk.cells {
-        Cells::Ticks { base, offsets, .. } => offsets
+        Cells::Ticks { base, offsets, unit } => offsets
             .iter()
-            .map(|&offset| short(base.wrapping_add(i64::from(offset)) as u64))
+            .map(|&offset| of_tick(base.wrapping_add(i64::from(offset)), *unit))
             .collect(),
-        Cells::WideTicks { ticks, .. } => ticks.iter().map(|&tick| short(tick as u64)).collect(),
+        Cells::WideTicks { ticks, unit } => {
+            ticks.iter().map(|&tick| of_tick(tick, *unit)).collect()
+        }
         Cells::Floats(floats) => floats.iter().map(|float| short(float.to_bits())).collect(),
         Cells::Names { names, places } => {
             let codes: Vec<u32> =
@@ -30,6 +34,17 @@ pub fn codes_of(chunk: &ColumnChunk) -> Vec<u32> {
     };
     chunk.missing.iter().for_each(|&row| codes[row as usize] = MISSING);
     codes
+}
+
+/// A number that does not depend on how many digits after the point the other cells of a chunk
+/// have: 1.5 is the same person as 1.50.
+fn canonical(mut tick: i64, unit: TickUnit) -> u64 {
+    let TickUnit::Decimal(mut scale) = unit else { return tick as u64 };
+    while scale > 0 && tick % 10 == 0 {
+        tick /= 10;
+        scale -= 1;
+    }
+    mix(u64::from(scale)) ^ tick as u64
 }
 
 #[cfg(test)]
@@ -59,8 +74,20 @@ mod tests {
     }
 
     #[test]
+    fn a_decimal_has_one_code_whatever_stands_beside_it() {
+        let of = |cells: &[&str]| {
+            let mut builder = TextColumnBuilder::new(ColumnType::Decimal);
+            cells.iter().for_each(|cell| builder.push(cell.as_bytes()).unwrap());
+            codes_of(&builder.finish().map_err(|_| "valid").unwrap())
+        };
+        let (a, b) = (of(&["1.5", "20", "0"]), of(&["1.5", "20.0", "0", "7.125"]));
+        assert_eq!(a[..], b[..3]);
+        assert_eq!(a.iter().collect::<std::collections::BTreeSet<_>>().len(), 3);
+    }
+
+    #[test]
     fn numbers_have_one_code_wherever_a_chunk_begins() {
-        use albers_table::chunk::{TickUnit, narrow_ticks};
+        use albers_table::chunk::narrow_ticks;
         let of = |ticks: Vec<i64>| {
             let cells = narrow_ticks(ticks, &[], TickUnit::Integer);
             codes_of(&ColumnChunk { cells, missing: Vec::new() })

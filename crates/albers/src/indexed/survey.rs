@@ -316,7 +316,8 @@ impl Pass {
 
 impl SampledChunk {
     fn n_bytes(&self) -> usize {
-        self.row_ids.len() * 4 * (self.coded.len() + 1)
+        let cells: usize = self.coded.iter().map(ColumnChunk::n_bytes).sum();
+        cells + self.row_ids.len() * size_of::<u32>()
     }
 
     fn trim(&mut self, threshold: u32) {
