@@ -219,7 +219,7 @@ fn a_budget_that_is_too_small_is_refused_with_one_that_does() {
     }
     let folder = Folder::with(&text);
     let arguments = "anonymize in.csv -o out.csv --method rtree --quasi zip,age,word -k 3";
-    let mut memory = "16KB".to_owned();
+    let mut memory = "64KB".to_owned();
     let mut n_refused = 0;
     loop {
         let run = folder.run(&format!("{arguments} --memory {memory}"));
@@ -248,6 +248,7 @@ fn mistakes_end_with_2_and_a_hint() {
         ("--method mondrian --also-k 9", "use --method rtree"),
         ("--memory many", "256MB"),
         ("--memory 0", "256MB"),
+        ("--memory 256", "add the unit"),
         ("--method rtree --spill-dir nowhere", "nowhere"),
         ("--method rtree --spill-dir in.csv", "in.csv"),
     ] {

@@ -244,12 +244,19 @@ impl Job {
     /// The memory to work in.
     pub fn memory_bytes(&self) -> Result<usize> {
         const UNKNOWN_MACHINE_BYTES: u64 = 4 << 30;
+        const LEAST_BYTES: u64 = 64_000;
         let n_bytes = match &self.memory {
             None => memory_budget::machine_memory_bytes().unwrap_or(UNKNOWN_MACHINE_BYTES) / 4,
             Some(text) => memory_budget::parse_bytes(text).map_err(|problem| {
                 Error::usage(format!("memory '{text}': {problem}"), "use for example 256MB or 2GB")
             })?,
         };
+        if let (Some(text), true) = (&self.memory, n_bytes < LEAST_BYTES) {
+            return Err(Error::usage(
+                format!("memory '{text}' is less than the 64KB that any table needs"),
+                "add the unit, for example 256MB",
+            ));
+        }
         Ok(usize::try_from(n_bytes).unwrap_or(usize::MAX))
     }
 
