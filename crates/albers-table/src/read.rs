@@ -127,11 +127,7 @@ pub fn read(
     progress: &dyn Progress,
     sink: &mut (dyn FnMut(SourceChunk) -> Result<()> + Send),
 ) -> Result<SourceColumns> {
-    let columns = header(path, options)?;
-    let places = requests
-        .iter()
-        .map(|request| place_of(path, &columns, &request.name))
-        .collect::<Result<Vec<usize>>>()?;
+    let places = places_of(path, options, requests)?;
     match Format::of(path) {
         Format::Csv => csv::read(path, options, requests, &places, progress, &Ok, sink),
         Format::Parquet => parquet::read(path, options, requests, &places, progress, sink),
@@ -144,14 +140,10 @@ pub fn source_columns(
     options: &ReadOptions,
     requests: &[ColumnRequest],
 ) -> Result<SourceColumns> {
-    let columns = header(path, options)?;
-    let places = requests
-        .iter()
-        .map(|request| place_of(path, &columns, &request.name))
-        .collect::<Result<Vec<usize>>>()?;
+    let places = places_of(path, options, requests)?;
     match Format::of(path) {
         Format::Csv => csv::source_columns(path, options, requests, &places),
-        Format::Parquet => parquet::source_columns(path, requests, &places),
+        Format::Parquet => parquet::source_columns(path, options, requests, &places),
     }
 }
 
@@ -166,17 +158,19 @@ pub fn read_mapped<T: Send>(
     map: &(dyn Fn(SourceChunk) -> Result<T> + Sync),
     sink: &mut (dyn FnMut(T) -> Result<()> + Send),
 ) -> Result<SourceColumns> {
-    let columns = header(path, options)?;
-    let places = requests
-        .iter()
-        .map(|request| place_of(path, &columns, &request.name))
-        .collect::<Result<Vec<usize>>>()?;
+    let places = places_of(path, options, requests)?;
     match Format::of(path) {
         Format::Csv => csv::read(path, options, requests, &places, progress, map, sink),
         Format::Parquet => {
             parquet::read_mapped(path, options, requests, &places, progress, map, sink)
         }
     }
+}
+
+/// The places of the requested columns in the file.
+fn places_of(path: &Path, options: &ReadOptions, requests: &[ColumnRequest]) -> Result<Vec<usize>> {
+    let columns = header(path, options)?;
+    requests.iter().map(|request| place_of(path, &columns, &request.name)).collect()
 }
 
 /// The place of a column in the file, or an error that lists what there is.

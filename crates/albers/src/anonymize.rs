@@ -68,6 +68,12 @@ fn run(job: &Job, progress: &dyn Progress) -> Result<Report> {
         Err(error) if error.is_over_budget() && job.method() == Method::Auto => {
             return indexed::run(job, input, output, progress);
         }
+        Err(error) if error.is_over_budget() => {
+            return Err(Error::usage(
+                "the table does not fit in the memory budget, and mondrian works in memory",
+                "use --method auto, or give more --memory",
+            ));
+        }
         loaded => loaded?,
     };
     let protection = protect(job, &mut table)?;

@@ -10,15 +10,18 @@
 //! Cost: the distinct values of categories and of ordered values that lie far apart; two numbers
 //! for all other columns.
 
+use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_schema::DataType;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::occupancy::{self, Occupancy};
 use super::scale::{self, Scale};
 use super::{CategoryValues, Coding, Domain, DomainKind, RawColumn, rescale};
 use crate::chunk::{Cells, ColumnChunk, TickUnit};
+use crate::points::mix;
+use crate::profile::distinct_sample::DistinctSample;
 use crate::schema::ColumnType;
 use crate::value::TickFormat;
 use crate::{Result, TableError};
@@ -104,7 +107,12 @@ pub struct ColumnSurvey {
     keys: FxHashMap<i64, u64>,
     names: FxHashMap<String, u64>,
     name_bytes: usize,
+    /// How many values there are, when there is no room to keep them.
+    estimate: Option<DistinctSample>,
 }
+
+/// Values of a sample that tells how many there are, to about 3 %.
+const ESTIMATE_VALUES: usize = 1024;
 
 impl ColumnSurvey {
     /// Of a column of which nothing has been seen.
@@ -119,7 +127,20 @@ impl ColumnSurvey {
             keys: FxHashMap::default(),
             names: FxHashMap::default(),
             name_bytes: 0,
+            estimate: None,
         }
+    }
+
+    /// Keeps no values any more, and only estimates from now on how much they would take.
+    pub fn only_estimate(&mut self) {
+        let mut sample = DistinctSample::new(ESTIMATE_VALUES);
+        for (key, _) in std::mem::take(&mut self.keys) {
+            sample.add(mix(key as u64), 1);
+        }
+        for (name, _) in std::mem::take(&mut self.names) {
+            sample.add(mix(FxBuildHasher.hash_one(&name)), 1);
+        }
+        self.estimate = Some(sample);
     }
 
     /// What it looks for.
@@ -150,6 +171,16 @@ impl ColumnSurvey {
             (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),
             (ends, None) | (None, ends) => ends,
         };
+        if let Some(sample) = &mut self.estimate {
+            chunk.keys.iter().for_each(|(key, _)| sample.add(mix(*key as u64), 1));
+            for (name, _) in &chunk.names {
+                let before = sample.n_distinct();
+                sample.add(mix(FxBuildHasher.hash_one(name)), 1);
+                let n_new = sample.n_distinct().saturating_sub(before) as usize;
+                self.name_bytes += n_new * name.len();
+            }
+            return Ok(());
+        }
         for (key, n_rows) in chunk.keys {
             *self.keys.entry(key).or_insert(0) += n_rows;
         }
@@ -188,7 +219,10 @@ impl ColumnSurvey {
     /// About how much memory it takes, and the coder that it will become.
     pub fn memory_bytes(&self) -> usize {
         // A table of twice the entries, the sorted values, their names and the way back.
-        self.keys.len() * 96 + self.names.len() * 160 + self.name_bytes * 3
+        const VALUE_BYTES: usize = 160;
+        let n_estimated = self.estimate.as_ref().map_or(0, DistinctSample::n_distinct) as usize;
+        let n_values = self.keys.len() + self.names.len() + n_estimated;
+        n_values * VALUE_BYTES + self.name_bytes * 3
     }
 
     /// Whether the values turned out to lie so far apart that all of them must be known: another

@@ -47,18 +47,8 @@ pub fn read(
     progress: &dyn Progress,
     sink: &mut (dyn FnMut(SourceChunk) -> Result<()> + Send),
 ) -> Result<SourceColumns> {
-    let metadata = open(path)?;
-    let fields = metadata.schema().fields().clone();
-    let column_types = column_types(requests, places, &fields)?;
-    let reader = GroupReader {
-        path,
-        metadata: &metadata,
-        options,
-        requests,
-        places,
-        column_types: &column_types,
-    };
-    let groups = metadata.metadata().row_groups();
+    let reader = GroupReader::open(path, options, requests, places)?;
+    let groups = reader.metadata.metadata().row_groups();
     progress.phase("read", Some(groups.iter().map(|group| group.num_rows().max(0) as u64).sum()));
     let mut first_row = 0;
     let group_ids: Vec<usize> = (0..groups.len()).collect();
@@ -68,7 +58,7 @@ pub fn read(
             reader.read_group(group_idx, first_row, progress, sink)?;
             first_row += groups[group_idx].num_rows().max(0) as u64;
         }
-        return Ok(reader.columns(&fields));
+        return Ok(reader.columns());
     }
     for round in group_ids.chunks(rayon::current_num_threads()) {
         let mut starts = Vec::new();
@@ -93,22 +83,17 @@ pub fn read(
             }
         }
     }
-    Ok(reader.columns(&fields))
+    Ok(reader.columns())
 }
 
 /// What is known of the columns at `places` before their rows are read.
 pub fn source_columns(
     path: &Path,
+    options: &ReadOptions,
     requests: &[ColumnRequest],
     places: &[usize],
 ) -> Result<SourceColumns> {
-    let metadata = open(path)?;
-    let fields = metadata.schema().fields();
-    Ok(SourceColumns {
-        column_types: column_types(requests, places, fields)?,
-        data_types: places.iter().map(|&at| Some(fields[at].data_type().clone())).collect(),
-        delimiter: None,
-    })
+    Ok(GroupReader::open(path, options, requests, places)?.columns())
 }
 
 /// How many row groups are read at once when rows need not come in file order. A constant, since
@@ -134,18 +119,8 @@ pub fn read_mapped<T: Send>(
     map: &(dyn Fn(SourceChunk) -> Result<T> + Sync),
     sink: &mut (dyn FnMut(T) -> Result<()> + Send),
 ) -> Result<SourceColumns> {
-    let metadata = open(path)?;
-    let fields = metadata.schema().fields().clone();
-    let column_types = column_types(requests, places, &fields)?;
-    let reader = GroupReader {
-        path,
-        metadata: &metadata,
-        options,
-        requests,
-        places,
-        column_types: &column_types,
-    };
-    let groups = metadata.metadata().row_groups();
+    let reader = GroupReader::open(path, options, requests, places)?;
+    let groups = reader.metadata.metadata().row_groups();
     progress.phase("read", Some(groups.iter().map(|group| group.num_rows().max(0) as u64).sum()));
     let mut lanes: Vec<Option<Lane>> = (0..LANES).map(|_| None).collect();
     let mut next_group = 0;
@@ -171,7 +146,7 @@ pub fn read_mapped<T: Send>(
         handed_on?;
         ready.extend(outcomes.into_iter().flatten());
         if ready.is_empty() && next_group == groups.len() && lanes.iter().all(Option::is_none) {
-            return Ok(reader.columns(&fields));
+            return Ok(reader.columns());
         }
     }
 }
@@ -241,14 +216,25 @@ fn native_type(column: &str, data_type: &DataType) -> Result<ColumnType> {
 /// Reads row groups; shared by all threads.
 struct GroupReader<'a> {
     path: &'a Path,
-    metadata: &'a ArrowReaderMetadata,
+    metadata: ArrowReaderMetadata,
     options: &'a ReadOptions,
     requests: &'a [ColumnRequest],
     places: &'a [usize],
-    column_types: &'a [ColumnType],
+    column_types: Vec<ColumnType>,
 }
 
-impl GroupReader<'_> {
+impl<'a> GroupReader<'a> {
+    fn open(
+        path: &'a Path,
+        options: &'a ReadOptions,
+        requests: &'a [ColumnRequest],
+        places: &'a [usize],
+    ) -> Result<GroupReader<'a>> {
+        let metadata = open(path)?;
+        let column_types = column_types(requests, places, metadata.schema().fields())?;
+        Ok(GroupReader { path, metadata, options, requests, places, column_types })
+    }
+
     fn read_group(
         &self,
         group_idx: usize,
@@ -306,10 +292,11 @@ impl GroupReader<'_> {
         damaged(self.path, "the Parquet file is damaged or cut off")
     }
 
-    fn columns(&self, fields: &Fields) -> SourceColumns {
+    fn columns(&self) -> SourceColumns {
+        let fields = self.metadata.schema().fields();
         let data_type = |&place: &usize| Some(fields[place].data_type().clone());
         SourceColumns {
-            column_types: self.column_types.to_vec(),
+            column_types: self.column_types.clone(),
             data_types: self.places.iter().map(data_type).collect(),
             delimiter: None,
         }

@@ -32,8 +32,8 @@ pub struct LoadedTable<'a> {
     pub fingerprint: u64,
     /// Things the user should know.
     pub notes: Vec<String>,
-    /// What the values that occur take.
-    pub memory: Reservation,
+    /// What the domains take.
+    pub memory: [Reservation; 2],
 }
 
 /// Reads a table for the second time.
@@ -141,7 +141,8 @@ impl Loader<'_> {
             return Err(changed(self.path));
         }
         let payload = std::mem::replace(&mut surveyed.payload, Payload::new(Vec::new())?);
-        let table = table_of(surveyed);
+        let (table, values) = table_of(surveyed);
+        let memory = [memory, values];
         Ok(LoadedTable { table, tree, payload, fingerprint, notes, memory })
     }
 
@@ -188,8 +189,8 @@ fn as_table_error(error: albers_release::ReleaseError) -> TableError {
     }
 }
 
-/// The table without its rows.
-fn table_of(surveyed: Surveyed) -> Table {
+/// The table without its rows, and what its domains take.
+fn table_of(surveyed: Surveyed) -> (Table, Reservation) {
     let mut attributes = Vec::new();
     let mut output_columns = Vec::new();
     let mut column_types = Vec::new();
@@ -215,7 +216,10 @@ fn table_of(surveyed: Surveyed) -> Table {
             _ => {}
         }
     }
-    Table {
+    // The way from values to codes is gone.
+    let mut values = surveyed.values;
+    values.shrink(values.n_bytes() / 3 * 2);
+    let table = Table {
         n_rows: surveyed.n_rows as usize,
         attributes,
         points: Points::new(Vec::new()),
@@ -227,5 +231,6 @@ fn table_of(surveyed: Surveyed) -> Table {
         delimiter: surveyed.columns.delimiter,
         header: surveyed.header,
         column_types,
-    }
+    };
+    (table, values)
 }

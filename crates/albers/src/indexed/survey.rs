@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use albers_partition::space::Shown;
 use albers_partition::top::{is_sampled, sample_threshold};
 use albers_release::publish::{CarriedSurvey, Payload};
+use albers_storage::StorageError;
 use albers_storage::memory_budget::{MemoryBudget, Reservation};
 use albers_table::chunk::ColumnChunk;
 use albers_table::domain::{ChunkSurvey, ColumnCoder, ColumnSurvey, Look};
@@ -43,7 +44,8 @@ pub struct Surveyed {
     pub n_subjects: u64,
     /// Some rows.
     pub sample: Sample,
-    _values: Reservation,
+    /// What the values of the columns take.
+    pub values: Reservation,
 }
 
 /// Some rows, and the memory that they take.
@@ -111,6 +113,10 @@ struct Pass {
     subjects: FxHashSet<u32>,
     sample: Vec<SampledChunk>,
     n_sampled: usize,
+    /// Rows that the sample is to have.
+    sample_rows: usize,
+    /// Whether the values did not fit, and are only counted.
+    is_over: bool,
     values_memory: Reservation,
     sample_memory: Reservation,
 }
@@ -172,7 +178,7 @@ impl Surveyor<'_> {
             n_rows: pass.n_rows,
             n_subjects: pass.subjects.len() as u64,
             sample: Sample { chunks: pass.sample, memory: pass.sample_memory },
-            _values: pass.values_memory,
+            values: pass.values_memory,
         })
     }
 
@@ -187,6 +193,8 @@ impl Surveyor<'_> {
             subjects: FxHashSet::default(),
             sample: Vec::new(),
             n_sampled: 0,
+            sample_rows: self.sample_rows,
+            is_over: false,
             values_memory: self.budget.reserve_nothing("the values of the columns"),
             sample_memory: self.budget.reserve_nothing("a sample of the rows"),
         };
@@ -202,15 +210,21 @@ impl Surveyor<'_> {
             &map,
             &mut |outcome: ChunkOutcome| {
                 pass.add(outcome, self.greatest_k)?;
-                let wanted = sample_threshold(self.sample_rows, pass.n_rows as usize);
-                threshold.store(wanted, Ordering::Relaxed);
-                if pass.n_sampled > 2 * self.sample_rows {
-                    pass.trim_sample(wanted)?;
+                threshold.store(pass.threshold(), Ordering::Relaxed);
+                if pass.n_sampled > 2 * pass.sample_rows {
+                    pass.trim_sample();
                 }
                 Ok(())
             },
         )?;
-        pass.trim_sample(sample_threshold(self.sample_rows, pass.n_rows as usize))?;
+        pass.trim_sample();
+        if pass.is_over {
+            // What grows with the budget takes about two thirds of it.
+            let needed_bytes = 3 * pass.n_value_bytes() as u64;
+            let limit_bytes = self.budget.limit_bytes() as u64;
+            let what = "the values of the columns";
+            return Err(StorageError::OverBudget { what, needed_bytes, limit_bytes }.into());
+        }
         Ok(pass)
     }
 
@@ -287,20 +301,45 @@ impl Pass {
                 self.subjects.insert(subject);
             }
         }
-        let n_bytes: usize = self.surveys.iter().map(ColumnSurvey::memory_bytes).sum();
-        if n_bytes > self.values_memory.n_bytes() {
-            self.values_memory.try_grow(n_bytes - self.values_memory.n_bytes())?;
+        let more_bytes = self.n_value_bytes().saturating_sub(self.values_memory.n_bytes());
+        if !self.is_over && self.values_memory.try_grow(more_bytes).is_err() {
+            // The pass goes on without them, to tell how much would do.
+            self.is_over = true;
+            self.surveys.iter_mut().for_each(ColumnSurvey::only_estimate);
         }
-        self.sample_memory.try_grow(outcome.sample.n_bytes())?;
-        self.n_sampled += outcome.sample.row_ids.len();
-        if !outcome.sample.row_ids.is_empty() {
-            self.sample.push(outcome.sample);
+        self.add_sample(outcome.sample)
+    }
+
+    fn n_value_bytes(&self) -> usize {
+        self.surveys.iter().map(ColumnSurvey::memory_bytes).sum()
+    }
+
+    /// Adds rows to the sample, which becomes smaller if they do not fit.
+    fn add_sample(&mut self, mut rows: SampledChunk) -> albers_table::Result<()> {
+        const LEAST_ROWS: usize = 64;
+        rows.trim(self.threshold());
+        while let Err(refused) = self.sample_memory.try_grow(rows.n_bytes()) {
+            if self.sample_rows <= LEAST_ROWS {
+                return Err(refused.into());
+            }
+            self.sample_rows /= 2;
+            self.trim_sample();
+            rows.trim(self.threshold());
+        }
+        self.n_sampled += rows.row_ids.len();
+        if !rows.row_ids.is_empty() {
+            self.sample.push(rows);
         }
         Ok(())
     }
 
+    fn threshold(&self) -> u32 {
+        sample_threshold(self.sample_rows, self.n_rows as usize)
+    }
+
     /// Drops rows that do not belong to the sample any more.
-    fn trim_sample(&mut self, threshold: u32) -> albers_table::Result<()> {
+    fn trim_sample(&mut self) {
+        let threshold = self.threshold();
         let mut n_bytes = 0;
         self.n_sampled = 0;
         for chunk in &mut self.sample {
@@ -310,7 +349,6 @@ impl Pass {
         }
         let held = self.sample_memory.n_bytes();
         self.sample_memory.shrink(held.saturating_sub(n_bytes));
-        Ok(())
     }
 }
 
