@@ -73,7 +73,7 @@ os.remove(large)
 moved = []
 for memory in ("512MB", "256MB", "128MB"):
     moved.append(show(f"compact, {rows // 5} rows, {memory}", anonymize(middle, memory))["moved"])
-print("bytes moved: " + ", ".join("%.2f x" % (b / a) for a, b in zip(moved, moved[1:])))
+print("bytes moved: " + ", ".join("%.2f x" % (b / max(a, 1)) for a, b in zip(moved, moved[1:])))
 
 shuffled = show(f"shuffled, {rows // 10} rows", anonymize(small, "256MB"))
 for order in ("salary, commission, age, hvalue", "salary DESC, commission DESC, age DESC", "zipcode, car, elevel"):

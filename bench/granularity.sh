@@ -13,10 +13,13 @@ target/release/albers generate lands-end -n "$rows" -o "$folder/named.parquet" >
 # As in the paper, styles are numbers.
 python3 -m venv "$folder/venv"
 "$folder/venv/bin/pip" install --quiet duckdb
-"$folder/venv/bin/python" -c "
-import duckdb
-duckdb.sql(\"COPY (SELECT * REPLACE (dense_rank() OVER (ORDER BY style)::INTEGER AS style)
-             FROM '$folder/named.parquet') TO '$folder/lands-end.parquet' (FORMAT parquet)\")"
+"$folder/venv/bin/python" - "$folder" <<'PYTHON'
+import duckdb, sys
+
+folder = sys.argv[1]
+numbers = "SELECT * REPLACE (dense_rank() OVER (ORDER BY style)::INTEGER AS style)"
+duckdb.sql(f"COPY ({numbers} FROM '{folder}/named.parquet') TO '{folder}/lands-end.parquet' (FORMAT parquet)")
+PYTHON
 
 cat > "$folder/run.py" <<'PYTHON'
 import json, subprocess, sys
