@@ -87,7 +87,8 @@ pub fn run(job: &Job, input: &Path, output: &Path, progress: &dyn Progress) -> R
     };
     progress.phase("partition", Some(surveyed.n_rows));
     let (top, n_sampled) = top_of(&plan, &mut surveyed)?;
-    let tree = BufferTree::new(&plan, top, n_sampled, surveyed.n_rows, 0)?;
+    let (n_rows, payload_bytes) = (surveyed.n_rows, surveyed.payload_bytes);
+    let tree = BufferTree::new(&plan, top, n_sampled, n_rows, payload_bytes)?;
     let loader = Loader { job, path: input, budget: &budget };
     let loaded = loader.load(surveyed, tree, progress)?;
     drop(reading);

@@ -9,8 +9,8 @@ use albers_storage::memory_budget::Reservation;
 use albers_table::packed::{RowBlock, RowLayout};
 use rayon::prelude::*;
 
-use super::BulkPlan;
 use super::part::Part;
+use super::{BulkPlan, sorted_by_part};
 use crate::granularity::TreeRows;
 use crate::rplus_tree::grow::{Grown, GrownCell, Source, grow_cell};
 use crate::rplus_tree::{RPlusTree, Region};
@@ -116,29 +116,15 @@ impl Cells {
         }
         let steps = top.steps();
         let n_attributes = plan.layout.n_attributes();
-        let n_stretches = rows.n_rows().div_ceil(STRETCH_ROWS);
-        let cell_of: Vec<Vec<u32>> = (0..n_stretches)
-            .into_par_iter()
-            .map(|stretch| {
-                let start = stretch * STRETCH_ROWS;
-                let end = (start + STRETCH_ROWS).min(rows.n_rows());
-                let codes = codes_of(plan.layout, rows, start..end);
-                let mut cells = cells_of_rows(&codes, n_attributes, &steps, root);
-                cells.iter_mut().for_each(|cell| *cell -= below.start as u32);
-                cells
-            })
-            .collect();
-        let mut next = vec![0u32; n_cells + 1];
-        cell_of.iter().flatten().for_each(|&cell| next[cell as usize + 1] += 1);
-        for cell in 0..n_cells {
-            next[cell + 1] += next[cell];
-        }
-        let ends = next[1..].to_vec();
-        let mut order = vec![0; rows.n_rows()];
-        for (row, &cell) in (0u32..).zip(cell_of.iter().flatten()) {
-            order[next[cell as usize] as usize] = row;
-            next[cell as usize] += 1;
-        }
+        let mut cell_of = vec![0; rows.n_rows()];
+        cell_of.par_chunks_mut(STRETCH_ROWS).enumerate().for_each(|(stretch, cells)| {
+            let start = stretch * STRETCH_ROWS;
+            let codes = codes_of(plan.layout, rows, start..start + cells.len());
+            let found = cells_of_rows(&codes, n_attributes, &steps, root);
+            let found = found.into_iter().map(|cell| cell - below.start as u32);
+            cells.iter_mut().zip(found).for_each(|(slot, cell)| *slot = cell);
+        });
+        let (order, ends) = sorted_by_part(&cell_of, n_cells);
         Cells { first_cell: below.start, order, ends }
     }
 
@@ -182,27 +168,17 @@ pub fn top_of_part(plan: &BulkPlan<'_>, part: &Part, cell_rows: usize) -> Result
             }
         }
     }
-    let n_rows = part.n_rows as usize;
-    let sets = has_small_sets(plan.plan.space);
-    let n_attributes = plan.layout.n_attributes();
-    let top = albers_partition::with_lanes!(
-        n_attributes,
-        sets,
-        bold_top_lanes(plan, &sample, n_rows, cell_rows)
-    );
+    let top = grown(plan, &sample, part.n_rows as usize, cell_rows, Growth::Bold);
     Ok((top, sample.n_rows()))
 }
 
-fn bold_top_lanes<const L: usize, const M: usize>(
-    plan: &BulkPlan<'_>,
-    sample: &RowBlock,
-    n_rows: usize,
-    cell_rows: usize,
-) -> Top {
-    if sample.n_rows() == 0 {
-        return Top::single(&plan.plan);
-    }
-    Top::grow_boldly::<L, M>(points_of(plan, sample), n_rows, cell_rows, &plan.plan)
+/// How a top is grown.
+#[derive(Clone, Copy)]
+enum Growth {
+    /// See [`Top::grow`].
+    Careful,
+    /// See [`Top::grow_boldly`].
+    Bold,
 }
 
 fn points_of<const L: usize>(plan: &BulkPlan<'_>, rows: &RowBlock) -> Vec<Point<L>> {
@@ -216,21 +192,43 @@ fn points_of<const L: usize>(plan: &BulkPlan<'_>, rows: &RowBlock) -> Vec<Point<
 
 /// The top of a tree for so many rows, grown on a sample of them.
 pub fn top_of(plan: &BulkPlan<'_>, sample: &RowBlock, n_rows: usize, cell_rows: usize) -> Top {
-    let sets = has_small_sets(plan.plan.space);
-    let n_attributes = plan.layout.n_attributes();
-    albers_partition::with_lanes!(n_attributes, sets, top_lanes(plan, sample, n_rows, cell_rows))
+    grown(plan, sample, n_rows, cell_rows, Growth::Careful)
 }
 
-fn top_lanes<const L: usize, const M: usize>(
+fn grown(
     plan: &BulkPlan<'_>,
     sample: &RowBlock,
     n_rows: usize,
     cell_rows: usize,
+    growth: Growth,
 ) -> Top {
     if sample.n_rows() == 0 {
         return Top::single(&plan.plan);
     }
-    let rows = 0..sample.n_rows() as u32;
-    let facts = plan.plan.has_rule().then(|| plan.facts.facts_of(plan.layout, sample, rows));
-    Top::grow::<L, M>(points_of(plan, sample), facts.as_ref(), n_rows, cell_rows, &plan.plan)
+    let sets = has_small_sets(plan.plan.space);
+    let n_attributes = plan.layout.n_attributes();
+    albers_partition::with_lanes!(
+        n_attributes,
+        sets,
+        grow_lanes(plan, sample, n_rows, cell_rows, growth)
+    )
+}
+
+fn grow_lanes<const L: usize, const M: usize>(
+    plan: &BulkPlan<'_>,
+    sample: &RowBlock,
+    n_rows: usize,
+    cell_rows: usize,
+    growth: Growth,
+) -> Top {
+    let points = points_of(plan, sample);
+    match growth {
+        Growth::Bold => Top::grow_boldly::<L, M>(points, n_rows, cell_rows, &plan.plan),
+        Growth::Careful => {
+            let rows = 0..sample.n_rows() as u32;
+            let has_rule = plan.plan.has_rule();
+            let facts = has_rule.then(|| plan.facts.facts_of(plan.layout, sample, rows));
+            Top::grow::<L, M>(points, facts.as_ref(), n_rows, cell_rows, &plan.plan)
+        }
+    }
 }

@@ -38,6 +38,8 @@ pub struct Surveyed {
     pub coders: Vec<Option<ColumnCoder>>,
     /// The columns that leave as they came.
     pub payload: Payload,
+    /// About how many bytes of them a row has.
+    pub payload_bytes: usize,
     /// Rows of the table.
     pub n_rows: u64,
     /// Distinct subjects, as far as they had to be counted.
@@ -100,6 +102,7 @@ struct ChunkOutcome {
     n_rows: u64,
     columns: Vec<ChunkSurvey>,
     carried: Vec<CarriedSurvey>,
+    carried_bytes: usize,
     subjects: Vec<u32>,
     sample: SampledChunk,
 }
@@ -110,6 +113,7 @@ struct Pass {
     /// Of each column that is coded, except for subjects.
     surveys: Vec<ColumnSurvey>,
     carried: Vec<CarriedSurvey>,
+    carried_bytes: usize,
     subjects: FxHashSet<u32>,
     sample: Vec<SampledChunk>,
     n_sampled: usize,
@@ -175,6 +179,7 @@ impl Surveyor<'_> {
             shown,
             coders,
             payload,
+            payload_bytes: pass.carried_bytes / pass.n_rows.max(1) as usize,
             n_rows: pass.n_rows,
             n_subjects: pass.subjects.len() as u64,
             sample: Sample { chunks: pass.sample, memory: pass.sample_memory },
@@ -190,6 +195,7 @@ impl Surveyor<'_> {
             n_rows: 0,
             surveys: names.zip(looks).map(|(name, &look)| ColumnSurvey::new(name, look)).collect(),
             carried: vec![CarriedSurvey::nothing(); n_carried],
+            carried_bytes: 0,
             subjects: FxHashSet::default(),
             sample: Vec::new(),
             n_sampled: 0,
@@ -247,6 +253,7 @@ impl Surveyor<'_> {
             n_rows: chunk.n_rows as u64,
             columns: Vec::new(),
             carried: Vec::new(),
+            carried_bytes: chunk.carried.iter().map(|cells| cells.get_buffer_memory_size()).sum(),
             subjects: Vec::new(),
             sample: SampledChunk {
                 row_ids: rows.iter().map(|&row| first_row.wrapping_add(row)).collect(),
@@ -290,6 +297,7 @@ impl Known {
 impl Pass {
     fn add(&mut self, outcome: ChunkOutcome, greatest_k: u64) -> albers_table::Result<()> {
         self.n_rows += outcome.n_rows;
+        self.carried_bytes += outcome.carried_bytes;
         for (survey, chunk) in self.surveys.iter_mut().zip(outcome.columns) {
             survey.add(chunk)?;
         }
