@@ -6,9 +6,21 @@ pub struct Groups {
     pub n_attributes: usize,
     /// The classes, in blocks; a class lies in one block.
     pub blocks: Vec<GroupBlock>,
+    /// Rows that are in no class: they are left out of the release.
+    pub suppressed: Suppressed,
+}
+
+/// Rows that are left out of a release.
+#[derive(Default)]
+pub struct Suppressed {
+    /// The number of each row in the table.
+    pub row_ids: Vec<u32>,
+    /// The codes of each row, row by row.
+    pub codes: Vec<u32>,
 }
 
 /// A run of classes.
+#[derive(Default)]
 pub struct GroupBlock {
     /// The number of each row in the table, class by class.
     pub row_ids: Vec<u32>,
@@ -22,7 +34,12 @@ pub struct GroupBlock {
 }
 
 impl Groups {
-    /// Number of rows.
+    /// Classes that hold all rows.
+    pub fn of_all(n_attributes: usize, blocks: Vec<GroupBlock>) -> Groups {
+        Groups { n_attributes, blocks, suppressed: Suppressed::default() }
+    }
+
+    /// Number of rows in classes.
     pub fn n_rows(&self) -> usize {
         self.blocks.iter().map(|block| block.row_ids.len()).sum()
     }

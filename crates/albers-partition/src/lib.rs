@@ -12,7 +12,7 @@ pub mod space;
 pub mod split;
 pub mod top;
 
-pub use groups::{GroupBlock, Groups};
+pub use groups::{GroupBlock, Groups, Suppressed};
 
 /// Calls `f::<L, M>(args)` with as many lanes as the attributes need; `sets` tells whether some
 /// attribute is shown as a small set.

@@ -78,7 +78,7 @@ fn partition_lanes<const L: usize, const M: usize>(
         let cell = cell::Cell::whole(points.into_chunks(), n_attributes, plan);
         let block = cutter.cut(cell);
         progress.advance(block.row_ids.len() as u64);
-        return Groups { n_attributes, blocks: vec![block] };
+        return Groups::of_all(n_attributes, vec![block]);
     }
     let top = routed::grow_top::<L, M>(&points, plan);
     let routed = routed::route(&top, points, plan);
@@ -90,7 +90,7 @@ fn partition_lanes<const L: usize, const M: usize>(
             block
         })
         .collect();
-    Groups { n_attributes, blocks }
+    Groups::of_all(n_attributes, blocks)
 }
 
 /// The region of a set of points: per attribute the least and greatest code that routes there.

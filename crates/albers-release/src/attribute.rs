@@ -9,6 +9,9 @@ pub struct Attribute {
     pub domain: Domain,
     /// How a class shows them.
     pub shown: Shown,
+    /// The level of the hierarchy at which every value is shown; without it a class shows the
+    /// lowest label that covers its own values.
+    pub level: Option<usize>,
     /// How much a loss on it counts.
     pub weight: f64,
     /// Whether it is cut before all others.

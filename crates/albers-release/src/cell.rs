@@ -10,10 +10,11 @@ use std::sync::Mutex;
 
 use albers_partition::space::Shown;
 use albers_table::domain::End;
+use albers_table::hierarchy::{Hierarchy, Node};
 use rustc_hash::FxHashMap;
 
 use crate::attribute::Attribute;
-use crate::content::values_loss;
+use crate::content::{ANY, values_loss};
 
 pub use crate::content::CellContent;
 
@@ -169,18 +170,38 @@ impl<'a> Describer<'a> {
     }
 
     fn range_cell(&self, lo: u32, hi: u32, with_missing: bool) -> ShownCell {
+        let hierarchy = self.attribute.domain.hierarchy().filter(|_| self.has_values);
+        if let (Some(hierarchy), Some(level)) = (hierarchy, self.attribute.level)
+            && level == hierarchy.height()
+        {
+            // The top stands for every value, and for none.
+            let last = hierarchy.n_leaves() - 1;
+            let with_missing = self.missing.map_or(0, |_| WITH_MISSING);
+            return ShownCell { a: 0, b: last | with_missing };
+        }
         if lo > hi {
             let missing = self.missing.expect("a class has rows, and these are all missing");
             return ShownCell { a: missing, b: missing };
         }
-        let (lo, hi) = match (self.attribute.shown, self.attribute.domain.hierarchy()) {
+        let (lo, hi) = match (self.attribute.shown, hierarchy) {
             (Shown::Label, Some(hierarchy)) => {
-                let leaves = hierarchy.leaves_of(hierarchy.lowest_common_ancestor(lo, hi));
+                let leaves = hierarchy.leaves_of(self.node_of(hierarchy, lo, hi));
                 (leaves.start, leaves.end - 1)
             }
             _ => (lo, hi),
         };
         ShownCell { a: lo, b: hi | if with_missing { WITH_MISSING } else { 0 } }
+    }
+
+    /// The node that shows the codes from `lo` to `hi`: never below the attribute's own level.
+    fn node_of(&self, hierarchy: &Hierarchy, lo: u32, hi: u32) -> Node {
+        let lowest = hierarchy.lowest_common_ancestor(lo, hi);
+        match self.attribute.level {
+            Some(level) if level > lowest.level => {
+                Node { level, index: hierarchy.node_at(level, lo) }
+            }
+            _ => lowest,
+        }
     }
 
     /// What a cell shows.
@@ -201,7 +222,11 @@ impl<'a> Describer<'a> {
         let with_missing = cell.b & WITH_MISSING != 0;
         match (self.attribute.shown, self.attribute.domain.hierarchy()) {
             (Shown::Label, Some(hierarchy)) => {
-                let node = hierarchy.lowest_common_ancestor(lo, hi);
+                let node = self.node_of(hierarchy, lo, hi);
+                let is_top = self.attribute.level == Some(hierarchy.height());
+                if is_top && with_missing && hierarchy.label(node) == ANY {
+                    return CellContent::Everything;
+                }
                 CellContent::Label { node, with_missing }
             }
             _ => CellContent::Interval { lo, hi, with_missing },
@@ -308,7 +333,7 @@ impl<'a> Describer<'a> {
                 });
             }
             CellContent::Set(codes) => self.write_set(&codes, out),
-            CellContent::Everything => out.push('*'),
+            CellContent::Everything => out.push_str(ANY),
         }
     }
 

@@ -3,6 +3,9 @@
 use albers_table::domain::Domain;
 use albers_table::hierarchy::Node;
 
+/// The text of a cell that may stand for any value.
+pub(crate) const ANY: &str = "*";
+
 /// What a cell shows, spelled out.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum CellContent {

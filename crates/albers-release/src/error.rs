@@ -21,6 +21,19 @@ pub enum ReleaseError {
         /// What it does not satisfy.
         violations: Vec<Violation>,
     },
+    /// More rows are left out than may be.
+    #[error(
+        "{n_suppressed} of {n_rows} rows would be left out, and only {max_suppressed} may be; \
+         nothing was written"
+    )]
+    TooManySuppressed {
+        /// Rows left out.
+        n_suppressed: usize,
+        /// Rows that may be.
+        max_suppressed: usize,
+        /// Rows of the table.
+        n_rows: usize,
+    },
     /// Rows were lost, doubled or changed on their way through a method.
     #[error(
         "the rows to be published are not the rows that were read; nothing was written; \

@@ -21,10 +21,7 @@ use albers_table::value;
 use rustc_hash::FxHashMap;
 
 use crate::attribute::Attribute;
-use crate::content::CellContent;
-
-/// The text of a suppressed cell.
-const ANY: &str = "*";
+use crate::content::{ANY, CellContent};
 
 /// What a cell of a release shows, and what it loses.
 #[derive(Debug, Clone, PartialEq)]

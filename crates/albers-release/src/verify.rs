@@ -2,7 +2,7 @@
 //!
 //! Guarantee: a [`Verified`] release satisfies its requirement, grouped by what its rows will show
 //! and whatever the method that made the groups claims; it holds exactly the rows that were read,
-//! with their codes; and its classes are in an order that depends on the seed and on what they
+//! with their codes, but for those that may be and are left out; and its classes are in an order that depends on the seed and on what they
 //! show, not on the order of the input.
 //! Cost: one pass over the rows, and a sort of the classes.
 
@@ -24,6 +24,8 @@ pub struct Expectation<'a> {
     pub facts: &'a Facts,
     /// Rows read.
     pub n_rows: usize,
+    /// How many of them may be left out.
+    pub max_suppressed: usize,
     /// The fingerprint of the points that were read.
     pub fingerprint: u64,
     /// The number that each row has in its table, where the groups number only some of its rows.
@@ -45,6 +47,7 @@ pub struct Verified<'a> {
     /// The published classes in the order in which their rows lie in memory.
     by_memory: Vec<u32>,
     n_rows: usize,
+    n_suppressed: usize,
 }
 
 struct VerifiedBlock {
@@ -106,12 +109,18 @@ impl<'a> Verified<'a> {
             ends: vec![1],
             by_memory: vec![0],
             n_rows,
+            n_suppressed: 0,
         }
     }
 
     /// Number of rows.
     pub fn n_rows(&self) -> usize {
         self.n_rows
+    }
+
+    /// Number of rows that are left out.
+    pub fn n_suppressed(&self) -> usize {
+        self.n_suppressed
     }
 
     /// Number of published classes.
@@ -143,16 +152,32 @@ impl<'a> Verified<'a> {
     }
 }
 
-/// Checks groups and puts them in the order of publication.
+/// Checks groups and puts them in the order of publication. Every row that was read must be in a
+/// class or among those left out, of which there may not be too many.
 pub fn verify<'a>(
-    groups: Groups,
+    mut groups: Groups,
     attributes: &'a [Attribute],
     expected: &Expectation<'_>,
 ) -> Result<Verified<'a>> {
-    let (verified, fingerprint) = verify_part(groups, attributes, expected)?;
-    if verified.n_rows() != expected.n_rows || fingerprint != expected.fingerprint {
+    let suppressed = std::mem::take(&mut groups.suppressed);
+    let n_suppressed = suppressed.row_ids.len();
+    if n_suppressed > expected.max_suppressed {
+        let (n_rows, max_suppressed) = (expected.n_rows, expected.max_suppressed);
+        return Err(ReleaseError::TooManySuppressed { n_suppressed, max_suppressed, n_rows });
+    }
+    let codes = suppressed.codes.chunks_exact(groups.n_attributes.max(1));
+    let left_out = suppressed
+        .row_ids
+        .iter()
+        .zip(codes)
+        .fold(0u64, |sum, (&row_id, codes)| sum.wrapping_add(row_fingerprint(row_id, codes)));
+    let (mut verified, fingerprint) = verify_part(groups, attributes, expected)?;
+    if verified.n_rows() + n_suppressed != expected.n_rows
+        || fingerprint.wrapping_add(left_out) != expected.fingerprint
+    {
         return Err(ReleaseError::RowsChanged);
     }
+    verified.n_suppressed = n_suppressed;
     Ok(verified)
 }
 
@@ -206,7 +231,7 @@ pub(crate) fn verify_part<'a>(
         }
     }
     let by_memory = memory_order(&blocks, &order, &ends);
-    let verified = Verified { describers, blocks, order, ends, by_memory, n_rows };
+    let verified = Verified { describers, blocks, order, ends, by_memory, n_rows, n_suppressed: 0 };
     check_requirement(&verified, expected)?;
     Ok((verified, fingerprint))
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use albers_partition::groups::{GroupBlock, Groups};
+use albers_partition::groups::{GroupBlock, Groups, Suppressed};
 use albers_partition::space::Shown;
 use albers_partition::split::rule::Facts;
 use albers_privacy::{Criterion, GroundDistance, Requirement, SensitiveColumn};
@@ -42,7 +42,8 @@ fn attribute(kind: ColumnType, shown: Shown, cells: &[&str]) -> (Attribute, Vec<
         Shown::Label => Coding::Categories { hierarchy: Some(&prefix), by_frequency: true },
     };
     let coded = encode(column, coding).expect("codes");
-    let attribute = Attribute { domain: coded.domain, shown, weight: 1.0, preferred: false };
+    let attribute =
+        Attribute { domain: coded.domain, shown, level: None, weight: 1.0, preferred: false };
     (attribute, coded.codes.concat())
 }
 
@@ -78,6 +79,7 @@ impl Table {
             requirement: &self.requirement,
             facts: &self.facts,
             n_rows: self.codes.len(),
+            max_suppressed: 1,
             fingerprint,
             row_ids: None,
             seed: 3,
@@ -102,7 +104,7 @@ impl Table {
                 regions: Vec::new(),
             }
         };
-        Groups { n_attributes: 1, blocks: blocks.iter().map(block).collect() }
+        Groups::of_all(1, blocks.iter().map(block).collect())
     }
 }
 
@@ -189,6 +191,24 @@ fn groups_that_show_the_same_are_one_class() {
 }
 
 #[test]
+fn a_row_may_be_left_out_but_not_forgotten() {
+    let table = Table::of(&AGES, &[0; 6], 2, &[]);
+    let classes: [&[&[u32]]; 1] = [&[&[0, 1], &[2, 3, 4]]];
+    let left_out = |row_ids: Vec<u32>| {
+        let mut groups = table.groups(&classes);
+        let codes = row_ids.iter().map(|&row| table.codes[row as usize]).collect();
+        groups.suppressed = Suppressed { row_ids, codes };
+        table.verify(groups)
+    };
+    let verified = left_out(vec![5]).unwrap();
+    assert_eq!((verified.n_rows(), verified.n_suppressed()), (5, 1));
+    // Nobody accounts for the last row, another one is there twice, or one too many is left out.
+    assert!(matches!(left_out(Vec::new()), Err(ReleaseError::RowsChanged)));
+    assert!(matches!(left_out(vec![4]), Err(ReleaseError::RowsChanged)));
+    assert!(matches!(left_out(vec![4, 5]), Err(ReleaseError::TooManySuppressed { .. })));
+}
+
+#[test]
 fn regions_are_widened_to_their_rows() {
     let table = Table::of(&AGES, &[0; 6], 2, &[]);
     let mut groups = table.groups(&[&[&[0, 1], &[2, 3, 4, 5]]]);
@@ -198,6 +218,7 @@ fn regions_are_widened_to_their_rows() {
         requirement: &table.requirement,
         facts: &table.facts,
         n_rows: 6,
+        max_suppressed: 0,
         fingerprint: Points::new(vec![vec![table.codes.clone()]]).fingerprint(),
         row_ids: None,
         seed: 3,

@@ -116,6 +116,7 @@ fn partition<'t>(
         requirement: &protection.requirement,
         facts: &protection.facts,
         n_rows: table.n_rows,
+        max_suppressed: 0,
         fingerprint: points.fingerprint(),
         row_ids: None,
         seed: seed_of(job),

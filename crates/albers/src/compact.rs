@@ -142,14 +142,8 @@ fn check_job(job: &Job, original: &Path, key: &str) -> Result<()> {
 fn groups_of(classes: &Classes, original_rows: &[u32], codes: &[Vec<u32>]) -> Groups {
     /// Blocks are described in parallel.
     const ROWS_PER_BLOCK: usize = 1 << 16;
-    let empty = || GroupBlock {
-        row_ids: Vec::new(),
-        codes: Vec::new(),
-        class_ends: Vec::new(),
-        regions: Vec::new(),
-    };
     let mut blocks = Vec::new();
-    let mut block = empty();
+    let mut block = GroupBlock::default();
     for class in classes.iter() {
         for &released_row in class {
             let row = original_rows[released_row as usize];
@@ -158,13 +152,13 @@ fn groups_of(classes: &Classes, original_rows: &[u32], codes: &[Vec<u32>]) -> Gr
         }
         block.class_ends.push(block.row_ids.len() as u32);
         if block.row_ids.len() >= ROWS_PER_BLOCK {
-            blocks.push(std::mem::replace(&mut block, empty()));
+            blocks.push(std::mem::take(&mut block));
         }
     }
     if !block.class_ends.is_empty() {
         blocks.push(block);
     }
-    Groups { n_attributes: codes.len(), blocks }
+    Groups::of_all(codes.len(), blocks)
 }
 
 fn verified<'t>(
@@ -178,6 +172,7 @@ fn verified<'t>(
         requirement: &protection.requirement,
         facts: &protection.facts,
         n_rows: accounted.n_rows,
+        max_suppressed: 0,
         fingerprint: accounted.fingerprint,
         row_ids: None,
         seed: seed_of(job),

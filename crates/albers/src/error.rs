@@ -100,7 +100,10 @@ impl Error {
             Error::CannotHold { .. }
                 | Error::DoesNotDescribe { .. }
                 | Error::GivenViolates { .. }
-                | Error::Release(ReleaseError::RequirementViolated { .. })
+                | Error::Release(
+                    ReleaseError::RequirementViolated { .. }
+                        | ReleaseError::TooManySuppressed { .. }
+                )
         )
     }
 

@@ -264,6 +264,7 @@ impl Table {
         self.attributes.push(Attribute {
             domain: encoded.domain,
             shown,
+            level: None,
             weight: column.weight,
             preferred: column.preferred,
         });

@@ -24,7 +24,8 @@ fn attribute(column_type: ColumnType, shown: Shown, cells: &[&str]) -> (Attribut
         Shown::Label => Coding::Categories { hierarchy: Some(&prefix), by_frequency: true },
     };
     let coded = encode(column, coding).unwrap();
-    let attribute = Attribute { domain: coded.domain, shown, weight: 1.0, preferred: false };
+    let attribute =
+        Attribute { domain: coded.domain, shown, level: None, weight: 1.0, preferred: false };
     (attribute, coded.codes.concat())
 }
 

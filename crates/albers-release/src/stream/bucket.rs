@@ -232,6 +232,7 @@ impl BucketRows {
             requirement: plan.requirement,
             facts: &facts,
             n_rows,
+            max_suppressed: 0,
             fingerprint: 0,
             row_ids: Some(&row_ids),
             seed: plan.seed,
@@ -266,13 +267,13 @@ impl BucketRows {
             }
         }
         let block_of = |classes: &&[&[u32]]| self.block_of(plan, classes, &starts);
-        Groups { n_attributes, blocks: tasks.par_iter().map(block_of).collect() }
+        Groups::of_all(n_attributes, tasks.par_iter().map(block_of).collect())
     }
 
     /// Some classes; `starts` are the first rows of the runs.
     fn block_of(&self, plan: &StreamPlan<'_>, classes: &[&[u32]], starts: &[u32]) -> GroupBlock {
         let n_attributes = plan.attributes.len();
-        let mut block = empty_block();
+        let mut block = GroupBlock::default();
         for class in classes {
             for &run in *class {
                 let start = starts[run as usize];
@@ -291,15 +292,6 @@ impl BucketRows {
             block.regions.extend_from_slice(&self.regions[at..at + n_region]);
         }
         block
-    }
-}
-
-fn empty_block() -> GroupBlock {
-    GroupBlock {
-        row_ids: Vec::new(),
-        codes: Vec::new(),
-        class_ends: Vec::new(),
-        regions: Vec::new(),
     }
 }
 

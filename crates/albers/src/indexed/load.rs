@@ -205,6 +205,7 @@ fn table_of(surveyed: Surveyed) -> (Table, Reservation) {
                 attributes.push(Attribute {
                     domain: coder.into_domain(),
                     shown,
+                    level: None,
                     weight: column.weight,
                     preferred: column.preferred,
                 });
