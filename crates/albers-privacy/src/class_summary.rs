@@ -83,6 +83,24 @@ impl ClassSummary {
         }
     }
 
+    /// Adds so many equal rows of one subject.
+    ///
+    /// # Panics
+    /// As [`Self::add`] does.
+    pub fn add_many(&mut self, subject: u32, sensitive: &[u32], n_rows: u64) {
+        assert_eq!(sensitive.len(), self.histograms.len(), "one code per sensitive column");
+        if n_rows == 0 {
+            return;
+        }
+        self.n_rows += n_rows;
+        if let Some(subjects) = &mut self.subjects {
+            *subjects.entry(subject).or_insert(0) += n_rows;
+        }
+        for (histogram, &code) in self.histograms.iter_mut().zip(sensitive) {
+            histogram.add_many(code, n_rows);
+        }
+    }
+
     /// Removes one row that was added before.
     ///
     /// # Panics

@@ -76,6 +76,30 @@ impl Criterion {
         Err(PrivacyError::Parameter { parameter, given: given.to_string(), hint })
     }
 
+    /// Whether a class that satisfies the rule still does with any rows added to it.
+    pub(crate) fn survives_additions(&self) -> bool {
+        match *self {
+            Self::DistinctLDiversity { .. } => true,
+            Self::EntropyLDiversity { l } => l <= 1.0,
+            Self::RecursiveDiversity { l, .. } => l <= 1,
+            Self::TCloseness { t } => t >= 1.0,
+            Self::AlphaK { alpha } => alpha >= 1.0,
+            Self::Variance { minimum } => minimum <= 0.0,
+        }
+    }
+
+    /// How many distinct values any class has that satisfies the rule, at least.
+    pub(crate) fn implied_distinct(&self) -> Option<u32> {
+        let l = match *self {
+            Self::DistinctLDiversity { l } | Self::RecursiveDiversity { l, .. } => l,
+            Self::EntropyLDiversity { l } => u32::try_from(least_integer_near(l)).ok()?,
+            Self::AlphaK { alpha } => u32::try_from(least_integer_near(1.0 / alpha)).ok()?,
+            Self::Variance { minimum } if minimum > 0.0 => 2,
+            Self::Variance { .. } | Self::TCloseness { .. } => return None,
+        };
+        (l > 1).then_some(l)
+    }
+
     /// A lower bound on the rows of any class that satisfies the rule.
     pub(crate) fn min_rows(&self) -> u64 {
         match *self {

@@ -108,6 +108,25 @@ impl Requirement {
         self.rules.iter().map(|(_, criterion)| criterion.min_rows()).fold(self.k, u64::max)
     }
 
+    /// Whether a class that satisfies it still does with any rows added to it: k and distinct l do.
+    /// Only then are ever fewer rows left out as classes are merged.
+    pub fn survives_additions(&self) -> bool {
+        self.rules.iter().all(|(_, criterion)| criterion.survives_additions())
+    }
+
+    /// The part of the requirement that survives additions: k, and as many distinct values as each
+    /// rule implies. Whatever satisfies the whole satisfies this.
+    pub fn lasting_part(&self) -> Requirement {
+        let implied = |&(column, criterion): &(usize, Criterion)| {
+            let l = criterion.implied_distinct()?;
+            Some((column, Criterion::DistinctLDiversity { l }))
+        };
+        // Rows are no fewer than subjects, so that a bound on rows bounds k only where k counts them.
+        let k = if self.shape.counts_subjects { self.k } else { self.min_rows() };
+        let rules = self.rules.iter().filter_map(implied).collect();
+        Requirement { k, rules, ..self.clone() }
+    }
+
     /// What summaries for this requirement count.
     pub fn shape(&self) -> &SummaryShape {
         &self.shape

@@ -1,0 +1,379 @@
+//! Frequency sets: how many rows have which values, and how one follows from another.
+//!
+//! Source: LeFevre, DeWitt & Ramakrishnan 2005, section 1.1 (frequency set), section 3 (rollup and
+//! subset properties).
+//! Departures: a set may tell rows of a class apart by their subjects and sensitive values, so that
+//! it serves every requirement. What outgrows the memory budget is divided by a hash of the class
+//! and goes to the spill store, part by part.
+//! Guarantee: the counts of a set are those of the table, whatever it was derived from; all rows of
+//! a class are in one part.
+//! Cost: one pass over the set that it is derived from; two if the result does not fit in memory.
+//!
+//! ```text
+//!   <age 0, zip 0>            <age 0, zip 1>            <age 0>
+//!    30 | 5371 : 2   rollup    30 | 537* : 3   project   30 : 4
+//!    30 | 5372 : 1  ───────►   30 | 538* : 1  ─────────►
+//!    30 | 5381 : 1
+//! ```
+
+use albers_storage::Result;
+use albers_storage::memory_budget::{MemoryBudget, Reservation};
+use albers_storage::spill::{Block, SpillStore};
+
+use crate::aggregate::{Aggregator, Full};
+use crate::dimension::Dimension;
+use crate::entries::Entries;
+use crate::layout::{KeyLayout, Mapping};
+
+/// Where frequency sets live.
+#[derive(Clone, Copy)]
+pub struct Room<'a> {
+    /// The memory of all.
+    pub budget: &'a MemoryBudget,
+    /// Where what does not fit goes.
+    pub store: &'a SpillStore,
+}
+
+/// How many rows have which values of some attributes at some levels.
+pub struct FrequencySet {
+    layout: KeyLayout,
+    parts: Vec<Part>,
+    n_entries: u64,
+}
+
+/// Some classes of a set, with all their rows.
+enum Part {
+    Memory { entries: Entries, _memory: Reservation },
+    Stored(Vec<Block>),
+}
+
+/// Entries that are written or read at once.
+const BLOCK_ENTRIES: usize = 1 << 15;
+/// A part with fewer entries is not divided any further.
+const SMALL_PART: u64 = 1 << 12;
+/// Parts that a set is divided into at once.
+const MAX_PARTS: usize = 64;
+
+impl FrequencySet {
+    /// The values that are counted.
+    pub fn layout(&self) -> &KeyLayout {
+        &self.layout
+    }
+
+    /// Number of different tuples.
+    pub fn n_entries(&self) -> u64 {
+        self.n_entries
+    }
+
+    /// Whether some of it is not in memory.
+    pub fn is_stored(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, Part::Stored(_)))
+    }
+
+    /// The set of a coarser layout: fewer attributes, or higher levels, or both.
+    pub fn derive(
+        &self,
+        room: Room<'_>,
+        dimensions: &[Dimension],
+        layout: KeyLayout,
+    ) -> Result<FrequencySet> {
+        let mapping = Mapping::new(dimensions, &self.layout, &layout);
+        let mut aggregator = Aggregator::new(&layout, self.n_entries, room.budget, false);
+        if let Ok(sums) = &mut aggregator {
+            let narrow = self.layout.n_words() == 1 && layout.n_words() == 1;
+            let mut out = vec![0; layout.n_words()];
+            let mut is_full = false;
+            self.visit(room, &mut |entries| {
+                let added = match narrow {
+                    true => {
+                        let keys = entries.keys.iter().map(|&key| mapping.apply_narrow(key));
+                        sums.add_narrow(keys, &entries.counts)
+                    }
+                    false => (0..entries.len()).try_for_each(|at| {
+                        mapping.apply(entries.key(at), &mut out);
+                        sums.add(&out, entries.counts[at])
+                    }),
+                };
+                is_full = added.is_err();
+                Ok(!is_full)
+            })?;
+            if is_full {
+                aggregator = Err(Full);
+            }
+        }
+        match aggregator {
+            Ok(sums) => {
+                let mut builder = Builder::new(room, layout);
+                builder.add_part(sums.finish())?;
+                Ok(builder.finish())
+            }
+            Err(Full) => self.derive_in_parts(room, &mapping, layout),
+        }
+    }
+
+    fn derive_in_parts(
+        &self,
+        room: Room<'_>,
+        mapping: &Mapping<'_>,
+        layout: KeyLayout,
+    ) -> Result<FrequencySet> {
+        let mut divided = Divided::new(room, &layout, self.n_entries, 0);
+        let mut out = vec![0; layout.n_words()];
+        self.visit(room, &mut |entries| {
+            for at in 0..entries.len() {
+                mapping.apply(entries.key(at), &mut out);
+                divided.push(&layout, &out, entries.counts[at])?;
+            }
+            Ok(true)
+        })?;
+        let mut builder = Builder::new(room, layout);
+        divided.add_to(&mut builder)?;
+        Ok(builder.finish())
+    }
+
+    /// Hands all entries to `see`, some at a time, until it returns false.
+    fn visit(&self, room: Room<'_>, see: &mut dyn FnMut(&Entries) -> Result<bool>) -> Result<()> {
+        for part in &self.parts {
+            match part {
+                Part::Memory { entries, .. } => {
+                    if !see(entries)? {
+                        return Ok(());
+                    }
+                }
+                Part::Stored(blocks) => {
+                    for block in blocks {
+                        let bytes = room.store.read(block)?;
+                        if !see(&Entries::from_bytes(self.layout.n_words(), &bytes))? {
+                            return Ok(());
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands all entries to `see`, whole classes at a time where `whole_classes` says so.
+    pub(crate) fn visit_classes(
+        &self,
+        room: Room<'_>,
+        whole_classes: bool,
+        see: &mut dyn FnMut(&Entries),
+    ) -> Result<()> {
+        if !whole_classes {
+            return self.visit(room, &mut |entries| {
+                see(entries);
+                Ok(true)
+            });
+        }
+        for part in &self.parts {
+            match part {
+                Part::Memory { entries, .. } => see(entries),
+                Part::Stored(blocks) => {
+                    let mut all = Entries::new(self.layout.n_words());
+                    for block in blocks {
+                        let bytes = room.store.read(block)?;
+                        all.append(&Entries::from_bytes(self.layout.n_words(), &bytes));
+                    }
+                    see(&all);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A set that is being made of whole parts.
+struct Builder<'a> {
+    room: Room<'a>,
+    set: FrequencySet,
+}
+
+impl<'a> Builder<'a> {
+    fn new(room: Room<'a>, layout: KeyLayout) -> Builder<'a> {
+        Builder { room, set: FrequencySet { layout, parts: Vec::new(), n_entries: 0 } }
+    }
+
+    fn add_part(&mut self, entries: Entries) -> Result<()> {
+        let Room { budget, store } = self.room;
+        self.set.n_entries += entries.len() as u64;
+        let n_bytes = entries.len() * Entries::entry_bytes(self.set.layout.n_words());
+        // Some memory stays free for the work on the next sets.
+        let may_stay = budget.free_bytes() / 2 >= n_bytes;
+        let memory = budget.try_reserve("a frequency set", n_bytes).ok().filter(|_| may_stay);
+        self.set.parts.push(match memory {
+            Some(memory) => Part::Memory { entries, _memory: memory },
+            None => Part::Stored(stored(store, &entries)?),
+        });
+        Ok(())
+    }
+
+    fn finish(self) -> FrequencySet {
+        self.set
+    }
+}
+
+fn stored(store: &SpillStore, entries: &Entries) -> Result<Vec<Block>> {
+    let starts = (0..entries.len()).step_by(BLOCK_ENTRIES);
+    let put = |start: usize| {
+        store.put(entries.to_bytes(start..(start + BLOCK_ENTRIES).min(entries.len())))
+    };
+    starts.map(put).collect()
+}
+
+/// Entries divided by a hash of their classes; equal keys are not added up yet.
+struct Divided<'a> {
+    room: Room<'a>,
+    parts: Vec<DividedPart>,
+    n_bits: u32,
+    /// How often they were divided before, so that other bits of the hash decide.
+    depth: u32,
+    part_entries: usize,
+}
+
+struct DividedPart {
+    buffer: Entries,
+    blocks: Vec<Block>,
+    n_entries: u64,
+}
+
+impl<'a> Divided<'a> {
+    fn new(room: Room<'a>, layout: &KeyLayout, n_entries: u64, depth: u32) -> Divided<'a> {
+        // A table of keys takes up to 48 bytes per entry of one word while it grows.
+        let n_bytes = n_entries as usize * 48 * layout.n_words();
+        let free_bytes = room.budget.free_bytes() / (2 * rayon::current_num_threads());
+        let n_parts = n_bytes.div_ceil(free_bytes.max(1)).clamp(2, MAX_PARTS).next_power_of_two();
+        let part = || DividedPart {
+            buffer: Entries::new(layout.n_words()),
+            blocks: Vec::new(),
+            n_entries: 0,
+        };
+        let buffers_bytes = room.budget.free_bytes() / 8;
+        let entry_bytes = Entries::entry_bytes(layout.n_words());
+        let part_entries = (buffers_bytes / n_parts / entry_bytes).clamp(64, BLOCK_ENTRIES);
+        Divided {
+            room,
+            parts: (0..n_parts).map(|_| part()).collect(),
+            n_bits: n_parts.trailing_zeros(),
+            depth,
+            part_entries,
+        }
+    }
+
+    fn push(&mut self, layout: &KeyLayout, key: &[u64], count: u32) -> Result<()> {
+        let hash = albers_table::points::mix(layout.class_hash(key) ^ u64::from(self.depth));
+        let part = &mut self.parts[(hash >> (64 - self.n_bits)) as usize];
+        part.buffer.push(key, count);
+        part.n_entries += 1;
+        if part.buffer.len() >= self.part_entries {
+            part.blocks.push(self.room.store.put(part.buffer.to_bytes(0..part.buffer.len()))?);
+            part.buffer.clear();
+        }
+        Ok(())
+    }
+
+    /// Adds up each part, which is divided again if it does not fit in memory.
+    fn add_to(self, builder: &mut Builder<'a>) -> Result<()> {
+        let Divided { room, parts, depth, .. } = self;
+        for part in parts {
+            let layout = builder.set.layout.clone();
+            let at_any_price = part.n_entries <= SMALL_PART || depth >= 4;
+            let sums = Aggregator::new(&layout, part.n_entries, room.budget, at_any_price);
+            let sums = match sums {
+                Ok(sums) => part.sum(room, &layout, sums)?,
+                Err(Full) => Err(Full),
+            };
+            match sums {
+                Ok(entries) => builder.add_part(entries)?,
+                Err(Full) => {
+                    let mut again = Divided::new(room, &layout, part.n_entries, depth + 1);
+                    part.visit(room, &layout, &mut |entries| {
+                        (0..entries.len()).try_for_each(|at| {
+                            again.push(&layout, entries.key(at), entries.counts[at])
+                        })
+                    })?;
+                    drop(part);
+                    again.add_to(builder)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl DividedPart {
+    fn visit(
+        &self,
+        room: Room<'_>,
+        layout: &KeyLayout,
+        see: &mut dyn FnMut(&Entries) -> Result<()>,
+    ) -> Result<()> {
+        for block in &self.blocks {
+            see(&Entries::from_bytes(layout.n_words(), &room.store.read(block)?))?;
+        }
+        see(&self.buffer)
+    }
+
+    fn sum(
+        &self,
+        room: Room<'_>,
+        layout: &KeyLayout,
+        mut sums: Aggregator,
+    ) -> Result<std::result::Result<Entries, Full>> {
+        let mut outcome = Ok(());
+        self.visit(room, layout, &mut |entries| {
+            if outcome.is_ok() {
+                let mut places = 0..entries.len();
+                outcome = places.try_for_each(|at| sums.add(entries.key(at), entries.counts[at]));
+            }
+            Ok(())
+        })?;
+        Ok(outcome.map(|()| sums.finish()))
+    }
+}
+
+/// The set of a whole table at the lowest levels, row by row.
+pub struct SetBuilder<'a> {
+    room: Room<'a>,
+    layout: KeyLayout,
+    /// Rows that are not added up yet.
+    pending: Entries,
+    blocks: Vec<Block>,
+    n_rows: u64,
+}
+
+impl<'a> SetBuilder<'a> {
+    /// Of no rows yet.
+    pub fn new(room: Room<'a>, layout: KeyLayout) -> SetBuilder<'a> {
+        let pending = Entries::new(layout.n_words());
+        SetBuilder { room, layout, pending, blocks: Vec::new(), n_rows: 0 }
+    }
+
+    /// Adds rows by their keys; see [`KeyLayout::pack`].
+    pub fn add_keys(&mut self, keys: &[u64]) -> Result<()> {
+        for key in keys.chunks_exact(self.layout.n_words()) {
+            self.pending.push(key, 1);
+            self.n_rows += 1;
+            if self.pending.len() >= BLOCK_ENTRIES {
+                let bytes = self.pending.to_bytes(0..self.pending.len());
+                self.blocks.push(self.room.store.put(bytes)?);
+                self.pending.clear();
+            }
+        }
+        Ok(())
+    }
+
+    /// Rows so far.
+    pub fn n_rows(&self) -> u64 {
+        self.n_rows
+    }
+
+    /// The set of all rows.
+    pub fn finish(self, dimensions: &[Dimension]) -> Result<FrequencySet> {
+        let SetBuilder { room, layout, pending, mut blocks, n_rows } = self;
+        blocks.push(room.store.put(pending.to_bytes(0..pending.len()))?);
+        let parts = vec![Part::Stored(blocks)];
+        let rows = FrequencySet { layout: layout.clone(), parts, n_entries: n_rows };
+        rows.derive(room, dimensions, layout)
+    }
+}

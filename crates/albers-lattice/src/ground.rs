@@ -1,0 +1,208 @@
+//! What all searches stand on: the table as a frequency set at the lowest levels, and what levels
+//! lose.
+//!
+//! Source: Iwuchukwu & Naughton 2007, definitions 4 and 5, for the loss; Sweeney 2002 for precision.
+//! Departures: an exact value loses nothing. A row that is left out loses everything.
+//! Guarantee: [`Ground::ncp`] is the loss that the manifest of the release will show.
+//! Cost: the loss of all rows is a sum over attributes, known for every node before any is looked at.
+
+use albers_storage::Result;
+use albers_table::points::Points;
+use rayon::prelude::*;
+
+use crate::dimension::Dimension;
+use crate::frequency_set::{FrequencySet, Room, SetBuilder};
+use crate::lattice::height_of;
+use crate::layout::{FactField, KeyLayout};
+use crate::question::Verdict;
+
+/// A table that is searched.
+pub struct Ground<'a> {
+    /// The attributes.
+    pub dimensions: &'a [Dimension],
+    /// Where frequency sets live.
+    pub room: Room<'a>,
+    facts: Vec<FactField>,
+    table: FrequencySet,
+    n_rows: u64,
+    /// The weighted loss of all rows, by attribute and level.
+    losses: Vec<Vec<f64>>,
+}
+
+/// The values of each row that are never generalized: subject first, if there is one.
+pub struct RowFacts<'a> {
+    /// Column by column.
+    pub columns: Vec<&'a [u32]>,
+    /// How many values each column can have.
+    pub fields: Vec<FactField>,
+}
+
+impl<'a> Ground<'a> {
+    /// The ground of a table in memory. The codes of its points are values of level 0.
+    pub fn of_points(
+        dimensions: &'a [Dimension],
+        room: Room<'a>,
+        points: &Points,
+        facts: RowFacts<'_>,
+    ) -> Result<Ground<'a>> {
+        let layout = KeyLayout::bottom(dimensions, &facts.fields);
+        let packed: Vec<Vec<u64>> = points
+            .chunks()
+            .par_iter()
+            .map(|chunk| {
+                let mut keys = Vec::with_capacity(chunk.n_rows * layout.n_words());
+                for row in 0..chunk.n_rows {
+                    let row_id = chunk.first_row as usize + row;
+                    let codes = chunk.columns.iter().map(|column| column[row]);
+                    let own = facts.columns.iter().map(|column| column[row_id]);
+                    layout.pack(codes, own, &mut keys);
+                }
+                keys
+            })
+            .collect();
+        let mut builder = SetBuilder::new(room, layout);
+        for keys in packed {
+            builder.add_keys(&keys)?;
+        }
+        Ground::new(dimensions, room, facts.fields, builder)
+    }
+
+    /// The ground of a table whose rows were all added to `builder`, by keys of
+    /// [`KeyLayout::bottom`].
+    pub fn new(
+        dimensions: &'a [Dimension],
+        room: Room<'a>,
+        facts: Vec<FactField>,
+        builder: SetBuilder<'_>,
+    ) -> Result<Ground<'a>> {
+        let n_rows = builder.n_rows();
+        let table = builder.finish(dimensions)?;
+        let mut ground = Ground { dimensions, room, facts, table, n_rows, losses: Vec::new() };
+        let attributes = 0..dimensions.len();
+        ground.losses = attributes
+            .into_par_iter()
+            .map(|attribute| ground.losses_of(attribute))
+            .collect::<Result<_>>()?;
+        Ok(ground)
+    }
+
+    /// What all rows lose on one attribute, level by level, with its weight.
+    fn losses_of(&self, attribute: usize) -> Result<Vec<f64>> {
+        let dimension = &self.dimensions[attribute];
+        let layout = KeyLayout::new(self.dimensions, &[], vec![attribute], vec![0]);
+        let own = self.table.derive(self.room, self.dimensions, layout)?;
+        let field = own.layout().fields()[0];
+        let mut n_rows = vec![0u64; dimension.n_values(0) as usize];
+        own.visit_classes(self.room, false, &mut |entries| {
+            for (at, &count) in entries.counts.iter().enumerate() {
+                n_rows[field.get(entries.key(at)) as usize] += u64::from(count);
+            }
+        })?;
+        let at_level = |level: u16| {
+            let losses = dimension.losses(level);
+            let map = dimension.map(0, level);
+            let rows = n_rows.iter().enumerate();
+            let sum: f64 = rows
+                .map(|(value, &n_rows)| {
+                    let value = map.map_or(value, |map| map[value] as usize);
+                    n_rows as f64 * losses[value]
+                })
+                .sum();
+            dimension.weight() * sum
+        };
+        Ok((0..=dimension.height()).map(at_level).collect())
+    }
+
+    /// The table at the lowest levels.
+    pub fn table(&self) -> &FrequencySet {
+        &self.table
+    }
+
+    /// Rows of the table.
+    pub fn n_rows(&self) -> u64 {
+        self.n_rows
+    }
+
+    /// The level of each attribute's top.
+    pub fn heights(&self) -> Vec<u16> {
+        self.dimensions.iter().map(Dimension::height).collect()
+    }
+
+    /// The set of some attributes at some levels, from one that is no coarser.
+    pub fn derive(
+        &self,
+        from: &FrequencySet,
+        attributes: &[usize],
+        levels: &[u16],
+    ) -> Result<FrequencySet> {
+        let (attributes, levels) = (attributes.to_vec(), levels.to_vec());
+        let layout = KeyLayout::new(self.dimensions, &self.facts, attributes, levels);
+        from.derive(self.room, self.dimensions, layout)
+    }
+
+    /// The set of all attributes at some levels, from one that is no coarser.
+    pub fn derive_all(&self, from: &FrequencySet, levels: &[u16]) -> Result<FrequencySet> {
+        let attributes: Vec<usize> = (0..self.dimensions.len()).collect();
+        self.derive(from, &attributes, levels)
+    }
+
+    fn weights(&self) -> f64 {
+        self.dimensions.iter().map(Dimension::weight).sum()
+    }
+
+    /// The weighted loss of all rows at some levels of all attributes, with nothing left out.
+    fn loss_of_all(&self, levels: &[u16]) -> f64 {
+        self.losses.iter().zip(levels).map(|(losses, &level)| losses[usize::from(level)]).sum()
+    }
+
+    fn as_share(&self, loss: f64) -> f64 {
+        loss / (self.n_rows.max(1) as f64 * self.weights().max(f64::MIN_POSITIVE))
+    }
+
+    /// The normalized certainty penalty at some levels, with nothing left out. It bounds that of
+    /// every generalization of them from below, whatever is left out.
+    pub fn least_ncp(&self, levels: &[u16]) -> f64 {
+        self.as_share(self.loss_of_all(levels))
+    }
+
+    /// What one attribute adds to [`Self::least_ncp`] at a level.
+    pub fn ncp_of_level(&self, attribute: usize, level: u16) -> f64 {
+        self.as_share(self.losses[attribute][usize::from(level)])
+    }
+
+    /// The normalized certainty penalty of a release at some levels.
+    pub fn ncp(&self, levels: &[u16], verdict: &Verdict) -> f64 {
+        let left_out = verdict.n_suppressed as f64 * self.weights() - verdict.suppressed_loss;
+        self.as_share(self.loss_of_all(levels) + left_out)
+    }
+
+    /// One minus the mean share of their hierarchies that values have risen.
+    pub fn precision(&self, levels: &[u16], verdict: &Verdict) -> f64 {
+        let risen = levels.iter().zip(self.dimensions);
+        let risen = risen.map(|(&level, own)| f64::from(level) / f64::from(own.height().max(1)));
+        let mean = risen.sum::<f64>() / levels.len().max(1) as f64;
+        let suppressed = verdict.n_suppressed as f64 / self.n_rows.max(1) as f64;
+        1.0 - (suppressed + (1.0 - suppressed) * mean)
+    }
+
+    /// The height with the attributes' weights: each level counts as a share of its hierarchy.
+    pub fn weighted_height(&self, levels: &[u16]) -> f64 {
+        let risen = levels.iter().zip(self.dimensions);
+        let weighted = risen
+            .map(|(&level, own)| own.weight() * f64::from(level) / f64::from(own.height().max(1)));
+        weighted.sum()
+    }
+
+    /// The sum of some levels.
+    pub fn height(&self, levels: &[u16]) -> usize {
+        height_of(levels)
+    }
+}
+
+impl KeyLayout {
+    /// The layout of all attributes at their lowest levels.
+    pub fn bottom(dimensions: &[Dimension], facts: &[FactField]) -> KeyLayout {
+        let attributes: Vec<usize> = (0..dimensions.len()).collect();
+        KeyLayout::new(dimensions, facts, attributes, vec![0; dimensions.len()])
+    }
+}

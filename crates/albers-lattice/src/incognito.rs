@@ -1,0 +1,185 @@
+//! Incognito: all full-domain generalizations that satisfy, by ever larger subsets of the attributes.
+//!
+//! Source: LeFevre, DeWitt & Ramakrishnan 2005, section 3 and figure 8 (basic), section 3.3.1
+//! (super-roots), section 3.3.2 (cube).
+//! Departures: any monotone requirement takes the place of k. Candidates are upward closed, so that
+//! join, prune and edge generation become a look at the subsets of one attribute less. With
+//! super-roots the table itself is rolled up once to the levels that no candidate is below.
+//! Guarantee: sound and complete, if the question is monotone: the subset property prunes what one
+//! attribute less already violates, the generalization property takes what generalizes a satisfying
+//! node.
+//! Cost: exponential in the attributes; in practice a third of the lattice of nine attributes.
+//!
+//! ```text
+//!   size 1     <age>        <sex>        <zip>            each a graph of levels, searched upwards
+//!                 \         /  \         /
+//!   size 2    <age, sex>  <age, zip>  <sex, zip>          candidates: all smaller ones satisfy
+//!                       \     |     /
+//!   size 3         <age, sex, zip>                        what is left satisfies
+//! ```
+
+use std::time::Instant;
+
+use albers_storage::Result;
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use crate::frequency_set::FrequencySet;
+use crate::ground::Ground;
+use crate::lattice::{Lattice, NodeSet};
+use crate::question::Question;
+use crate::search::{Effort, Found, found};
+use crate::walk::{Family, Sourcing, Walked, walk};
+
+/// How Incognito comes by the frequency sets of its roots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Variant {
+    /// Each root from the table.
+    Basic,
+    /// The roots of one subset of the attributes together.
+    SuperRoots,
+    /// From sets at the lowest levels, computed beforehand for all subsets.
+    Cube,
+}
+
+/// More attributes have more subsets than a cube can be computed for.
+pub const MAX_CUBE_ATTRIBUTES: usize = 16;
+
+/// A subset of the attributes, as bits.
+type Subset = u64;
+
+/// The satisfying nodes of each subset of one size.
+type Satisfying = FxHashMap<Subset, NodeSet>;
+
+/// Finds all generalizations that satisfy a monotone question.
+pub fn search(ground: &Ground<'_>, question: &Question<'_>, variant: Variant) -> Result<Found> {
+    search_observed(ground, question, variant, &mut |_, _| {})
+}
+
+/// The same, with somebody who sees what becomes of each family.
+pub(crate) fn search_observed(
+    ground: &Ground<'_>,
+    question: &Question<'_>,
+    variant: Variant,
+    observe: &mut dyn FnMut(&Family, &Walked),
+) -> Result<Found> {
+    let n_attributes = ground.dimensions.len();
+    let mut effort = Effort::default();
+    let mut cube = match variant {
+        Variant::Cube => cube_of(ground, &mut effort)?,
+        _ => FxHashMap::default(),
+    };
+    let mut satisfying = Satisfying::default();
+    let mut rolled_up: Option<FrequencySet> = None;
+    for size in 1..=n_attributes {
+        let subsets = subsets_of(n_attributes, size);
+        let families: Vec<Family> =
+            subsets.par_iter().map(|&subset| candidates(ground, subset, &satisfying)).collect();
+        if variant == Variant::SuperRoots {
+            let current = rolled_up.as_ref().unwrap_or(ground.table());
+            if let Some(smaller) = roll_up_table(ground, current, &families)? {
+                effort.scans += 1;
+                rolled_up = Some(smaller);
+            }
+        }
+        let table = rolled_up.as_ref().unwrap_or(ground.table());
+        let walked: Vec<Walked> = subsets
+            .par_iter()
+            .zip(&families)
+            .map(|(subset, family)| {
+                let source = cube.get(subset).unwrap_or(table);
+                let sourcing = match variant {
+                    Variant::SuperRoots => Sourcing::SuperRoot,
+                    Variant::Basic | Variant::Cube => Sourcing::Rollup,
+                };
+                walk(ground, question, family, source, sourcing)
+            })
+            .collect::<Result<_>>()?;
+        subsets.iter().for_each(|subset| drop(cube.remove(subset)));
+        for (family, of_family) in families.iter().zip(&walked) {
+            effort.add(&of_family.effort, size);
+            observe(family, of_family);
+        }
+        if size == n_attributes {
+            let whole = families.into_iter().zip(walked).next();
+            let (family, walked) = whole.expect("all attributes are one subset");
+            let Walked { satisfying, looked_at, verdicts, .. } = walked;
+            if variant == Variant::Cube {
+                // Roots came from the cube, not from the table.
+                effort.rollups += effort.scans;
+                effort.scans = 1;
+            }
+            return Ok(found(family.lattice, satisfying, looked_at, &verdicts, effort));
+        }
+        let walked = walked.into_iter().map(|walked| walked.satisfying);
+        satisfying = subsets.into_iter().zip(walked).collect();
+    }
+    unreachable!("a table has at least one quasi-identifier")
+}
+
+/// The generalizations of a subset whose smaller subsets all satisfy.
+fn candidates(ground: &Ground<'_>, subset: Subset, smaller: &Satisfying) -> Family {
+    let attributes: Vec<usize> =
+        (0..ground.dimensions.len()).filter(|attribute| subset >> attribute & 1 == 1).collect();
+    let heights = attributes.iter().map(|&attribute| ground.dimensions[attribute].height());
+    let lattice = Lattice::new(heights.collect());
+    let without: Vec<(usize, &NodeSet)> = attributes
+        .iter()
+        .enumerate()
+        .filter_map(|(at, &attribute)| Some((at, smaller.get(&(subset & !(1 << attribute)))?)))
+        .collect();
+    let mut candidates = NodeSet::empty(lattice.n_nodes());
+    for node in 0..lattice.n_nodes() {
+        if without.iter().all(|(at, smaller)| smaller.contains(lattice.without(node, *at))) {
+            candidates.insert(node);
+        }
+    }
+    Family { attributes, lattice, candidates }
+}
+
+/// All subsets of a size, ascending.
+fn subsets_of(n_attributes: usize, size: usize) -> Vec<Subset> {
+    (0..1u64 << n_attributes).filter(|subset| subset.count_ones() as usize == size).collect()
+}
+
+/// The table at the levels that no candidate of any family is below, if that is higher than now.
+fn roll_up_table(
+    ground: &Ground<'_>,
+    table: &FrequencySet,
+    families: &[Family],
+) -> Result<Option<FrequencySet>> {
+    let mut lowest = ground.heights();
+    for family in families {
+        let meet = family.meet(&family.roots());
+        for (&attribute, level) in family.attributes.iter().zip(meet) {
+            lowest[attribute] = lowest[attribute].min(level);
+        }
+    }
+    let now = table.layout().levels();
+    let is_higher = lowest.iter().zip(now).any(|(lowest, now)| lowest > now);
+    is_higher.then(|| ground.derive_all(table, &lowest)).transpose()
+}
+
+/// The frequency sets of all subsets at the lowest levels, each from one with an attribute more.
+fn cube_of(ground: &Ground<'_>, effort: &mut Effort) -> Result<FxHashMap<Subset, FrequencySet>> {
+    let start = Instant::now();
+    let n_attributes = ground.dimensions.len();
+    let mut cube: FxHashMap<Subset, FrequencySet> = FxHashMap::default();
+    for size in (1..=n_attributes).rev() {
+        let derive = |subset: &Subset| {
+            let larger = (0..n_attributes).map(|attribute| subset | 1 << attribute);
+            let larger = larger.filter_map(|larger| cube.get(&larger));
+            let source = larger.min_by_key(|set| set.n_entries()).unwrap_or(ground.table());
+            let in_subset = |&attribute: &usize| subset >> attribute & 1 == 1;
+            let attributes: Vec<usize> = (0..n_attributes).filter(in_subset).collect();
+            let levels = vec![0; attributes.len()];
+            Ok((*subset, ground.derive(source, &attributes, &levels)?))
+        };
+        let of_size: Vec<(Subset, FrequencySet)> =
+            subsets_of(n_attributes, size).par_iter().map(derive).collect::<Result<_>>()?;
+        cube.extend(of_size);
+    }
+    effort.cube_sets = cube.len() as u64;
+    effort.cube_seconds = start.elapsed().as_secs_f64();
+    Ok(cube)
+}

@@ -1,0 +1,27 @@
+//! Full-domain generalization: every value of a column at the same level of its hierarchy.
+//!
+//! - [`dimension`]: what the values of an attribute become, level by level.
+//! - [`lattice`]: all combinations of levels.
+//! - [`frequency_set`]: how many rows have which values, rolled up and projected.
+//! - [`ground`]: the table that is searched, and what levels lose.
+//! - [`question`]: whether a generalization may be published.
+//! - [`search`]: what the searches find, whichever is used:
+//!   [`incognito`], [`samarati`] and [`bottom_up`].
+//! - [`choose`]: the best of what was found.
+
+mod aggregate;
+pub mod bottom_up;
+pub mod choose;
+pub mod dimension;
+mod entries;
+pub mod frequency_set;
+pub mod ground;
+pub mod incognito;
+pub mod lattice;
+pub mod layout;
+pub mod question;
+pub mod samarati;
+pub mod search;
+#[cfg(test)]
+mod tests;
+mod walk;

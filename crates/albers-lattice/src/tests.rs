@@ -1,0 +1,114 @@
+//! Searches against the paper's example and against a look at every generalization.
+
+mod exhaustive;
+mod patients;
+
+use std::io::Write as _;
+
+use albers_partition::split::rule::Facts;
+use albers_privacy::Requirement;
+use albers_storage::memory_budget::MemoryBudget;
+use albers_storage::spill::SpillStore;
+use albers_table::chunk::TextColumnBuilder;
+use albers_table::domain::{Coding, RawColumn, encode};
+use albers_table::hierarchy::HierarchySpec;
+use albers_table::points::Points;
+use albers_table::schema::ColumnType;
+
+use crate::dimension::Dimension;
+use crate::frequency_set::Room;
+use crate::ground::{Ground, RowFacts};
+use crate::layout::FactField;
+use crate::question::Question;
+
+/// A column with its hierarchy: each value with its labels, from specific to general.
+pub(crate) struct Column {
+    pub(crate) cells: Vec<String>,
+    pub(crate) hierarchy: Vec<Vec<String>>,
+}
+
+/// A table to be searched.
+pub(crate) struct TestTable {
+    pub(crate) dimensions: Vec<Dimension>,
+    /// The codes of each attribute.
+    pub(crate) codes: Vec<Vec<u32>>,
+    pub(crate) facts: Facts,
+    pub(crate) requirement: Requirement,
+}
+
+impl TestTable {
+    pub(crate) fn new(columns: &[Column], facts: Facts, requirement: Requirement) -> TestTable {
+        let coded: Vec<_> = columns.iter().enumerate().map(|(at, own)| own.encode(at)).collect();
+        let (dimensions, codes) = coded.into_iter().unzip();
+        TestTable { dimensions, codes, facts, requirement }
+    }
+
+    pub(crate) fn n_rows(&self) -> usize {
+        self.codes[0].len()
+    }
+
+    pub(crate) fn question(&self, max_suppressed: u64) -> Question<'_> {
+        Question {
+            dimensions: &self.dimensions,
+            requirement: &self.requirement,
+            has_subjects: !self.facts.subjects.is_empty(),
+            n_rows: self.n_rows() as u64,
+            max_suppressed,
+        }
+    }
+
+    /// Does something with the table as a ground, in so much memory, and tells how much was spilled.
+    pub(crate) fn on_ground<T>(
+        &self,
+        n_bytes: usize,
+        work: impl FnOnce(&Ground<'_>) -> T,
+    ) -> (T, u64) {
+        let budget = MemoryBudget::new(n_bytes);
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let store = SpillStore::in_folder(folder.path(), budget.clone());
+        let room = Room { budget: &budget, store: &store };
+        let points = Points::new(self.codes.iter().map(|codes| vec![codes.clone()]).collect());
+        let sensitive: Vec<Vec<u32>> = (0..self.facts.n_sensitive)
+            .map(|at| {
+                self.facts.sensitive[at..].iter().step_by(self.facts.n_sensitive).copied().collect()
+            })
+            .collect();
+        let has_subjects = !self.facts.subjects.is_empty();
+        let subject = has_subjects.then_some((self.facts.subjects.as_slice(), 1u64 << 32));
+        // So wide that two secrets and a subject need keys of two words.
+        let secrets = sensitive.iter().map(|own| (own.as_slice(), 1u64 << 20));
+        let (columns, sizes): (Vec<&[u32]>, Vec<u64>) = subject.into_iter().chain(secrets).unzip();
+        let fields = sizes.into_iter().map(|n_values| FactField { n_values }).collect();
+        let facts = RowFacts { columns, fields };
+        let ground = Ground::of_points(&self.dimensions, room, &points, facts);
+        let done = work(&ground.expect("memory and disk suffice"));
+        (done, store.written_bytes())
+    }
+}
+
+impl Column {
+    fn encode(&self, at: usize) -> (Dimension, Vec<u32>) {
+        let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
+        for path in &self.hierarchy {
+            writeln!(file, "{}", path.join(";")).expect("a line");
+        }
+        let mut builder = TextColumnBuilder::new(ColumnType::Text);
+        for cell in &self.cells {
+            if cell.is_empty() {
+                builder.push_missing();
+            } else {
+                builder.push(cell.as_bytes()).expect("a text");
+            }
+        }
+        let raw = RawColumn {
+            name: format!("column{at}"),
+            column_type: ColumnType::Text,
+            data_type: None,
+            chunks: vec![builder.finish().expect("a column")],
+        };
+        let spec = HierarchySpec::File(file.path().to_owned());
+        let coding = Coding::Categories { hierarchy: Some(&spec), by_frequency: true };
+        let coded = encode(raw, coding).expect("every value is a leaf");
+        (Dimension::new(&coded.domain, 1.0 + at as f64), coded.codes.concat())
+    }
+}
