@@ -6,6 +6,8 @@
 //! Guarantee: [`Ground::ncp`] is the loss that the manifest of the release will show.
 //! Cost: the loss of all rows is a sum over attributes, known for every node before any is looked at.
 
+use albers_partition::split::rule::Facts;
+use albers_privacy::Requirement;
 use albers_storage::Result;
 use albers_table::points::Points;
 use rayon::prelude::*;
@@ -29,12 +31,13 @@ pub struct Ground<'a> {
     losses: Vec<Vec<f64>>,
 }
 
-/// The values of each row that are never generalized: subject first, if there is one.
-pub struct RowFacts<'a> {
-    /// Column by column.
-    pub columns: Vec<&'a [u32]>,
-    /// How many values each column can have.
-    pub fields: Vec<FactField>,
+/// What the keys hold besides the attributes, so that a requirement can be judged: the subject, if it
+/// counts, and the sensitive columns that it looks at.
+pub fn fact_fields(requirement: &Requirement) -> Vec<FactField> {
+    let shape = requirement.shape();
+    let subject = shape.counts_subjects.then_some(FactField { n_values: 1 << 32 });
+    let secret = |&n_values: &u32| FactField { n_values: u64::from(n_values) };
+    subject.into_iter().chain(shape.n_values.iter().map(secret)).collect()
 }
 
 impl<'a> Ground<'a> {
@@ -43,9 +46,12 @@ impl<'a> Ground<'a> {
         dimensions: &'a [Dimension],
         room: Room<'a>,
         points: &Points,
-        facts: RowFacts<'_>,
+        facts: &Facts,
+        requirement: &Requirement,
     ) -> Result<Ground<'a>> {
-        let layout = KeyLayout::bottom(dimensions, &facts.fields);
+        let fields = fact_fields(requirement);
+        let layout = KeyLayout::bottom(dimensions, &fields);
+        let counts_subjects = requirement.shape().counts_subjects;
         let packed: Vec<Vec<u64>> = points
             .chunks()
             .par_iter()
@@ -54,7 +60,8 @@ impl<'a> Ground<'a> {
                 for row in 0..chunk.n_rows {
                     let row_id = chunk.first_row as usize + row;
                     let codes = chunk.columns.iter().map(|column| column[row]);
-                    let own = facts.columns.iter().map(|column| column[row_id]);
+                    let subject = counts_subjects.then(|| facts.subject(row_id));
+                    let own = subject.into_iter().chain(facts.codes(row_id).iter().copied());
                     layout.pack(codes, own, &mut keys);
                 }
                 keys
@@ -64,7 +71,7 @@ impl<'a> Ground<'a> {
         for keys in packed {
             builder.add_keys(&keys)?;
         }
-        Ground::new(dimensions, room, facts.fields, builder)
+        Ground::new(dimensions, room, fields, builder)
     }
 
     /// The ground of a table whose rows were all added to `builder`, by keys of

@@ -8,9 +8,12 @@
 //! - [`search`]: what the searches find, whichever is used:
 //!   [`incognito`], [`samarati`] and [`bottom_up`].
 //! - [`choose`]: the best of what was found.
+//! - [`bounded`]: the best that can be found in a given time.
+//! - [`recode`]: the classes of a table at chosen levels.
 
 mod aggregate;
 pub mod bottom_up;
+pub mod bounded;
 pub mod choose;
 pub mod dimension;
 mod entries;
@@ -20,6 +23,7 @@ pub mod incognito;
 pub mod lattice;
 pub mod layout;
 pub mod question;
+pub mod recode;
 pub mod samarati;
 pub mod search;
 #[cfg(test)]

@@ -29,8 +29,6 @@ pub struct Question<'a> {
     pub dimensions: &'a [Dimension],
     /// What every published class must satisfy; bound to the whole table.
     pub requirement: &'a Requirement,
-    /// Whether rows tell their subject.
-    pub has_subjects: bool,
     /// Rows of the table.
     pub n_rows: u64,
     /// How many may be left out.
@@ -169,7 +167,7 @@ impl<'a> ClassJudge<'a> {
     fn new(question: &Question<'_>, layout: &'a KeyLayout) -> ClassJudge<'a> {
         ClassJudge {
             layout,
-            has_subjects: question.has_subjects,
+            has_subjects: question.requirement.shape().counts_subjects,
             summary: ClassSummary::new(question.requirement.shape()),
             order: Vec::new(),
             codes: Vec::new(),

@@ -17,8 +17,7 @@ use albers_table::schema::ColumnType;
 
 use crate::dimension::Dimension;
 use crate::frequency_set::Room;
-use crate::ground::{Ground, RowFacts};
-use crate::layout::FactField;
+use crate::ground::Ground;
 use crate::question::Question;
 
 /// A column with its hierarchy: each value with its labels, from specific to general.
@@ -51,7 +50,6 @@ impl TestTable {
         Question {
             dimensions: &self.dimensions,
             requirement: &self.requirement,
-            has_subjects: !self.facts.subjects.is_empty(),
             n_rows: self.n_rows() as u64,
             max_suppressed,
         }
@@ -68,19 +66,8 @@ impl TestTable {
         let store = SpillStore::in_folder(folder.path(), budget.clone());
         let room = Room { budget: &budget, store: &store };
         let points = Points::new(self.codes.iter().map(|codes| vec![codes.clone()]).collect());
-        let sensitive: Vec<Vec<u32>> = (0..self.facts.n_sensitive)
-            .map(|at| {
-                self.facts.sensitive[at..].iter().step_by(self.facts.n_sensitive).copied().collect()
-            })
-            .collect();
-        let has_subjects = !self.facts.subjects.is_empty();
-        let subject = has_subjects.then_some((self.facts.subjects.as_slice(), 1u64 << 32));
-        // So wide that two secrets and a subject need keys of two words.
-        let secrets = sensitive.iter().map(|own| (own.as_slice(), 1u64 << 20));
-        let (columns, sizes): (Vec<&[u32]>, Vec<u64>) = subject.into_iter().chain(secrets).unzip();
-        let fields = sizes.into_iter().map(|n_values| FactField { n_values }).collect();
-        let facts = RowFacts { columns, fields };
-        let ground = Ground::of_points(&self.dimensions, room, &points, facts);
+        let Self { dimensions, facts, requirement, .. } = self;
+        let ground = Ground::of_points(dimensions, room, &points, facts, requirement);
         let done = work(&ground.expect("memory and disk suffice"));
         (done, store.written_bytes())
     }

@@ -1,5 +1,7 @@
 //! What is to be done, as a job file or as flags say it.
 
+mod choices;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +14,10 @@ use albers_table::schema::{ColumnType, Role};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+
+pub use choices::{
+    Categories, GranularityChoice, Method, MinimizeChoice, SearchVariant, SplitPolicy,
+};
 
 /// A job. Every field can stand in a job file; flags of the program override them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -35,6 +41,18 @@ pub struct Job {
     /// How cuts are chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub split: Option<SplitPolicy>,
+    /// How a lattice is searched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub variant: Option<SearchVariant>,
+    /// What the best full-domain generalization has least of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub minimize: Option<MinimizeChoice>,
+    /// The share of the rows that may be left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub suppress: Option<f64>,
+    /// The time that a search may take, such as `30s`: the best found by then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time: Option<String>,
     /// How categories are shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub categories: Option<Categories>,
@@ -88,6 +106,9 @@ pub struct ColumnJob {
     /// How much a loss on it counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<f64>,
+    /// The level of its hierarchy at which a full-domain release shows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub level: Option<u16>,
     /// Whether it is cut before all others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bias: Option<bool>,
@@ -103,75 +124,6 @@ pub struct ColumnJob {
     /// The least variance within a class.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variance: Option<f64>,
-}
-
-/// How classes are found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Method {
-    /// The best for the table.
-    #[default]
-    Auto,
-    /// Top-down cuts in memory.
-    Mondrian,
-    /// An R+-tree, loaded by a buffer tree: for tables of any size, and for several releases of one
-    /// index.
-    Rtree,
-}
-
-/// How leaves of an index are brought together for a coarser release.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum GranularityChoice {
-    /// The finest cut through the index.
-    #[default]
-    Cut,
-    /// Leaves in tree order.
-    LeafScan,
-    /// Whole nodes of the index.
-    Hierarchical,
-}
-
-impl GranularityChoice {
-    /// The word used in flags, job files and manifests.
-    pub fn name(self) -> &'static str {
-        match self {
-            GranularityChoice::Cut => "cut",
-            GranularityChoice::LeafScan => "leaf-scan",
-            GranularityChoice::Hierarchical => "hierarchical",
-        }
-    }
-}
-
-/// How cuts are chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SplitPolicy {
-    /// The least loss over all cuts of all columns.
-    #[default]
-    Compact,
-    /// The widest column, nearest its median.
-    Median,
-}
-
-impl SplitPolicy {
-    /// The word used in flags, job files and manifests.
-    pub fn name(self) -> &'static str {
-        match self {
-            SplitPolicy::Compact => "compact",
-            SplitPolicy::Median => "median",
-        }
-    }
-}
-
-/// How categories with a hierarchy are shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Categories {
-    /// As the label of the lowest common ancestor.
-    Label,
-    /// As the set of values that occur; ordered values as an interval.
-    Set,
 }
 
 impl Job {
@@ -231,9 +183,24 @@ impl Job {
         columns.filter(move |(_, job)| job.role == Some(role)).map(|(name, _)| name.as_str())
     }
 
-    /// How classes are found; the best for the table when not said.
+    /// How classes are found; the best for the table when not said, a full-domain release when
+    /// levels are.
     pub fn method(&self) -> Method {
-        self.method.unwrap_or_default()
+        match self.method.unwrap_or_default() {
+            Method::Auto if self.has_levels() => Method::Incognito,
+            method => method,
+        }
+    }
+
+    /// Whether the job says at which levels columns are shown.
+    pub(crate) fn has_levels(&self) -> bool {
+        self.columns.values().any(|column| column.level.is_some())
+    }
+
+    /// How many of so many rows may be left out.
+    pub(crate) fn max_suppressed(&self, n_rows: usize) -> usize {
+        // A share such as 0.07 of 100 rows is 7 rows, though the product is a little less.
+        (self.suppress.unwrap_or(0.0) * n_rows as f64 * (1.0 + 1e-12)).floor() as usize
     }
 
     /// Whether the job asks for what only an index gives.

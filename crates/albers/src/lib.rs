@@ -63,6 +63,9 @@ pub use check::{CheckReport, check};
 pub use compact::{CompactReport, compact};
 pub use error::{Error, Result};
 pub use init::init;
-pub use job::{Categories, ColumnJob, GranularityChoice, Job, Method, SplitPolicy};
+pub use job::{
+    Categories, ColumnJob, GranularityChoice, Job, Method, MinimizeChoice, SearchVariant,
+    SplitPolicy,
+};
 pub use measure::{MeasureReport, measure};
 pub use report::Report;

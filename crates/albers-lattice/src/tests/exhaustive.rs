@@ -1,6 +1,7 @@
 //! Every search against a look at every generalization, on random tables.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use albers_partition::split::rule::Facts;
 use albers_privacy::{ClassSummary, Criterion, GroundDistance, Requirement, SensitiveColumn};
@@ -8,18 +9,22 @@ use proptest::prelude::*;
 
 use super::{Column, TestTable};
 use crate::bottom_up::BottomUp;
+use crate::bounded;
 use crate::choose::{Minimize, best};
 use crate::incognito::Variant;
 use crate::lattice::{Lattice, height_of};
 use crate::question::Question;
 use crate::search::{Algorithm, Found, search};
 
-const N_SECRETS: u32 = 4;
+/// With a subject, two secrets of so many possible values need keys of two words.
+const N_SECRETS: u32 = 1 << 16;
+
+/// An attribute: its values by row, and the group of each group of the level below.
+type Attribute = (Vec<Option<u8>>, Vec<Vec<u8>>);
 
 #[derive(Debug, Clone)]
 struct Case {
-    /// For each attribute its values by row, and the labels of its values level by level.
-    columns: Vec<(Vec<Option<u8>>, Vec<Vec<u8>>)>,
+    columns: Vec<Attribute>,
     secrets: Vec<u32>,
     subjects: Option<Vec<u32>>,
     k: u64,
@@ -30,7 +35,7 @@ struct Case {
 
 const N_VALUES: usize = 6;
 
-fn column(n_rows: usize) -> impl Strategy<Value = (Vec<Option<u8>>, Vec<Vec<u8>>)> {
+fn column(n_rows: usize) -> impl Strategy<Value = Attribute> {
     let cell = prop_oneof![9 => (0..N_VALUES as u8).prop_map(Some), 1 => Just(None)];
     let cells = prop::collection::vec(cell, n_rows);
     // Each level maps the groups of the one below to fewer.
@@ -256,12 +261,21 @@ proptest! {
                 };
                 let least = nodes.iter().map(|(levels, truth)| cost(levels, truth)).reduce(f64::min);
                 let chosen = best(ground, &question, &found, minimize).expect("memory and disk suffice");
-                let reached = chosen.map(|own| {
-                    let truth = truth(&table, &question, &own.levels);
+                let reached = |levels: &[u16]| {
+                    let truth = truth(&table, &question, levels);
                     assert!(truth.holds);
-                    cost(&own.levels, &truth)
-                });
-                (least, reached)
+                    cost(levels, &truth)
+                };
+                // With time enough the bounded search proves the same.
+                let bounded = bounded::search(ground, &question, minimize, Duration::from_secs(60));
+                let bounded = bounded.expect("memory and disk suffice");
+                let top_holds = truth(&table, &question, &ground.heights()).holds;
+                if let Some(own) = &bounded.best {
+                    assert!((reached(&own.levels) - least.expect("it satisfies")).abs() < 1e-9);
+                    assert!(bounded.bound <= bounded.cost);
+                }
+                assert_eq!(bounded.best.is_some(), top_holds);
+                (least, chosen.map(|own| reached(&own.levels)))
             });
             match chosen {
                 (Some(least), Some(reached)) => prop_assert!((least - reached).abs() < 1e-9, "{minimize:?}: {least} {reached}"),

@@ -38,11 +38,13 @@ impl Facts {
         Facts { subjects, sensitive, n_sensitive: self.n_sensitive }
     }
 
-    fn subject(&self, row_idx: usize) -> u32 {
+    /// The subject of a row; 0 when subjects are not counted.
+    pub fn subject(&self, row_idx: usize) -> u32 {
         self.subjects.get(row_idx).copied().unwrap_or(0)
     }
 
-    fn codes(&self, row_idx: usize) -> &[u32] {
+    /// The sensitive codes of a row.
+    pub fn codes(&self, row_idx: usize) -> &[u32] {
         &self.sensitive[row_idx * self.n_sensitive..(row_idx + 1) * self.n_sensitive]
     }
 }
