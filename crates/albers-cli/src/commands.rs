@@ -5,4 +5,5 @@ pub mod check;
 pub mod compact;
 pub mod generate;
 pub mod init;
+pub mod lattice;
 pub mod measure;

@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use albers::{Categories, ColumnType, GranularityChoice, Job, Method, Role, SplitPolicy, Values};
+use albers::{
+    Categories, ColumnType, GranularityChoice, Job, Method, MinimizeChoice, Role, SearchVariant,
+    SplitPolicy, Values,
+};
 use anyhow::{Result, anyhow};
 use clap::{Args, ValueEnum};
 
@@ -72,6 +75,15 @@ pub struct MethodFlags {
     /// How cuts are chosen
     #[arg(long, value_enum)]
     pub split: Option<SplitFlag>,
+    #[command(flatten)]
+    pub search: SearchFlags,
+    /// What the best full-domain release has least of
+    #[arg(long, value_enum)]
+    pub minimize: Option<MinimizeFlag>,
+    /// The level of a column's hierarchy at which a full-domain release shows it, 0 for its own
+    /// values; columns that are not named stay as they are
+    #[arg(long = "level", value_name = "COLUMN=LEVEL", value_delimiter = ',')]
+    pub levels: Vec<Assignment<u16>>,
     /// More releases of the same index for greater k, written beside the first as NAME.k10.EXT;
     /// together they hide everybody as well as the first does
     #[arg(long, value_name = "K", value_delimiter = ',')]
@@ -110,6 +122,50 @@ pub struct MethodFlags {
     pub threads: Option<usize>,
 }
 
+/// How a lattice is searched.
+#[derive(Args, Default)]
+pub struct SearchFlags {
+    /// How the lattice is searched: basic, super-roots or cube for incognito, rollup or scan for
+    /// bottom-up
+    #[arg(long, value_enum)]
+    pub variant: Option<VariantFlag>,
+    /// The share of the rows that may be left out, such as 0.02
+    #[arg(long, value_name = "SHARE")]
+    pub suppress: Option<f64>,
+    /// The time that the search may take, such as 30s: the best found by then, with a bound on how
+    /// much better it could be
+    #[arg(long, value_name = "TIME")]
+    pub time: Option<String>,
+}
+
+/// How a lattice is searched.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum VariantFlag {
+    /// Incognito: each root from the table
+    Basic,
+    /// Incognito: the roots of one subset of the columns together (default)
+    SuperRoots,
+    /// Incognito: from sets computed beforehand for all subsets of the columns
+    Cube,
+    /// Bottom-up: each set from one below (default)
+    Rollup,
+    /// Bottom-up: each set from the table
+    Scan,
+}
+
+/// What the best full-domain release has least of.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum MinimizeFlag {
+    /// The normalized certainty penalty, by the weights of the columns (default)
+    Ncp,
+    /// The sum of the levels
+    Height,
+    /// The sum of the squared class sizes
+    Discernibility,
+    /// The levels as shares of their hierarchies, by the weights of the columns
+    Weights,
+}
+
 /// How classes are found.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum MethodFlag {
@@ -119,6 +175,20 @@ pub enum MethodFlag {
     Mondrian,
     /// An R+-tree loaded by a buffer tree: tables of any size, several releases of one index
     Rtree,
+    /// Full-domain: every value of a column at the same level of its hierarchy, the best of all
+    Incognito,
+    /// Full-domain, by a binary search for the least sum of levels
+    Samarati,
+    /// Full-domain, by a search of the whole lattice from its bottom
+    BottomUp,
+    /// Whole columns, shown or suppressed
+    AttributeSuppression,
+    /// One label for each value of a column, wherever it stands
+    Subtree,
+    /// One interval or set for each value of a column, wherever it stands
+    OrderedSet,
+    /// Rows grouped by least added loss: loses least, takes longest; classes may overlap
+    Local,
 }
 
 /// How leaves of an index are brought together for a coarser release.
@@ -247,6 +317,13 @@ pub fn job(
     }
 
     job.method = method.method.map(Into::into).or(job.method);
+    job.variant = method.search.variant.map(Into::into).or(job.variant);
+    job.suppress = method.search.suppress.or(job.suppress);
+    job.time = method.search.time.or(job.time);
+    job.minimize = method.minimize.map(Into::into).or(job.minimize);
+    for Assignment { column, value } in method.levels {
+        job.column(&column).level = Some(value);
+    }
     job.split = method.split.map(Into::into).or(job.split);
     if !method.also_k.is_empty() {
         job.also_k = method.also_k;
@@ -297,6 +374,36 @@ impl From<MethodFlag> for Method {
             MethodFlag::Auto => Method::Auto,
             MethodFlag::Mondrian => Method::Mondrian,
             MethodFlag::Rtree => Method::Rtree,
+            MethodFlag::Incognito => Method::Incognito,
+            MethodFlag::Samarati => Method::Samarati,
+            MethodFlag::BottomUp => Method::BottomUp,
+            MethodFlag::AttributeSuppression => Method::AttributeSuppression,
+            MethodFlag::Subtree => Method::Subtree,
+            MethodFlag::OrderedSet => Method::OrderedSet,
+            MethodFlag::Local => Method::Local,
+        }
+    }
+}
+
+impl From<VariantFlag> for SearchVariant {
+    fn from(flag: VariantFlag) -> SearchVariant {
+        match flag {
+            VariantFlag::Basic => SearchVariant::Basic,
+            VariantFlag::SuperRoots => SearchVariant::SuperRoots,
+            VariantFlag::Cube => SearchVariant::Cube,
+            VariantFlag::Rollup => SearchVariant::Rollup,
+            VariantFlag::Scan => SearchVariant::Scan,
+        }
+    }
+}
+
+impl From<MinimizeFlag> for MinimizeChoice {
+    fn from(flag: MinimizeFlag) -> MinimizeChoice {
+        match flag {
+            MinimizeFlag::Ncp => MinimizeChoice::Ncp,
+            MinimizeFlag::Height => MinimizeChoice::Height,
+            MinimizeFlag::Discernibility => MinimizeChoice::Discernibility,
+            MinimizeFlag::Weights => MinimizeChoice::Weights,
         }
     }
 }

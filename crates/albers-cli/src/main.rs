@@ -28,6 +28,7 @@ enum Command {
     Compact(commands::compact::Arguments),
     Generate(commands::generate::Arguments),
     Init(commands::init::Arguments),
+    Lattice(commands::lattice::Arguments),
     Measure(commands::measure::Arguments),
 }
 
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         Command::Compact(arguments) => commands::compact::run(arguments),
         Command::Generate(arguments) => commands::generate::run(arguments),
         Command::Init(arguments) => commands::init::run(arguments),
+        Command::Lattice(arguments) => commands::lattice::run(arguments),
         Command::Measure(arguments) => commands::measure::run(arguments),
     };
     match outcome {

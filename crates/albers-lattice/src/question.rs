@@ -98,6 +98,37 @@ impl Question<'_> {
         Ok(self.verdict(tally, are_close))
     }
 
+    /// Hands a key of each class to `see`, and whether the class satisfies. Where more than row counts
+    /// decide, returns the summary of all rows in classes that do.
+    pub(crate) fn each_class(
+        &self,
+        room: Room<'_>,
+        set: &FrequencySet,
+        see: &mut dyn FnMut(&[u64], bool),
+    ) -> Result<Option<ClassSummary>> {
+        let only_rows = self.requirement.is_only_row_count();
+        if let Some(k) = only_rows.filter(|_| set.layout().facts().is_empty()) {
+            set.visit_classes(room, false, &mut |entries| {
+                for (at, &count) in entries.counts.iter().enumerate() {
+                    see(entries.key(at), u64::from(count) >= k);
+                }
+            })?;
+            return Ok(None);
+        }
+        let mut judge = ClassJudge::new(self, set.layout());
+        let mut published = ClassSummary::new(self.requirement.shape());
+        set.visit_classes(room, true, &mut |entries| {
+            judge.each(entries, &mut |first, summary| {
+                let holds = self.requirement.holds(summary);
+                see(entries.key(first), holds);
+                if holds {
+                    published.merge(summary);
+                }
+            });
+        })?;
+        Ok(Some(published))
+    }
+
     fn verdict(&self, tally: Tally, holds: bool) -> Verdict {
         let Tally { n_suppressed, n_classes, squares, suppressed_loss } = tally;
         let holds = holds && n_suppressed <= self.max_suppressed && n_classes > 0;

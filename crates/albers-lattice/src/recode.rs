@@ -9,11 +9,16 @@
 use albers_partition::groups::{GroupBlock, Groups, Suppressed};
 use albers_partition::split::rule::Facts;
 use albers_privacy::{ClassSummary, Requirement};
+use albers_storage::Result;
+use albers_storage::memory_budget::Reservation;
 use albers_table::points::{PointChunk, Points};
 use rayon::prelude::*;
+use rustc_hash::FxHashSet;
 
 use crate::dimension::Dimension;
-use crate::layout::{KeyLayout, Mapping};
+use crate::frequency_set::{FrequencySet, Room};
+use crate::layout::KeyLayout;
+use crate::question::Question;
 
 /// Blocks are verified in parallel.
 const BLOCK_ROWS: usize = 1 << 14;
@@ -71,6 +76,84 @@ pub fn groups(
     Groups { n_attributes, blocks: tasks.par_iter().map(block_of).collect(), suppressed }
 }
 
+/// What rows show at some levels, as keys.
+pub struct ClassKeys<'d> {
+    layout: KeyLayout,
+    maps: Vec<Option<&'d [u32]>>,
+}
+
+impl<'d> ClassKeys<'d> {
+    /// At these levels of all attributes.
+    pub fn new(dimensions: &'d [Dimension], levels: &[u16]) -> ClassKeys<'d> {
+        let attributes: Vec<usize> = (0..dimensions.len()).collect();
+        let maps = dimensions.iter().zip(levels).map(|(own, &level)| own.map(0, level)).collect();
+        let layout = KeyLayout::new(dimensions, &[], attributes, levels.to_vec());
+        ClassKeys { layout, maps }
+    }
+
+    /// Words per key.
+    pub fn n_words(&self) -> usize {
+        self.layout.n_words()
+    }
+
+    /// Appends the key of a row with these codes.
+    pub fn push(&self, codes: impl Iterator<Item = u32>, keys: &mut Vec<u64>) {
+        let shown = codes.zip(&self.maps);
+        let shown = shown.map(|(code, map)| map.map_or(code, |map| map[code as usize]));
+        self.layout.pack(shown, std::iter::empty(), keys);
+    }
+
+    /// Appends the key of a row that shows these values.
+    fn push_shown(&self, shown: impl Iterator<Item = u32>, keys: &mut Vec<u64>) {
+        self.layout.pack(shown, std::iter::empty(), keys);
+    }
+}
+
+/// The classes of a generalization that violate the requirement.
+pub struct Violating {
+    keys: FxHashSet<Box<[u64]>>,
+    published: Option<ClassSummary>,
+    _memory: Reservation,
+}
+
+impl Violating {
+    /// Looks at the frequency set of all attributes at the levels of `keys`.
+    pub fn of(
+        question: &Question<'_>,
+        keys: &ClassKeys<'_>,
+        room: Room<'_>,
+        set: &FrequencySet,
+    ) -> Result<Violating> {
+        const SET_BYTES: usize = 32;
+        let key_bytes = 8 * keys.n_words() + SET_BYTES;
+        let mut memory = room.budget.reserve_nothing("the classes that are left out");
+        let mut outcome = Ok(());
+        let mut violating = FxHashSet::default();
+        let mut key = Vec::new();
+        let published = question.each_class(room, set, &mut |entry, holds| {
+            if !holds && outcome.is_ok() {
+                outcome = memory.try_grow(key_bytes);
+                key.clear();
+                let fields = set.layout().fields().iter();
+                keys.push_shown(fields.map(|field| field.get(entry)), &mut key);
+                violating.insert(Box::from(key.as_slice()));
+            }
+        })?;
+        outcome?;
+        Ok(Violating { keys: violating, published, _memory: memory })
+    }
+
+    /// Whether rows with this key are left out.
+    pub fn contains(&self, key: &[u64]) -> bool {
+        !self.keys.is_empty() && self.keys.contains(key)
+    }
+
+    /// What is left, if the requirement looks at more than the number of rows and some are left out.
+    pub fn published(&self) -> Option<&ClassSummary> {
+        self.published.as_ref().filter(|left| !self.keys.is_empty() && left.n_rows() > 0)
+    }
+}
+
 /// The keys of all rows.
 struct Keys {
     n_words: usize,
@@ -79,24 +162,16 @@ struct Keys {
 
 impl Keys {
     fn of(dimensions: &[Dimension], levels: &[u16], points: &Points) -> Keys {
-        let attributes: Vec<usize> = (0..dimensions.len()).collect();
-        let bottom = KeyLayout::bottom(dimensions, &[]);
-        let layout = KeyLayout::new(dimensions, &[], attributes, levels.to_vec());
-        let mapping = Mapping::new(dimensions, &bottom, &layout);
+        let keys = ClassKeys::new(dimensions, levels);
         let keys_of = |chunk: &PointChunk| {
-            let mut words = Vec::with_capacity(chunk.n_rows * layout.n_words());
-            let (mut key, mut out) = (Vec::new(), vec![0; layout.n_words()]);
+            let mut words = Vec::with_capacity(chunk.n_rows * keys.n_words());
             for row in 0..chunk.n_rows {
-                key.clear();
-                let codes = chunk.columns.iter().map(|column| column[row]);
-                bottom.pack(codes, std::iter::empty(), &mut key);
-                mapping.apply(&key, &mut out);
-                words.extend_from_slice(&out);
+                keys.push(chunk.columns.iter().map(|column| column[row]), &mut words);
             }
             words
         };
         let words: Vec<Vec<u64>> = points.chunks().par_iter().map(keys_of).collect();
-        Keys { n_words: layout.n_words(), words: words.concat() }
+        Keys { n_words: keys.n_words(), words: words.concat() }
     }
 
     fn of_row(&self, row: u32) -> &[u64] {

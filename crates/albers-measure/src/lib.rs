@@ -14,6 +14,6 @@ pub mod risk;
 
 pub use audit::{Audit, audit};
 pub use classes::{Classes, Codes};
-pub use loss::{Loss, LossOfParts, loss_of};
+pub use loss::{LeftOut, Loss, LossOfParts, loss_of};
 pub use released::{ReleasedColumn, loss_of_released};
 pub use risk::{Risk, SizeBin};

@@ -104,6 +104,29 @@ pub fn loss_of(release: &Verified<'_>, sensitive: &[Vec<u32>]) -> Loss {
     sums_of_release(release, sensitive).into_loss(release.n_rows(), attributes)
 }
 
+/// Rows that are left out of a release that comes in parts.
+#[derive(Default)]
+pub struct LeftOut {
+    /// A number for the secret and one for the codes of each row.
+    tuples: Vec<(u64, u64)>,
+}
+
+impl LeftOut {
+    /// What a row takes.
+    pub const ROW_BYTES: usize = size_of::<(u64, u64)>();
+
+    /// Adds a row.
+    pub fn add(&mut self, codes: &[u32], sensitive: impl Iterator<Item = u32>) {
+        let secret = sensitive.fold(0, |hash, code| mix(hash ^ u64::from(code)));
+        self.tuples.push((secret, codes_hash(codes)));
+    }
+
+    /// Number of rows.
+    pub fn n_rows(&self) -> u64 {
+        self.tuples.len() as u64
+    }
+}
+
 /// The loss of a release that comes in parts.
 pub struct LossOfParts {
     sums: Sums,
@@ -127,6 +150,23 @@ impl LossOfParts {
         let sums = std::mem::replace(&mut self.sums, Sums::zero(0));
         self.sums = sums.plus(&own);
         self.n_rows += n_rows;
+    }
+
+    /// Adds the rows that are left out, which lose everything; `n_original` rows there were in all.
+    /// In the divergence they form one class that covers the whole domain.
+    pub fn add_left_out<'a>(
+        &mut self,
+        mut left_out: LeftOut,
+        n_original: u64,
+        attributes: impl Iterator<Item = &'a Attribute>,
+    ) {
+        let n_left_out = left_out.tuples.len() as f64;
+        let volumes = attributes.map(|attribute| (attribute.domain.n_values() as f64).ln());
+        let log_volume: f64 = volumes.sum();
+        self.sums.discernibility += n_left_out * n_original as f64;
+        self.sums.by_attribute.iter_mut().for_each(|sum| *sum += n_left_out);
+        self.sums.log_ratios += n_left_out * log_volume + log_counts(&mut left_out.tuples);
+        self.n_rows += left_out.tuples.len();
     }
 
     /// The loss of all parts.

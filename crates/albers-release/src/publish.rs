@@ -25,6 +25,8 @@ use crate::cell::Describer;
 use crate::error::{ReleaseError, Result};
 use crate::verify::Verified;
 
+/// The bytes of carried cells, row by row.
+pub use arrow_row::Rows as PayloadRows;
 pub use carried::{CarriedColumn, CarriedSurvey, Payload, PayloadField};
 pub use columns::Values;
 pub use slab::SlabLimits;

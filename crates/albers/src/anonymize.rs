@@ -17,10 +17,13 @@ use albers_table::read::Format;
 use albers_table::schema::Role;
 
 use crate::error::{Error, Result};
+use crate::full_domain;
 use crate::indexed;
 use crate::job::{Job, Method, SplitPolicy};
 use crate::paths;
-use crate::report::{ClassSize, ColumnReport, KlBasis, Report, Seconds, peak_rss_bytes};
+use crate::report::{
+    ClassSize, ColumnReport, GeneralizationReport, KlBasis, Report, Seconds, peak_rss_bytes,
+};
 use crate::roles;
 use crate::secrets::{Protection, protect};
 use crate::table::{self, Table};
@@ -59,6 +62,9 @@ fn run(job: &Job, progress: &dyn Progress) -> Result<Report> {
     let values = values_of(job, format);
     roles::check_roles(job)?;
     roles::check_columns(job, input, values)?;
+    if job.method().is_full_domain() {
+        return full_domain::run(job, input, output, progress);
+    }
     if job.is_indexed() {
         return indexed::run(job, input, output, progress);
     }
@@ -165,6 +171,7 @@ pub(crate) fn report(
     let sizes = (0..release.n_classes()).map(|class| release.class(class).n_rows() as u64);
     let outcome = Outcome {
         n_rows: release.n_rows() as u64,
+        n_suppressed: release.n_suppressed() as u64,
         n_classes: release.n_classes() as u64,
         class_size: ClassSize::of(sizes),
         requirement: &protection.requirement,
@@ -172,6 +179,7 @@ pub(crate) fn report(
         loss,
         notes: protection.notes.clone(),
         spilled_bytes: 0,
+        generalization: None,
     };
     report_of(job, table, outcome, seconds)
 }
@@ -179,6 +187,7 @@ pub(crate) fn report(
 /// What came out of a job.
 pub(crate) struct Outcome<'a> {
     pub(crate) n_rows: u64,
+    pub(crate) n_suppressed: u64,
     pub(crate) n_classes: u64,
     pub(crate) class_size: ClassSize,
     pub(crate) requirement: &'a Requirement,
@@ -186,6 +195,7 @@ pub(crate) struct Outcome<'a> {
     pub(crate) loss: Loss,
     pub(crate) notes: Vec<String>,
     pub(crate) spilled_bytes: u64,
+    pub(crate) generalization: Option<GeneralizationReport>,
 }
 
 pub(crate) fn report_of(
@@ -207,7 +217,7 @@ pub(crate) fn report_of(
     }
     Report {
         rows: outcome.n_rows,
-        suppressed: 0,
+        suppressed: outcome.n_suppressed,
         classes: outcome.n_classes,
         class_size: outcome.class_size,
         requirement: outcome.requirement.describe(),
@@ -215,6 +225,7 @@ pub(crate) fn report_of(
         seed: seed_of(job),
         loss: outcome.loss,
         kl_basis: KlBasis::over(quasi.chain(sensitive).collect()),
+        generalization: outcome.generalization,
         columns: column_reports(job, table),
         notes,
         seconds,

@@ -31,6 +31,35 @@ pub enum Error {
         /// What does not hold, with the figure that is reached.
         violations: Vec<Violation>,
     },
+    /// The levels that were asked for would leave out too many rows.
+    #[error(
+        "the levels {levels} leave {n_suppressed} of {n_rows} rows in classes that do not satisfy \
+         the requirement, and only {max_suppressed} may be left out; nothing was written; give \
+         higher levels (see 'albers lattice'), or --suppress {}",
+        suggested_share(*n_suppressed, *n_rows)
+    )]
+    LevelsViolate {
+        /// The levels, by column.
+        levels: String,
+        /// Rows that would be left out.
+        n_suppressed: u64,
+        /// Rows that may be.
+        max_suppressed: u64,
+        /// Rows of the table.
+        n_rows: u64,
+    },
+    /// No generalization satisfies the requirement.
+    #[error(
+        "no generalization of the {n_rows} rows satisfies the requirement with at most \
+         {max_suppressed} of them left out; nothing was written; ask for less, or allow more with \
+         --suppress"
+    )]
+    NothingSatisfies {
+        /// Rows of the table.
+        n_rows: u64,
+        /// Rows that may be left out.
+        max_suppressed: u64,
+    },
     /// Rows of a release do not cover their rows of the original.
     #[error(
         "{}: the release does not describe this original: {}; make sure that --key pairs the \
@@ -72,6 +101,11 @@ pub enum Error {
     Release(#[from] ReleaseError),
 }
 
+/// A share that allows so many rows to be left out, with few digits.
+fn suggested_share(n_suppressed: u64, n_rows: u64) -> f64 {
+    (n_suppressed as f64 / n_rows.max(1) as f64 * 1e4).ceil() / 1e4
+}
+
 /// A column of a release that does not cover the original.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Differing {
@@ -100,6 +134,8 @@ impl Error {
             Error::CannotHold { .. }
                 | Error::DoesNotDescribe { .. }
                 | Error::GivenViolates { .. }
+                | Error::LevelsViolate { .. }
+                | Error::NothingSatisfies { .. }
                 | Error::Release(
                     ReleaseError::RequirementViolated { .. }
                         | ReleaseError::TooManySuppressed { .. }

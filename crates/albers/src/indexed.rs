@@ -6,10 +6,10 @@
 //!                                                                 └─► releases for other k
 //! ```
 
-mod load;
-mod releases;
+pub(crate) mod load;
+pub(crate) mod releases;
 mod subjects;
-mod survey;
+pub(crate) mod survey;
 
 use std::path::Path;
 
@@ -99,23 +99,23 @@ pub fn run(job: &Job, input: &Path, output: &Path, progress: &dyn Progress) -> R
 }
 
 /// What tells whether a file was changed, as far as the system tells it.
-fn stamp_of(path: &Path) -> Option<(u64, std::time::SystemTime)> {
+pub(crate) fn stamp_of(path: &Path) -> Option<(u64, std::time::SystemTime)> {
     let metadata = std::fs::metadata(path).ok()?;
     Some((metadata.len(), metadata.modified().ok()?))
 }
 
 /// The requirements of all releases of a job.
-struct Protection {
+pub(crate) struct Protection {
     /// The first is that of the finest release; bound to the whole table.
-    requirements: Vec<Requirement>,
+    pub(crate) requirements: Vec<Requirement>,
     /// The places of the columns with a requirement among the sensitive ones.
     ruled: Vec<usize>,
     /// Things the user should know.
-    notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
 }
 
 impl Protection {
-    fn of(job: &Job, targets: &Targets, surveyed: &Surveyed) -> Result<Protection> {
+    pub(crate) fn of(job: &Job, targets: &Targets, surveyed: &Surveyed) -> Result<Protection> {
         let has_subjects = job.with_role(Role::Subject).next().is_some();
         let n_rows = surveyed.n_rows as usize;
         for k in targets.ks() {
@@ -154,7 +154,7 @@ impl Protection {
 
 impl Surveyed {
     /// The coders of the columns with a role, in file order.
-    fn coders_of(
+    pub(crate) fn coders_of(
         &self,
         role: Role,
     ) -> impl Iterator<Item = &albers_table::domain::ColumnCoder> + '_ {
@@ -180,7 +180,7 @@ fn space_of(surveyed: &Surveyed) -> Space {
 }
 
 /// How rows are packed, and where their facts stand: the subject, then all sensitive columns.
-fn layout_of(surveyed: &Surveyed, protection: &Protection) -> (RowLayout, FactColumns) {
+pub(crate) fn layout_of(surveyed: &Surveyed, protection: &Protection) -> (RowLayout, FactColumns) {
     let greatest = |coder: &albers_table::domain::ColumnCoder| {
         let domain = coder.domain();
         domain.code_range().1.max(domain.missing_code().unwrap_or(0))

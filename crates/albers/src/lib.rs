@@ -7,6 +7,7 @@
 //! - [`job`]: what is to be done, as a job file or as flags say it.
 //! - [`anonymize`](mod@anonymize): the main job.
 //! - [`compact`](mod@compact): the tightest description of the classes of any release.
+//! - [`full_domain`]: every value of a column at the same level, and all ways to do that.
 //! - [`init`](mod@init): looks at a table and proposes a job.
 //! - [`check`](mod@check): audits a table, ours or anybody's.
 //! - [`measure`](mod@measure): what a release loses, from its file and the original.
@@ -35,6 +36,7 @@ pub mod check;
 mod columns;
 pub mod compact;
 pub mod error;
+pub mod full_domain;
 mod indexed;
 pub mod init;
 pub mod job;
@@ -62,6 +64,7 @@ pub use anonymize::anonymize;
 pub use check::{CheckReport, check};
 pub use compact::{CompactReport, compact};
 pub use error::{Error, Result};
+pub use full_domain::{LatticeReport, MinimalReport, SortBy, lattice};
 pub use init::init;
 pub use job::{
     Categories, ColumnJob, GranularityChoice, Job, Method, MinimizeChoice, SearchVariant,

@@ -1,5 +1,7 @@
 //! What a job tells of itself: the summary, and the manifest beside the release.
 
+use std::collections::BTreeMap;
+
 use albers_measure::Loss;
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +26,9 @@ pub struct Report {
     pub loss: Loss,
     /// What the divergence is over.
     pub kl_basis: KlBasis,
+    /// The levels of a full-domain release.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generalization: Option<GeneralizationReport>,
     /// What became of each column of the table.
     pub columns: Vec<ColumnReport>,
     /// Things the user should know.
@@ -41,6 +46,28 @@ pub struct Report {
     pub also: Vec<AlsoReport>,
     /// The program's version.
     pub version: String,
+}
+
+/// The levels of a full-domain release, and how they were found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GeneralizationReport {
+    /// The level of each quasi-identifier, 0 for its own values.
+    pub levels: BTreeMap<String, u16>,
+    /// The sum of the levels.
+    pub height: u64,
+    /// One minus the mean share of their hierarchies that values have risen.
+    pub precision: f64,
+    /// Generalizations whose frequency set was looked at.
+    pub checked: u64,
+    /// Generalizations that satisfy, if all are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub satisfying: Option<u64>,
+    /// No generalization has less of what was minimized, where the search had a time limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bound: Option<f64>,
+    /// How far this one is above that bound, as a share.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gap: Option<f64>,
 }
 
 /// A coarser release of the same index.

@@ -16,9 +16,13 @@ pub const BOUND_ENDINGS: [&str; 3] = ["_min", "_max", "_missing"];
 
 /// Refuses a job whose roles make no release, whatever the table.
 pub fn check_roles(job: &Job) -> Result<()> {
-    if job.method() == Method::Mondrian && !job.also_k.is_empty() {
+    check_method(job)?;
+    if !matches!(job.method(), Method::Auto | Method::Rtree) && !job.also_k.is_empty() {
         return Err(Error::usage(
-            "several releases of one build need an index, which mondrian does not make",
+            format!(
+                "several releases of one build need an index, which {} does not make",
+                job.method().name()
+            ),
             "use --method rtree with --also-k",
         ));
     }
@@ -48,6 +52,39 @@ pub fn check_roles(job: &Job) -> Result<()> {
     check_criteria_have_roles(job)
 }
 
+/// Refuses what the job's method knows nothing of, instead of silently ignoring it.
+fn check_method(job: &Job) -> Result<()> {
+    let method = job.method();
+    let cuts = matches!(method, Method::Auto | Method::Mondrian | Method::Rtree);
+    let searches = method.is_full_domain();
+    let has_bias = job.columns.values().any(|column| column.bias == Some(true));
+    let without_effect = [
+        ("--split", job.split.is_some() && !cuts, "mondrian"),
+        ("--bias", has_bias && !cuts, "mondrian"),
+        ("--no-compact", job.compact == Some(false) && !cuts, "mondrian"),
+        ("--variant", job.variant.is_some() && !searches, "incognito"),
+        ("--minimize", job.minimize.is_some() && !searches, "incognito"),
+        ("--level", job.has_levels() && !searches, "incognito"),
+        ("--time", job.time.is_some() && !searches, "incognito"),
+        ("--suppress", job.suppress.is_some() && !method.can_suppress(), "incognito"),
+    ];
+    for (flag, is_idle, other) in without_effect {
+        if is_idle {
+            return Err(Error::usage(
+                format!("{flag} has no effect with --method {}", method.name()),
+                format!("drop it, or use --method {other}"),
+            ));
+        }
+    }
+    match job.suppress {
+        Some(share) if !(0.0..=1.0).contains(&share) => Err(Error::usage(
+            format!("{share} is not a share of the rows that may be left out"),
+            "use a number from 0 to 1, for example --suppress 0.02 for 2 %",
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// Refuses what the header shows to be wrong: columns that are not there, what is said of a column
 /// without effect, and bounds with the name of another column.
 pub fn check_columns(job: &Job, path: &Path, values: Values) -> Result<()> {
@@ -69,6 +106,7 @@ fn check_effects(name: &str, column: &ColumnJob) -> Result<()> {
         ("type", column.column_type.is_some() && column.role.is_none(), "any role"),
         ("hierarchy", column.hierarchy.is_some() && !has_hierarchy, "--quasi or --sensitive"),
         ("weight", column.weight.is_some() && !is_quasi, "--quasi"),
+        ("level", column.level.is_some() && !is_quasi, "--quasi"),
         ("bias", column.bias == Some(true) && !is_quasi, "--quasi"),
     ];
     for (field, is_idle, needed) in without_effect {

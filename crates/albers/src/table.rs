@@ -60,6 +60,8 @@ pub struct Table {
     pub header: Vec<HeaderColumn>,
     /// The types of the columns that were read.
     pub column_types: Vec<(String, ColumnType)>,
+    /// About what it takes in memory.
+    pub n_bytes: usize,
 }
 
 /// A sensitive column.
@@ -126,7 +128,7 @@ pub fn load(
     })?;
     check_size(path, n_rows)?;
     let table = Loaded { job, planned, columns, coded, carried, header, n_rows: n_rows as usize };
-    table.encode(typed_output)
+    Ok(Table { n_bytes: memory.n_bytes(), ..table.encode(typed_output)? })
 }
 
 /// How the columns are read.
@@ -226,6 +228,7 @@ impl Loaded<'_> {
             delimiter: columns.delimiter,
             header,
             column_types: Vec::new(),
+            n_bytes: 0,
         };
         let mut points = Vec::new();
         for (at, ((column, encoded), carried)) in

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use albers_index::buffer_tree::{BufferTree, BulkPlan, RoutedRows};
 use albers_release::Attribute;
-use albers_release::publish::{OutputColumn, Payload};
+use albers_release::publish::{OutputColumn, Payload, PayloadRows};
 use albers_storage::memory_budget::{MemoryBudget, Reservation};
 use albers_table::TableError;
 use albers_table::chunk::ColumnChunk;
@@ -13,6 +13,7 @@ use albers_table::points::{Points, row_fingerprint};
 use albers_table::progress::Progress;
 use albers_table::read::{self, SourceChunk};
 use albers_table::schema::Role;
+use arrow_array::ArrayRef;
 
 use super::subjects;
 use super::survey::Surveyed;
@@ -47,15 +48,16 @@ pub struct Loader<'a> {
 }
 
 /// A chunk, coded.
-struct CodedChunk {
+pub struct CodedChunk {
     /// The codes of the attributes, row by row.
-    codes: Vec<u32>,
-    /// The facts, column by column.
-    facts: Vec<Vec<u32>>,
+    pub codes: Vec<u32>,
+    /// The facts, column by column: the subject, then all sensitive columns.
+    pub facts: Vec<Vec<u32>>,
 }
 
 impl Surveyed {
-    fn code(&self, coded: Vec<ColumnChunk>, n_rows: usize) -> albers_table::Result<CodedChunk> {
+    /// Codes a chunk.
+    pub fn code(&self, coded: Vec<ColumnChunk>, n_rows: usize) -> albers_table::Result<CodedChunk> {
         let n_attributes = self.planned.iter().filter(|column| column.role == Role::Quasi).count();
         let mut codes = vec![0; n_rows * n_attributes];
         let mut subjects = None;
@@ -77,6 +79,17 @@ impl Surveyed {
         }
         let facts = subjects.into_iter().chain(sensitive).collect();
         Ok(CodedChunk { codes, facts })
+    }
+
+    /// The columns that leave as they came, as bytes; nothing if there are none.
+    pub fn encode_payload(
+        &self,
+        carried: &[ArrayRef],
+    ) -> albers_table::Result<Option<PayloadRows>> {
+        if self.payload.is_empty() {
+            return Ok(None);
+        }
+        self.payload.encode(carried).map(Some).map_err(as_table_error)
     }
 }
 
@@ -117,12 +130,12 @@ impl Loader<'_> {
             let fingerprint = rows.fold(0u64, |sum, (row_id, codes)| {
                 sum.wrapping_add(row_fingerprint(row_id, codes))
             });
-            let routed = if surveyed.payload.is_empty() {
-                router.route(first_row, &codes, &facts, |_| &[])
-            } else {
-                let payload = surveyed.payload.encode(&carried).map_err(as_table_error)?;
-                let rows: Vec<_> = payload.iter().collect();
-                router.route(first_row, &codes, &facts, |row| rows[row].data())
+            let routed = match surveyed.encode_payload(&carried)? {
+                None => router.route(first_row, &codes, &facts, |_| &[]),
+                Some(payload) => {
+                    let rows: Vec<_> = payload.iter().collect();
+                    router.route(first_row, &codes, &facts, |row| rows[row].data())
+                }
             };
             Ok((routed, fingerprint))
         };
@@ -190,7 +203,7 @@ fn as_table_error(error: albers_release::ReleaseError) -> TableError {
 }
 
 /// The table without its rows, and what its domains take.
-fn table_of(surveyed: Surveyed) -> (Table, Reservation) {
+pub fn table_of(surveyed: Surveyed) -> (Table, Reservation) {
     let mut attributes = Vec::new();
     let mut output_columns = Vec::new();
     let mut column_types = Vec::new();
@@ -232,6 +245,7 @@ fn table_of(surveyed: Surveyed) -> (Table, Reservation) {
         delimiter: surveyed.columns.delimiter,
         header: surveyed.header,
         column_types,
+        n_bytes: 0,
     };
     (table, values)
 }

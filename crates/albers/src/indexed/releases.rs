@@ -4,13 +4,15 @@ use std::path::{Path, PathBuf};
 
 use albers_index::buffer_tree::{BufferTree, BulkPlan, Loaded, Subtree};
 use albers_index::granularity::{self, Granularity};
-use albers_measure::{Loss, LossOfParts};
+use albers_measure::{LeftOut, Loss, LossOfParts};
 use albers_release::ReleaseError;
 use albers_release::publish::{Destination, SlabLimits, manifest_path, name_all};
 use albers_release::stream::{
     LeafRows, Passed, Published, Shuffle, StreamPlan, StreamSizes, Totals,
 };
 use albers_storage::StorageError;
+use albers_storage::memory_budget::MemoryBudget;
+use albers_table::packed::RowLayout;
 use albers_table::progress::Progress;
 use albers_table::read::Format;
 
@@ -111,7 +113,14 @@ pub fn publish_all(
     let LoadedTable { table, tree, payload, fingerprint, notes, memory: _memory } = loaded;
     let first_sensitive = usize::from(bulk.facts.subject.is_some());
     let sensitive_facts: Vec<usize> = (first_sensitive..bulk.layout.n_facts()).collect();
-    let sizes = stream_sizes(bulk, &tree, table.n_rows, protection.requirements.len());
+    let sizes = stream_sizes(&Streamed {
+        budget: bulk.budget,
+        layout: bulk.layout,
+        block_bytes: bulk.sizes.block_bytes,
+        n_rows: table.n_rows,
+        n_payload_bytes: tree.n_payload_bytes(),
+        n_releases: protection.requirements.len(),
+    });
     let plan_of = |requirement| StreamPlan {
         attributes: &table.attributes,
         layout: bulk.layout,
@@ -140,7 +149,8 @@ pub fn publish_all(
             carried: &[],
             seed: seed_of(job),
         };
-        written.push(Written::of(shuffle, &destination, &table, progress)?);
+        let left_out = LeftOut::default();
+        written.push(Written::of(shuffle, &destination, &table, left_out, progress)?);
     }
     check_totals(&expected, &written)?;
     clock.seconds.verify = written.iter().map(|own| own.published.verify_seconds).sum();
@@ -152,6 +162,7 @@ pub fn publish_all(
     let reports = written.into_iter().zip(&protection.requirements).map(|(own, requirement)| {
         let outcome = Outcome {
             n_rows: own.published.totals.n_rows,
+            n_suppressed: 0,
             n_classes: own.n_classes,
             class_size: own.class_size,
             requirement,
@@ -159,6 +170,7 @@ pub fn publish_all(
             loss: own.loss,
             notes: notes.clone(),
             spilled_bytes: bulk.store.written_bytes(),
+            generalization: None,
         };
         let report = report_of(job, &table, outcome, clock.seconds.clone());
         let read_back_bytes = bulk.store.read_bytes();
@@ -182,7 +194,7 @@ fn finish_all(mut reports: Vec<(Published, Report)>, targets: &Targets) -> Resul
     Ok(report)
 }
 
-fn manifest_of(report: &Report) -> String {
+pub fn manifest_of(report: &Report) -> String {
     serde_json::to_string_pretty(report).expect("a report has only plain fields") + "\n"
 }
 
@@ -194,23 +206,34 @@ fn method_of(job: &Job, is_coarser: bool) -> String {
     }
 }
 
+/// What is to be shuffled.
+pub struct Streamed<'a> {
+    /// The memory of all.
+    pub budget: &'a MemoryBudget,
+    /// How rows are packed.
+    pub layout: &'a RowLayout,
+    /// What is written to the store at once.
+    pub block_bytes: usize,
+    /// Rows.
+    pub n_rows: usize,
+    /// What all of them carry.
+    pub n_payload_bytes: usize,
+    /// Releases that are shuffled together.
+    pub n_releases: usize,
+}
+
 /// How classes are shuffled within the budget.
-fn stream_sizes(
-    bulk: &BulkPlan<'_>,
-    tree: &BufferTree<'_>,
-    n_rows: usize,
-    n_releases: usize,
-) -> StreamSizes {
-    let budget_bytes = bulk.budget.limit_bytes();
-    let n_bytes = n_rows * StreamPlan::row_bytes(bulk.layout) + 3 * tree.n_payload_bytes();
+pub fn stream_sizes(streamed: &Streamed<'_>) -> StreamSizes {
+    let Streamed { budget, layout, block_bytes, n_rows, n_payload_bytes, n_releases } = *streamed;
+    let budget_bytes = budget.limit_bytes();
+    let n_bytes = n_rows * StreamPlan::row_bytes(layout) + 3 * n_payload_bytes;
     let wanted = n_bytes.div_ceil((budget_bytes / 6).max(1)).next_power_of_two();
-    let block_bytes = bulk.sizes.block_bytes;
     let most = (budget_bytes / 8 / n_releases / block_bytes).max(2);
     // The greatest power of two that is not above the most.
     let most = 1 << most.ilog2();
     // A slab is built in the formats of all columns, and the next while it is written.
     let n_slab_bytes = (budget_bytes / 8).clamp(1 << 16, 256 << 20);
-    let n_slab_rows = n_slab_bytes / (64 * (bulk.layout.n_attributes() + 1));
+    let n_slab_rows = n_slab_bytes / (64 * (layout.n_attributes() + 1));
     StreamSizes {
         n_buckets: wanted.min(most),
         block_bytes,
@@ -297,18 +320,24 @@ fn add_subtree(
 }
 
 /// A release that is written but not yet under its name.
-struct Written {
-    published: Published,
-    loss: Loss,
-    n_classes: u64,
-    class_size: ClassSize,
+pub struct Written {
+    /// What gives it its name.
+    pub published: Published,
+    /// What it loses.
+    pub loss: Loss,
+    /// Its classes.
+    pub n_classes: u64,
+    /// Their sizes.
+    pub class_size: ClassSize,
 }
 
 impl Written {
-    fn of(
+    /// Publishes what was shuffled, and measures it with the rows that are left out.
+    pub fn of(
         shuffle: Shuffle<'_>,
         destination: &Destination<'_>,
         table: &Table,
+        left_out: LeftOut,
         progress: &dyn Progress,
     ) -> Result<Written> {
         let mut loss = LossOfParts::new(table.attributes.len());
@@ -318,6 +347,9 @@ impl Written {
                 loss.add(passed);
                 passed.class_sizes().into_iter().for_each(|size| sizes.add(size));
             })?;
+        if left_out.n_rows() > 0 {
+            loss.add_left_out(left_out, table.n_rows as u64, table.attributes.iter());
+        }
         Ok(Written {
             published,
             loss: loss.finish(table.attributes.iter()),
