@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use albers_measure::{Loss, loss_of};
+use albers_measure::Loss;
+use albers_partition::local;
 use albers_partition::mondrian::{self, Plan};
 use albers_partition::space::{Shown, Space};
+use albers_partition::specialize::{self, SpecializePlan};
 use albers_partition::split::Policy;
 use albers_privacy::Requirement;
 use albers_release::publish::{Destination, Values, manifest_path, publish};
@@ -17,9 +19,9 @@ use albers_table::read::Format;
 use albers_table::schema::Role;
 
 use crate::error::{Error, Result};
-use crate::full_domain;
+use crate::full_domain::{self, codes_by_column, loss_with_suppressed};
 use crate::indexed;
-use crate::job::{Job, Method, SplitPolicy};
+use crate::job::{Categories, Job, Method, SplitPolicy};
 use crate::paths;
 use crate::report::{
     ClassSize, ColumnReport, GeneralizationReport, KlBasis, Report, Seconds, peak_rss_bytes,
@@ -33,6 +35,11 @@ const MAX_THREADS: usize = 1024;
 
 /// Runs a job: reads, partitions, verifies, measures and writes.
 pub fn anonymize(job: &Job, progress: &dyn Progress) -> Result<Report> {
+    if job.method() == Method::OrderedSet {
+        // Values are ordered, not climbed: hierarchies have no part in it.
+        let job = Job { categories: Some(Categories::Set), ..job.clone() };
+        return on_threads(&job, || run(&job, progress));
+    }
     on_threads(job, || run(job, progress))
 }
 
@@ -76,7 +83,10 @@ fn run(job: &Job, progress: &dyn Progress) -> Result<Report> {
         }
         Err(error) if error.is_over_budget() => {
             return Err(Error::usage(
-                "the table does not fit in the memory budget, and mondrian works in memory",
+                format!(
+                    "the table does not fit in the memory budget, and {} works in memory",
+                    job.method().name()
+                ),
                 "use --method auto, or give more --memory",
             ));
         }
@@ -86,8 +96,13 @@ fn run(job: &Job, progress: &dyn Progress) -> Result<Report> {
     clock.seconds.read = clock.lap();
 
     let points = std::mem::replace(&mut table.points, Points::new(Vec::new()));
+    // The codes of rows that are left out are needed to measure what that loses.
+    let codes = match job.max_suppressed(table.n_rows) {
+        0 => Vec::new(),
+        _ => codes_by_column(&points),
+    };
     let release = partition(job, &table, points, &protection, &mut clock, progress)?;
-    let loss = loss_of(&release, &protection.sensitive);
+    let loss = loss_with_suppressed(&release, table.n_rows, &codes, &protection);
     clock.seconds.verify = clock.lap();
 
     let destination = Destination {
@@ -116,13 +131,14 @@ fn partition<'t>(
     clock: &mut Clock,
     progress: &dyn Progress,
 ) -> Result<Verified<'t>> {
-    let show_regions = job.compact == Some(false);
+    let is_global = matches!(job.method(), Method::Subtree | Method::OrderedSet);
+    let show_regions = is_global || job.compact == Some(false);
     let space = Space { axes: table.attributes.iter().map(|attribute| attribute.axis()).collect() };
     let expected = Expectation {
         requirement: &protection.requirement,
         facts: &protection.facts,
         n_rows: table.n_rows,
-        max_suppressed: 0,
+        max_suppressed: job.max_suppressed(table.n_rows),
         fingerprint: points.fingerprint(),
         row_ids: None,
         seed: seed_of(job),
@@ -135,7 +151,14 @@ fn partition<'t>(
         policy: policy_of(job),
         keep_regions: show_regions,
     };
-    let groups = mondrian::partition(points, &plan, progress);
+    let groups = match job.method() {
+        Method::Local => local::partition(points, &plan, progress),
+        Method::Subtree | Method::OrderedSet => {
+            let plan = SpecializePlan { plan: &plan, max_suppressed: expected.max_suppressed };
+            specialize::partition(points, &plan, progress)
+        }
+        _ => mondrian::partition(points, &plan, progress),
+    };
     clock.seconds.partition = clock.lap();
     progress.phase("verify", None);
     Ok(verify(groups, &table.attributes, &expected)?)
@@ -175,13 +198,23 @@ pub(crate) fn report(
         n_classes: release.n_classes() as u64,
         class_size: ClassSize::of(sizes),
         requirement: &protection.requirement,
-        method: format!("mondrian, {} split", job.split.unwrap_or_default().name()),
+        method: match job.method() {
+            Method::Local | Method::Subtree | Method::OrderedSet => job.method().name().to_owned(),
+            _ => format!("mondrian, {} split", job.split.unwrap_or_default().name()),
+        },
         loss,
-        notes: protection.notes.clone(),
+        notes: [protection.notes.clone(), notes_of(job.method())].concat(),
         spilled_bytes: 0,
         generalization: None,
     };
     report_of(job, table, outcome, seconds)
+}
+
+/// What the user should know of a method.
+fn notes_of(method: Method) -> Vec<String> {
+    let overlap = "classes may overlap: a value may be shown as it is in one row and generalized in \
+        another";
+    if method == Method::Local { vec![overlap.to_owned()] } else { Vec::new() }
 }
 
 /// What came out of a job.

@@ -8,7 +8,7 @@
 //!                                 verify, publish (or a report of all)
 //! ```
 
-mod asked;
+pub(crate) mod asked;
 mod draw;
 mod external;
 mod report;
@@ -33,6 +33,7 @@ use albers_release::publish::{Destination, publish};
 use albers_release::verify::{Expectation, Verified, verify};
 use albers_storage::memory_budget::MemoryBudget;
 use albers_storage::spill::{self, SpillStore};
+use albers_table::points::Points;
 use albers_table::progress::Progress;
 use albers_table::read::Format;
 
@@ -70,7 +71,11 @@ pub fn run(job: &Job, input: &Path, output: &Path, progress: &dyn Progress) -> R
     show_levels(&mut table.attributes, &scene.dimensions, &chosen.levels);
     let release = recoded(job, &table, &mut protection, &scene, &chosen.levels)?;
     clock.seconds.partition = clock.lap();
-    let loss = loss_with_suppressed(&release, &table, &protection);
+    let codes = match release.n_suppressed() {
+        0 => Vec::new(),
+        _ => codes_by_column(&table.points),
+    };
+    let loss = loss_with_suppressed(&release, table.n_rows, &codes, &protection);
     clock.seconds.verify = clock.lap();
 
     let destination = Destination {
@@ -343,7 +348,7 @@ fn recoded<'t>(
 }
 
 /// Where rows are left out, closeness is to the distribution of those that are published.
-pub(crate) fn bind_to_published(protection: &mut Protection, groups: &Groups) {
+fn bind_to_published(protection: &mut Protection, groups: &Groups) {
     if groups.suppressed.row_ids.is_empty() || protection.requirement.is_only_row_count().is_some()
     {
         return;
@@ -357,10 +362,20 @@ pub(crate) fn bind_to_published(protection: &mut Protection, groups: &Groups) {
     }
 }
 
-/// What a release loses; rows that are left out lose everything.
+/// The codes of each attribute, row by row.
+pub(crate) fn codes_by_column(points: &Points) -> Vec<Vec<u32>> {
+    let column = |attribute: usize| {
+        let chunks = points.chunks().iter();
+        chunks.flat_map(|chunk| chunk.columns[attribute].iter().copied()).collect()
+    };
+    (0..points.n_attributes()).map(column).collect()
+}
+
+/// What a release of `n_original` rows loses; rows that are left out lose everything.
 pub(crate) fn loss_with_suppressed(
     release: &Verified<'_>,
-    table: &Table,
+    n_original: usize,
+    codes: &[Vec<u32>],
     protection: &Protection,
 ) -> Loss {
     if release.n_suppressed() == 0 {
@@ -370,15 +385,9 @@ pub(crate) fn loss_with_suppressed(
     for class in 0..release.n_classes() {
         release.class(class).parts().for_each(|(rows, _)| published.extend_from_slice(rows));
     }
-    let codes: Vec<Vec<u32>> = (0..table.points.n_attributes())
-        .map(|attribute| {
-            let chunks = table.points.chunks().iter();
-            chunks.flat_map(|chunk| chunk.columns[attribute].iter().copied()).collect()
-        })
-        .collect();
-    let pairing =
-        Pairing { original_rows: &published, codes: &codes, sensitive: &protection.sensitive };
-    loss_of_part(release, table.n_rows, &pairing)
+    let sensitive = &protection.sensitive;
+    let pairing = Pairing { original_rows: &published, codes, sensitive };
+    loss_of_part(release, n_original, &pairing)
 }
 
 impl Scene<'_> {

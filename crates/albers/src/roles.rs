@@ -8,6 +8,7 @@ use albers_table::read::{self, HeaderColumn};
 use albers_table::schema::Role;
 
 use crate::error::{Error, Result};
+use crate::full_domain::asked::check_hierarchies;
 use crate::job::{Categories, ColumnJob, Job, Method};
 use crate::secrets::{check_criteria_have_roles, given_k};
 
@@ -75,6 +76,32 @@ fn check_method(job: &Job) -> Result<()> {
                 format!("drop it, or use --method {other}"),
             ));
         }
+    }
+    if method == Method::Subtree {
+        check_hierarchies(job)?;
+        if job.categories == Some(Categories::Set) {
+            return Err(Error::usage(
+                "subtree shows the labels of hierarchies, not sets",
+                "drop --categories set, or use --method ordered-set",
+            ));
+        }
+    }
+    if method == Method::OrderedSet && job.categories == Some(Categories::Label) {
+        return Err(Error::usage(
+            "ordered-set shows intervals and sets, not labels",
+            "drop --categories label, or use --method subtree",
+        ));
+    }
+    let has_closeness = job.columns.values().any(|column| column.t_closeness.is_some());
+    if job.suppress.is_some_and(|share| share > 0.0) && has_closeness && !searches {
+        return Err(Error::usage(
+            format!(
+                "{} cannot leave out rows under t-closeness, since they change the distribution \
+                 that it compares with",
+                method.name()
+            ),
+            "drop --suppress, or use --method incognito",
+        ));
     }
     match job.suppress {
         Some(share) if !(0.0..=1.0).contains(&share) => Err(Error::usage(

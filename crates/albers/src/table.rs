@@ -27,7 +27,7 @@ const CELL_BYTES: usize = 11;
 /// What a table may take in memory: where no budget is given, only the choice of a method depends
 /// on it.
 pub fn limit_bytes(job: &Job) -> Result<Option<usize>> {
-    if job.method() == Method::Mondrian && job.memory.is_none() {
+    if job.method() != Method::Auto && job.memory.is_none() {
         return Ok(None);
     }
     Ok(Some(job.memory_bytes()?))

@@ -159,8 +159,8 @@ pub fn variant_name(algorithm: Algorithm) -> Option<&'static str> {
     }
 }
 
-/// Full-domain generalization climbs hierarchies: every quasi-identifier must have one.
-fn check_hierarchies(job: &Job) -> Result<()> {
+/// These methods climb hierarchies: every quasi-identifier must have one.
+pub fn check_hierarchies(job: &Job) -> Result<()> {
     let lacks = |name: &&str| job.columns[*name].hierarchy.is_none();
     let without: Vec<&str> = job.with_role(Role::Quasi).filter(lacks).collect();
     let Some(first) = without.first() else { return Ok(()) };

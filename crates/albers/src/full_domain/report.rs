@@ -220,7 +220,7 @@ fn run(
     albers_storage::input::open(input)?;
     if let Some(svg) = svg {
         let read = files_read(job, input)?;
-        paths::check_output(svg, &read.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
+        paths::check_place(svg, &read.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
     }
     roles::check_roles(job)?;
     roles::check_columns(job, input, albers_release::publish::Values::Interval)?;

@@ -1,0 +1,222 @@
+//! Local recoding: records are grouped by what they lose together, not by where the space is cut.
+//!
+//! Source: Xu, Wang, Pei, Wang, Shi & Fu 2006 (utility-based anonymization using local recoding) for
+//! growing classes by least added loss; Iwuchukwu & Naughton 2007 for bounding the work by an index.
+//! Departures: distinct tuples are grouped, not records, inside cells of near tuples; a tuple with
+//! rows to spare lends them to classes that lack some; then tuples are moved and swapped between
+//! classes and near classes grown anew, while that lowers the loss.
+//! Guarantee: every class satisfies the requirement, if the whole table does. Classes may overlap in
+//! space, and equal records may be in different classes: what a class shows does not tell which
+//! records it holds, and a release has no regions. The result depends on the table, the plan and
+//! nothing else, not on the number of threads.
+//! Cost: O(tuples * cell) sums of table entries to group, with cells of a few thousand tuples, and as
+//! much for each round of moves; memory for the codes twice.
+//!
+//! ```text
+//!   rows ──► distinct tuples ──cut──► cells ──grow──► classes ──move, swap, regroup──► classes
+//!                                                                                        │
+//!                 classes ◄──move, swap, regroup── cells of whole classes ◄──cut other───┘
+//! ```
+
+mod board;
+mod cells;
+mod greedy;
+mod ground;
+mod improve;
+mod regroup;
+mod settle;
+mod tuples;
+
+use albers_table::points::Points;
+use albers_table::progress::Progress;
+use rayon::prelude::*;
+
+use crate::groups::{GroupBlock, Groups};
+use crate::mondrian::{MAX_ATTRIBUTES, Plan};
+use crate::split::Policy;
+use crate::split::rule::{Rule, RuleScratch};
+use board::Board;
+use cells::Items;
+use ground::Ground;
+use tuples::Tuples;
+
+/// Distinct tuples of a cell. The cost of a table grows with it; above some thousands the loss
+/// hardly falls.
+const CELL_TUPLES: usize = 4096;
+/// A cell has room for so many classes at least, if tuples have one row each.
+const CELL_CLASSES: usize = 8;
+
+pub(crate) fn tune(name: &str, default: f64) -> f64 {
+    std::env::var(name).ok().and_then(|t| t.parse().ok()).unwrap_or(default)
+}
+
+/// Divides points into classes that may overlap in space. The whole table must satisfy the
+/// requirement, and regions cannot be asked for.
+pub fn partition(points: Points, plan: &Plan<'_>, progress: &dyn Progress) -> Groups {
+    assert!(points.n_attributes() <= MAX_ATTRIBUTES, "checked when the job was planned");
+    assert!(!plan.keep_regions, "classes that overlap have no regions of their own");
+    progress.phase("partition", Some(points.n_rows() as u64));
+    if points.n_rows() == 0 {
+        return Groups::of_all(points.n_attributes(), Vec::new());
+    }
+    let tuples = Tuples::new(points);
+    let rule = plan.has_rule().then_some(Rule { requirement: plan.requirement, facts: plan.facts });
+    let min_rows = u32::try_from(plan.min_rows()).unwrap_or(u32::MAX);
+    let test = Test { tuples: &tuples, min_rows, rule };
+    let grouper = Grouper { plan, tuples: &tuples, test };
+    let classes = grouper.improve(grouper.group(progress));
+    blocks(&tuples, &classes)
+}
+
+/// Some rows of a tuple, which is named by its number in the table or its place in a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Member {
+    tuple: u32,
+    n_rows: u32,
+}
+
+/// Adds a member; a tuple that is there already gets more rows.
+fn join(members: &mut Vec<Member>, member: Member) {
+    match members.iter_mut().find(|own| own.tuple == member.tuple) {
+        Some(own) => own.n_rows += member.n_rows,
+        None => members.push(member),
+    }
+}
+
+/// What classes must satisfy.
+struct Test<'a> {
+    tuples: &'a Tuples,
+    min_rows: u32,
+    /// The whole requirement, unless the number of rows says it all. Then tuples have all their rows
+    /// in one class.
+    rule: Option<Rule<'a>>,
+}
+
+impl Test<'_> {
+    /// Whether members make a class; `ids` are the tuples' numbers in the table.
+    fn holds(&self, members: &[Member], ids: &[u32], scratch: &mut RuleScratch) -> bool {
+        let n_rows: u32 = members.iter().map(|member| member.n_rows).sum();
+        let rows = members
+            .iter()
+            .flat_map(|member| self.tuples.row_ids(ids[member.tuple as usize]).iter().copied());
+        n_rows >= self.min_rows && self.rule.as_ref().is_none_or(|rule| rule.holds(rows, scratch))
+    }
+
+    /// How many rows a class of so many rows can do without, whichever they are.
+    fn n_spare(&self, n_rows: u32) -> u32 {
+        if self.rule.is_some() { 0 } else { n_rows.saturating_sub(self.min_rows) }
+    }
+}
+
+/// What all cells share.
+struct Grouper<'a> {
+    plan: &'a Plan<'a>,
+    tuples: &'a Tuples,
+    test: Test<'a>,
+}
+
+impl Grouper<'_> {
+    /// Classes of all tuples, found cell by cell.
+    fn group(&self, progress: &dyn Progress) -> Vec<Vec<Member>> {
+        let codes = |tuple| self.tuples.codes(tuple);
+        let items = Items { n_items: self.tuples.len(), codes: &codes, size: &|_| 1 };
+        let cells = cells::cells(self.plan, Policy::Compact, &items, self.cell_tuples());
+        let grouped: Vec<_> = cells
+            .par_iter()
+            .map(|ids| {
+                let grouped = self.group_cell(ids);
+                let n_rows: u64 = ids.iter().map(|&id| u64::from(self.tuples.n_rows(id))).sum();
+                progress.advance(n_rows);
+                grouped
+            })
+            .collect();
+        let (classes, rests): (Vec<_>, Vec<_>) = grouped.into_iter().unzip();
+        let mut classes: Vec<Vec<Member>> = classes.into_iter().flatten().collect();
+        let rest: Vec<Member> = rests.into_iter().flatten().collect();
+        if !rest.is_empty() {
+            let ids: Vec<u32> = (0..self.tuples.len() as u32).collect();
+            let ground = Ground::new(self.tuples, &ids, self.plan.space);
+            let (class, _) = settle::absorb(&ground, &self.test, &ids, rest, &mut classes);
+            classes.push(class);
+        }
+        classes
+    }
+
+    /// Classes of the tuples of a cell, and the members of none, if the cell has no class at all.
+    fn group_cell(&self, ids: &[u32]) -> (Vec<Vec<Member>>, Vec<Member>) {
+        let ground = Ground::new(self.tuples, ids, self.plan.space);
+        let start = greedy::start(&ground, &self.test, ids);
+        let mut board = Board::new(&ground, start.classes);
+        let rest = settle::place(&mut board, &self.test, ids, start.rest);
+        improve::improve(&mut board, &self.test, ids);
+        let mut classes = board.into_classes();
+        let mut homeless = Vec::new();
+        if !rest.is_empty() {
+            let (class, holds) = settle::absorb(&ground, &self.test, ids, rest, &mut classes);
+            if holds { classes.push(class) } else { homeless = class }
+        }
+        let named = |members: Vec<Member>| in_table(members, ids);
+        (classes.into_iter().map(named).collect(), in_table(homeless, ids))
+    }
+
+    /// Improves classes across the borders of the cells they were found in: in cells of whole
+    /// classes, cut otherwise.
+    fn improve(&self, classes: Vec<Vec<Member>>) -> Vec<Vec<Member>> {
+        let codes = |class: u32| self.tuples.codes(classes[class as usize][0].tuple);
+        let size = |class: u32| classes[class as usize].len();
+        let items = Items { n_items: classes.len(), codes: &codes, size: &size };
+        let cells = cells::cells(self.plan, Policy::Median, &items, self.cell_tuples());
+        let improved: Vec<Vec<Vec<Member>>> = cells
+            .par_iter()
+            .map(|cell| {
+                let own: Vec<&[Member]> =
+                    cell.iter().map(|&class| classes[class as usize].as_slice()).collect();
+                self.improve_cell(&own)
+            })
+            .collect();
+        improved.into_iter().flatten().collect()
+    }
+
+    fn improve_cell(&self, classes: &[&[Member]]) -> Vec<Vec<Member>> {
+        let mut ids: Vec<u32> =
+            classes.iter().flat_map(|class| class.iter().map(|member| member.tuple)).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let ground = Ground::new(self.tuples, &ids, self.plan.space);
+        let place = |member: &Member| Member {
+            tuple: ids.partition_point(|&id| id < member.tuple) as u32,
+            ..*member
+        };
+        let placed = classes.iter().map(|class| class.iter().map(place).collect()).collect();
+        let mut board = Board::new(&ground, placed);
+        improve::improve(&mut board, &self.test, &ids);
+        board.into_classes().into_iter().map(|members| in_table(members, &ids)).collect()
+    }
+
+    fn cell_tuples(&self) -> usize {
+        CELL_TUPLES.max((self.test.min_rows as usize).saturating_mul(CELL_CLASSES))
+    }
+}
+
+/// Members by the numbers of their tuples in the table.
+fn in_table(mut members: Vec<Member>, ids: &[u32]) -> Vec<Member> {
+    members.iter_mut().for_each(|member| member.tuple = ids[member.tuple as usize]);
+    members
+}
+
+/// The rows of the classes. Rows of a tuple that is in several classes go to them in their order.
+fn blocks(tuples: &Tuples, classes: &[Vec<Member>]) -> Groups {
+    let mut block = GroupBlock::default();
+    let mut n_given = vec![0u32; tuples.len()];
+    for class in classes {
+        for &Member { tuple, n_rows } in class {
+            let first = n_given[tuple as usize];
+            n_given[tuple as usize] += n_rows;
+            let rows = &tuples.row_ids(tuple)[first as usize..][..n_rows as usize];
+            block.row_ids.extend_from_slice(rows);
+            rows.iter().for_each(|_| block.codes.extend_from_slice(tuples.codes(tuple)));
+        }
+        block.class_ends.push(block.row_ids.len() as u32);
+    }
+    Groups::of_all(tuples.n_attributes(), vec![block])
+}

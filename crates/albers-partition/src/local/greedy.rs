@@ -1,0 +1,189 @@
+//! A first grouping: classes grow from a seed by the tuple that makes them lose least.
+//!
+//! Tuples whose rows satisfy the requirement alone are classes from the start. Where only the number
+//! of rows counts, they lend the rows that they can spare to classes that lack some.
+
+use super::ground::Ground;
+use super::{Member, Test};
+use crate::split::rule::RuleScratch;
+
+/// A class that lacks many rows takes one part in so many of what it lacks at once.
+const BATCH: u32 = 16;
+/// A lent row loses, and would not at home: it must be better than a free one by this factor.
+pub const LENT_FACTOR: f32 = 1.2;
+
+/// Classes of a cell that satisfy the requirement, and the tuples that are in none.
+pub struct Start {
+    /// The classes.
+    pub classes: Vec<Vec<Member>>,
+    /// Tuples with all their rows.
+    pub rest: Vec<Member>,
+}
+
+/// Groups the tuples of a cell, numbered by their places in it; `ids` are their numbers in the
+/// table.
+pub fn start(ground: &Ground<'_>, test: &Test<'_>, ids: &[u32]) -> Start {
+    let mut scratch = RuleScratch::default();
+    let mut classes = Vec::new();
+    let (mut free, mut lenders, mut homes) = (Vec::new(), Vec::new(), Vec::new());
+    for (place, &id) in (0u32..).zip(ids) {
+        let member = Member { tuple: place, n_rows: test.tuples.n_rows(id) };
+        if !test.holds(&[member], ids, &mut scratch) {
+            free.push(member);
+            continue;
+        }
+        let n_rows = test.n_spare(member.n_rows);
+        if n_rows > 0 {
+            lenders.push(Member { tuple: place, n_rows });
+            homes.push(classes.len());
+        }
+        classes.push(vec![member]);
+    }
+    let mut grower = Grower {
+        ground,
+        test,
+        ids,
+        free: Pool::new(ground, free),
+        lenders: Pool::new(ground, lenders),
+        homes,
+        borrowed: Vec::new(),
+        lane_losses: Vec::new(),
+        scores: Vec::new(),
+        scratch,
+    };
+    let mut rest = Vec::new();
+    while !grower.free.members.is_empty() {
+        let class = grower.grow();
+        if !test.holds(&class, ids, &mut grower.scratch) {
+            // Nothing is left to add. What was borrowed has never left home.
+            let is_own =
+                |member: &Member| test.tuples.n_rows(ids[member.tuple as usize]) == member.n_rows;
+            rest = class.into_iter().filter(is_own).collect();
+            break;
+        }
+        for (home, n_rows) in grower.borrowed.drain(..) {
+            classes[home][0].n_rows -= n_rows;
+        }
+        classes.push(class);
+    }
+    Start { classes, rest }
+}
+
+/// Tuples to choose from, with their slots side by side.
+struct Pool {
+    members: Vec<Member>,
+    slots: Vec<u32>,
+    n_padded: usize,
+}
+
+impl Pool {
+    fn new(ground: &Ground<'_>, members: Vec<Member>) -> Pool {
+        let slots = members.iter().flat_map(|member| ground.padded_slots(member.tuple));
+        Pool { slots: slots.copied().collect(), members, n_padded: ground.n_padded() }
+    }
+
+    fn slots(&self, at: usize) -> &[u32] {
+        &self.slots[at * self.n_padded..][..self.n_padded]
+    }
+
+    fn take(&mut self, at: usize) -> Member {
+        let last = self.members.len() - 1;
+        self.slots.copy_within(last * self.n_padded.., at * self.n_padded);
+        self.slots.truncate(last * self.n_padded);
+        self.members.swap_remove(at)
+    }
+}
+
+struct Grower<'g, 'a, 't> {
+    ground: &'g Ground<'a>,
+    test: &'g Test<'t>,
+    ids: &'g [u32],
+    free: Pool,
+    /// Rows that their own classes can do without.
+    lenders: Pool,
+    /// The class of each lender.
+    homes: Vec<usize>,
+    /// What the class in the making has borrowed, by the lender's class.
+    borrowed: Vec<(usize, u32)>,
+    lane_losses: Vec<f32>,
+    scores: Vec<(f32, u32)>,
+    scratch: RuleScratch,
+}
+
+impl Grower<'_, '_, '_> {
+    /// Grows a class until it satisfies the requirement or nothing is left to add.
+    fn grow(&mut self) -> Vec<Member> {
+        let mut class = vec![self.free.take(0)];
+        let mut covered = self.ground.covered(&class);
+        let mut n_rows = class[0].n_rows;
+        while !self.test.holds(&class, self.ids, &mut self.scratch) {
+            self.ground.lane_losses(&covered, &mut self.lane_losses);
+            let n_before = class.len();
+            self.add_nearest(&mut class, n_rows);
+            if class.len() == n_before {
+                break;
+            }
+            for member in &class[n_before..] {
+                self.ground.cover(&mut covered, member.tuple);
+                n_rows += member.n_rows;
+            }
+        }
+        class
+    }
+
+    /// Adds what makes the class lose least: a tuple, several if many rows are lacking, or rows of
+    /// a lender.
+    fn add_nearest(&mut self, class: &mut Vec<Member>, n_rows: u32) {
+        let n_lacking = self.test.min_rows.saturating_sub(n_rows).max(1);
+        self.score(n_rows);
+        let by_score = |a: &(f32, u32), b: &(f32, u32)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
+        let n_batch = ((n_lacking / BATCH) as usize).min(self.scores.len());
+        if n_batch > 1 {
+            self.scores.select_nth_unstable_by(n_batch - 1, by_score);
+            self.scores.truncate(n_batch);
+            // From the back, so that taking one does not move the others.
+            self.scores.sort_unstable_by_key(|&(_, at)| std::cmp::Reverse(at));
+            class.extend(self.scores.iter().map(|&(_, at)| self.free.take(at as usize)));
+            return;
+        }
+        let best = self.scores.iter().copied().min_by(by_score);
+        match (best, self.best_lender()) {
+            (Some((score, at)), lender) => match lender {
+                Some((lent, at)) if lent * LENT_FACTOR < score => self.borrow(class, at, n_lacking),
+                _ => class.push(self.free.take(at as usize)),
+            },
+            (None, Some((_, at))) => self.borrow(class, at, n_lacking),
+            (None, None) => {}
+        }
+    }
+
+    /// What a row would lose with each free tuple, and more if there were more rows than needed.
+    fn score(&mut self, n_rows: u32) {
+        let min_rows = self.test.min_rows;
+        self.scores.clear();
+        for (at, member) in self.free.members.iter().enumerate() {
+            let loss = Ground::sum(self.free.slots(at), &self.lane_losses);
+            let n_after = (n_rows + member.n_rows).max(min_rows);
+            self.scores.push((loss * n_after as f32 / min_rows as f32, at as u32));
+        }
+    }
+
+    fn best_lender(&self) -> Option<(f32, usize)> {
+        let n_lenders = self.lenders.members.len();
+        let scores =
+            (0..n_lenders).map(|at| (Ground::sum(self.lenders.slots(at), &self.lane_losses), at));
+        scores.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)))
+    }
+
+    fn borrow(&mut self, class: &mut Vec<Member>, at: usize, n_lacking: u32) {
+        let lender = &mut self.lenders.members[at];
+        let n_rows = lender.n_rows.min(n_lacking);
+        class.push(Member { tuple: lender.tuple, n_rows });
+        self.borrowed.push((self.homes[at], n_rows));
+        lender.n_rows -= n_rows;
+        if lender.n_rows == 0 {
+            self.lenders.take(at);
+            self.homes.swap_remove(at);
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! Changes to the classes of a cell, as long as they lower the loss of all rows together.
+//!
+//! ```text
+//!   move:      {a a b} {c c c d}   ->  {a a b d} {c c c}      d goes where it costs less
+//!   swap:      {a a c} {c b c}     ->  {a a b} {c c c}        both classes keep their size
+//!   dissolve:  {a b} {a a} {b b}   ->  {a a a} {b b b}        one class less
+//!   regroup:   {a b c} {a b c} ..  ->  {a a ..} {b b ..} ..   a few classes grown anew
+//! ```
+//!
+//! Where only the number of rows counts, a move may also take some rows of a tuple and leave others.
+
+use albers_table::points::mix;
+
+use super::board::{Board, Class};
+use super::regroup::{Loose, Regrouper};
+use super::{Member, Test, join};
+use crate::split::rule::RuleScratch;
+
+/// Rounds of moves over all classes, at most.
+const MAX_ROUNDS: usize = 4;
+/// Rounds of regrouping, each followed by moves of the classes that have changed.
+const REGROUP_ROUNDS: u64 = 10;
+/// A class is regrouped with up to so many others.
+const MAX_REGROUPED: u64 = 4;
+/// No more members are regrouped: the cost grows with their square.
+const MAX_LOOSE: usize = 128;
+/// A tuple is tried in so many classes, those that would lose least by it.
+const N_NEAREST: usize = 8;
+/// It is swapped with one of the first so many members.
+const MAX_SWAPPED: usize = 64;
+/// Less is taken for rounding.
+const LEAST_GAIN: f64 = 1e-6;
+
+/// Improves the classes of a board; `ids` are the numbers of its tuples in the table.
+pub fn improve(board: &mut Board<'_, '_>, test: &Test<'_>, ids: &[u32]) {
+    let mut improver = Improver {
+        is_changed: vec![true; board.classes.len()],
+        board,
+        test,
+        ids,
+        costs: Vec::new(),
+        nearest: Vec::new(),
+        scratch: RuleScratch::default(),
+    };
+    for _ in 0..MAX_ROUNDS {
+        if !improver.move_all() {
+            break;
+        }
+        improver.is_changed.fill(true);
+    }
+    for round in 0..super::tune("LNS", REGROUP_ROUNDS as f64) as u64 {
+        improver.regroup_all(round);
+        improver.move_all();
+    }
+    improver.is_changed.fill(true);
+    improver.move_all();
+}
+
+struct Improver<'b, 'g, 'a, 't> {
+    board: &'b mut Board<'g, 'a>,
+    test: &'b Test<'t>,
+    ids: &'b [u32],
+    /// Whether a class is other than when its members were last moved.
+    is_changed: Vec<bool>,
+    costs: Vec<f32>,
+    /// Classes that would lose least by a tuple, and how much.
+    nearest: Vec<(f32, usize)>,
+    scratch: RuleScratch,
+}
+
+impl Improver<'_, '_, '_, '_> {
+    /// Moves and swaps the members of all changed classes, and tells whether anything was done.
+    fn move_all(&mut self) -> bool {
+        let mut any = false;
+        for class in 0..self.board.classes.len() {
+            if std::mem::replace(&mut self.is_changed[class], false)
+                && self.board.classes[class].total() > LEAST_GAIN
+            {
+                any |= self.move_members(class);
+            }
+        }
+        any
+    }
+
+    fn move_members(&mut self, class: usize) -> bool {
+        let mut any = false;
+        let mut least_cost = 0.0;
+        let mut at = 0;
+        while at < self.board.classes[class].members.len() {
+            self.find_nearest(class, self.board.classes[class].members[at]);
+            least_cost += self.nearest.first().map_or(f64::INFINITY, |&(cost, _)| f64::from(cost));
+            if self.relocate(class, at) || self.lend(class, at) || self.swap(class, at) {
+                any = true;
+            } else {
+                at += 1;
+            }
+        }
+        if !any && least_cost < self.board.classes[class].total() {
+            any = self.dissolve(class);
+        }
+        any
+    }
+
+    /// Finds the classes that lose least if a member of another one joins them.
+    fn find_nearest(&mut self, own: usize, member: Member) {
+        self.board.join_costs(member, &mut self.costs);
+        self.costs[own] = f32::INFINITY;
+        self.nearest.clear();
+        let mut limit = f32::INFINITY;
+        for (class, &cost) in self.costs.iter().enumerate() {
+            if cost < limit {
+                self.nearest.truncate(N_NEAREST - 1);
+                let place = self.nearest.partition_point(|&(other, _)| other <= cost);
+                self.nearest.insert(place, (cost, class));
+                if self.nearest.len() == N_NEAREST {
+                    limit = self.nearest[N_NEAREST - 1].0;
+                }
+            }
+        }
+    }
+
+    /// Moves a member to a nearest class.
+    fn relocate(&mut self, own: usize, at: usize) -> bool {
+        let class = &self.board.classes[own];
+        let member = class.members[at];
+        let n_left = class.n_rows - member.n_rows;
+        if n_left > 0 && n_left < self.test.min_rows {
+            return false;
+        }
+        let gain = class.total() - f64::from(n_left) * class.rest_losses[at] - LEAST_GAIN;
+        for near in 0..self.nearest.len() {
+            let (_, other) = self.nearest[near];
+            if self.board.join_cost(other, member) > gain {
+                continue;
+            }
+            let left = self.board.classes[own].without(at);
+            let joined = self.board.classes[other].with(member);
+            if (left.is_empty() || self.holds(&left)) && self.holds(&joined) {
+                self.set(own, left);
+                self.set(other, joined);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Moves as many rows of a member as its class can do without to the nearest class.
+    fn lend(&mut self, own: usize, at: usize) -> bool {
+        let class = &self.board.classes[own];
+        let n_rows = self.test.n_spare(class.n_rows);
+        if n_rows == 0 || n_rows >= class.members[at].n_rows {
+            return false;
+        }
+        let member = Member { n_rows, ..class.members[at] };
+        let gain = f64::from(n_rows) * class.loss - LEAST_GAIN;
+        let Some(&(_, other)) = self.nearest.first() else { return false };
+        if self.board.join_cost(other, member) > gain {
+            return false;
+        }
+        let mut left = self.board.classes[own].members.clone();
+        left[at].n_rows -= n_rows;
+        let joined = self.board.classes[other].with(member);
+        self.set(own, left);
+        self.set(other, joined);
+        true
+    }
+
+    /// Swaps a member with one of a nearest class.
+    fn swap(&mut self, own: usize, at: usize) -> bool {
+        for near in 0..self.nearest.len() {
+            let (_, other) = self.nearest[near];
+            let n_members = self.board.classes[other].members.len().min(MAX_SWAPPED);
+            if (0..n_members).any(|at_other| self.swap_pair((own, at), (other, at_other))) {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn swap_pair(&mut self, (a, at_a): (usize, usize), (b, at_b): (usize, usize)) -> bool {
+        let (class_a, class_b) = (&self.board.classes[a], &self.board.classes[b]);
+        let (from_a, from_b) = (class_a.members[at_a], class_b.members[at_b]);
+        let n_a = class_a.n_rows - from_a.n_rows + from_b.n_rows;
+        let n_b = class_b.n_rows - from_b.n_rows + from_a.n_rows;
+        let min_rows = self.test.min_rows;
+        if n_a < min_rows || n_b < min_rows || from_a.tuple == from_b.tuple {
+            return false;
+        }
+        let (n_a, n_b) = (f64::from(n_a), f64::from(n_b));
+        let limit = class_a.total() + class_b.total() - LEAST_GAIN;
+        // Most pairs are refused before the costly part.
+        let rest_a = n_a * class_a.rest_losses[at_a];
+        if rest_a + n_b * class_b.rest_losses[at_b] > limit {
+            return false;
+        }
+        let after_b = n_b * self.board.loss_with_instead(b, at_b, from_a.tuple);
+        if rest_a + after_b > limit
+            || n_a * self.board.loss_with_instead(a, at_a, from_b.tuple) + after_b > limit
+        {
+            return false;
+        }
+        let (mut members_a, mut members_b) = (class_a.without(at_a), class_b.without(at_b));
+        join(&mut members_a, from_b);
+        join(&mut members_b, from_a);
+        if !self.holds(&members_a) || !self.holds(&members_b) {
+            return false;
+        }
+        self.set(a, members_a);
+        self.set(b, members_b);
+        true
+    }
+
+    /// Divides the members of a class among the others, if all together lose less then.
+    fn dissolve(&mut self, own: usize) -> bool {
+        let members = self.board.classes[own].members.clone();
+        let mut left_to_spend = self.board.classes[own].total() - LEAST_GAIN;
+        let mut undo: Vec<(usize, Vec<Member>)> = Vec::new();
+        for &member in &members {
+            self.find_nearest(own, member);
+            let Some(&(_, other)) = self.nearest.first() else { break };
+            left_to_spend -= self.board.join_cost(other, member);
+            let joined = self.board.classes[other].with(member);
+            if left_to_spend < 0.0 || !self.holds(&joined) {
+                break;
+            }
+            undo.push((other, self.board.classes[other].members.clone()));
+            self.set(other, joined);
+        }
+        if undo.len() == members.len() {
+            self.set(own, Vec::new());
+            return true;
+        }
+        undo.into_iter().rev().for_each(|(other, members)| self.set(other, members));
+        false
+    }
+
+    /// Regroups each class with some near ones.
+    fn regroup_all(&mut self, round: u64) {
+        for class in 0..self.board.classes.len() {
+            let dice = mix(round << 32 | class as u64);
+            if self.board.classes[class].total() > LEAST_GAIN {
+                self.regroup(class, dice, 1 + (dice >> 32) % MAX_REGROUPED);
+            }
+        }
+    }
+
+    /// Takes a class and near ones apart, and grows classes from their members. Near classes that
+    /// lose nothing stay, and lend what they can spare.
+    fn regroup(&mut self, own: usize, dice: u64, n_others: u64) {
+        let members = &self.board.classes[own].members;
+        self.find_nearest(own, members[(dice % members.len() as u64) as usize]);
+        let mut loose = Loose::default();
+        let (mut old, mut homes) = (Vec::new(), Vec::new());
+        for class in std::iter::once(own).chain(self.nearest.iter().map(|&(_, class)| class)) {
+            let Class { members, n_rows, loss, .. } = &self.board.classes[class];
+            let n_spare = self.test.n_spare(*n_rows);
+            let is_small = loose.free.len() + members.len() <= MAX_LOOSE;
+            if *loss > 0.0 && is_small && old.len() as u64 <= n_others {
+                members.iter().for_each(|&member| join(&mut loose.free, member));
+                old.push(class);
+            } else if *loss <= 0.0 && n_spare > 0 && members.len() == 1 {
+                loose.lenders.push(Member { n_rows: n_spare, ..members[0] });
+                homes.push((class, n_spare));
+            }
+        }
+        if loose.free.is_empty() {
+            return;
+        }
+        let limit: f64 = old.iter().map(|&class| self.board.classes[class].total()).sum();
+        let (ground, ids, test) = (self.board.ground, self.ids, self.test);
+        let mut regrouper = Regrouper { ground, test, ids, scratch: &mut self.scratch };
+        let grown = regrouper.regroup(&mut loose, mix(dice), limit - LEAST_GAIN);
+        let Some(grown) = grown.filter(|grown| grown.len() <= old.len() + self.board.n_gone())
+        else {
+            return;
+        };
+        for (&(home, n_before), lender) in homes.iter().zip(&loose.lenders) {
+            if lender.n_rows < n_before {
+                let mut members = self.board.classes[home].members.clone();
+                members[0].n_rows -= n_before - lender.n_rows;
+                self.set(home, members);
+            }
+        }
+        old.into_iter().for_each(|class| self.set(class, Vec::new()));
+        for members in grown {
+            let class = self.board.gone().expect("counted before");
+            self.set(class, members);
+        }
+    }
+
+    fn set(&mut self, class: usize, members: Vec<Member>) {
+        self.is_changed[class] = true;
+        self.board.set_members(class, members);
+    }
+
+    fn holds(&mut self, members: &[Member]) -> bool {
+        self.test.holds(members, self.ids, &mut self.scratch)
+    }
+}

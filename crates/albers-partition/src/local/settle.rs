@@ -1,0 +1,70 @@
+//! A home for tuples that no class could take.
+
+use super::board::Board;
+use super::ground::Ground;
+use super::{Member, Test, join};
+use crate::split::rule::RuleScratch;
+
+/// A tuple is tried in so many classes, those that would lose least by it.
+const N_TRIED: usize = 16;
+
+/// Puts each of some tuples into the class that loses least by it and still satisfies the
+/// requirement; returns those that found none.
+pub fn place(
+    board: &mut Board<'_, '_>,
+    test: &Test<'_>,
+    ids: &[u32],
+    rest: Vec<Member>,
+) -> Vec<Member> {
+    let mut scratch = RuleScratch::default();
+    let mut costs = Vec::new();
+    let mut unplaced = Vec::new();
+    for member in rest {
+        board.join_costs(member, &mut costs);
+        let mut order: Vec<usize> =
+            (0..costs.len()).filter(|&class| !board.classes[class].members.is_empty()).collect();
+        order.sort_by(|&a, &b| costs[a].total_cmp(&costs[b]));
+        let joined = order.into_iter().take(N_TRIED).find_map(|class| {
+            let joined = board.classes[class].with(member);
+            test.holds(&joined, ids, &mut scratch).then_some((class, joined))
+        });
+        match joined {
+            Some((class, joined)) => board.set_members(class, joined),
+            None => unplaced.push(member),
+        }
+    }
+    unplaced
+}
+
+/// Makes one class of some members and of whole classes near them: first one, then twice as many at
+/// a time, until it satisfies the requirement. Whether it does in the end is told.
+///
+/// The union of all classes of a table is the table, which satisfies the requirement; so members of
+/// a whole table always find a class.
+pub fn absorb(
+    ground: &Ground<'_>,
+    test: &Test<'_>,
+    ids: &[u32],
+    mut rest: Vec<Member>,
+    classes: &mut Vec<Vec<Member>>,
+) -> (Vec<Member>, bool) {
+    let mut scratch = RuleScratch::default();
+    let mut n_absorbed = 1;
+    loop {
+        if test.holds(&rest, ids, &mut scratch) {
+            return (rest, true);
+        }
+        if classes.is_empty() {
+            return (rest, false);
+        }
+        let covered = ground.covered(&rest);
+        classes.sort_by_cached_key(|class| {
+            // Losses are not negative, so that their bits are in their order.
+            std::cmp::Reverse(ground.loss_with(&covered.spans, &covered, class[0].tuple).to_bits())
+        });
+        let first = classes.len().saturating_sub(n_absorbed);
+        let near: Vec<Member> = classes.drain(first..).flatten().collect();
+        near.into_iter().for_each(|member| join(&mut rest, member));
+        n_absorbed *= 2;
+    }
+}

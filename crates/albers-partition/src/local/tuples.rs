@@ -1,0 +1,79 @@
+//! The distinct tuples of a table, with the rows that have them.
+
+use albers_table::points::{Points, codes_hash};
+use rayon::prelude::*;
+
+/// Distinct tuples of codes, and the rows of each in their order in the table.
+pub struct Tuples {
+    n_attributes: usize,
+    /// The codes of each tuple, tuple by tuple.
+    codes: Vec<u32>,
+    /// Row numbers, tuple by tuple.
+    row_ids: Vec<u32>,
+    /// Where the rows of each tuple end.
+    ends: Vec<u32>,
+}
+
+impl Tuples {
+    /// Brings rows with equal codes together.
+    pub fn new(points: Points) -> Tuples {
+        let (n_rows, n_attributes) = (points.n_rows(), points.n_attributes());
+        let mut rows = vec![0u32; n_rows * n_attributes];
+        for chunk in points.into_chunks() {
+            let first = chunk.first_row as usize * n_attributes;
+            for (attribute, column) in chunk.columns.iter().enumerate() {
+                let places = rows[first..].iter_mut().skip(attribute).step_by(n_attributes);
+                places.zip(column).for_each(|(place, &code)| *place = code);
+            }
+        }
+        let codes_of = |row: u32| &rows[row as usize * n_attributes..][..n_attributes];
+        let mut keys: Vec<(u64, u32)> = (0..n_rows as u32)
+            .into_par_iter()
+            .map(|row| (codes_hash(codes_of(row)), row))
+            .collect();
+        // Equal hashes of different codes are told apart; the row makes the order whole.
+        keys.par_sort_unstable_by(|a, b| {
+            a.0.cmp(&b.0).then_with(|| codes_of(a.1).cmp(codes_of(b.1))).then(a.1.cmp(&b.1))
+        });
+        let mut tuples = Tuples {
+            n_attributes,
+            codes: Vec::new(),
+            row_ids: keys.iter().map(|&(_, row)| row).collect(),
+            ends: Vec::new(),
+        };
+        let is_same = |a: &(u64, u32), b: &(u64, u32)| a.0 == b.0 && codes_of(a.1) == codes_of(b.1);
+        let mut end = 0;
+        for run in keys.chunk_by(is_same) {
+            end += run.len() as u32;
+            tuples.codes.extend_from_slice(codes_of(run[0].1));
+            tuples.ends.push(end);
+        }
+        tuples
+    }
+
+    /// Number of distinct tuples.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Number of attributes.
+    pub fn n_attributes(&self) -> usize {
+        self.n_attributes
+    }
+
+    /// The codes of a tuple.
+    pub fn codes(&self, tuple: u32) -> &[u32] {
+        &self.codes[tuple as usize * self.n_attributes..][..self.n_attributes]
+    }
+
+    /// The rows that have a tuple.
+    pub fn row_ids(&self, tuple: u32) -> &[u32] {
+        let start = if tuple == 0 { 0 } else { self.ends[tuple as usize - 1] };
+        &self.row_ids[start as usize..self.ends[tuple as usize] as usize]
+    }
+
+    /// How many rows have a tuple.
+    pub fn n_rows(&self, tuple: u32) -> u32 {
+        self.row_ids(tuple).len() as u32
+    }
+}

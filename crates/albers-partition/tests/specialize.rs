@@ -1,0 +1,60 @@
+//! Attempts to falsify what a global recoding promises, on small tables and by brute force.
+//!
+//! A failure prints its seed, and stands in `specialize.regressions`, which is replayed first.
+
+#[path = "mondrian/table.rs"]
+#[expect(dead_code, reason = "what is asked of a local partitioning is not asked of a global one")]
+mod table;
+
+mod specialize {
+    pub mod edges;
+    pub mod recoded;
+}
+
+use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
+use specialize::recoded::Recoded;
+use table::Table;
+
+/// So many cases, unless `PROPTEST_CASES` asks for another number.
+fn config(cases: u32) -> ProptestConfig {
+    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
+    ProptestConfig {
+        cases: asked.unwrap_or(cases),
+        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
+        ..ProptestConfig::default()
+    }
+}
+
+/// A seed, rows and attributes.
+fn sizes() -> impl Strategy<Value = (u64, usize, usize)> {
+    let n_rows = prop_oneof![4 => 1..100usize, 1 => 100..500usize];
+    (any::<u64>().no_shrink(), n_rows, 1..=9usize)
+}
+
+proptest! {
+    #![proptest_config(config(1000))]
+
+    #[test]
+    fn every_class_satisfies_values_are_recoded_globally_and_no_step_is_left(
+        (seed, n_rows, n_attributes) in sizes(), with_labels in any::<bool>()
+    ) {
+        let table = Table::draw(seed, n_rows, n_attributes, with_labels);
+        let recoded = Recoded::of(&table, 0);
+        recoded.check_classes(&table);
+        recoded.check_is_global(&table);
+        recoded.check_minimal(&table);
+    }
+
+    #[test]
+    fn no_more_rows_are_left_out_than_may_be(
+        (seed, n_rows, n_attributes) in sizes(), share in 0.0..1.0f64
+    ) {
+        let table = Table::draw(seed, n_rows, n_attributes, true);
+        let max_suppressed = (n_rows as f64 * share) as usize;
+        let recoded = Recoded::of(&table, max_suppressed);
+        recoded.check_classes(&table);
+        prop_assert!(recoded.n_left_out <= max_suppressed);
+        recoded.check_is_global(&table);
+    }
+}

@@ -1,0 +1,143 @@
+//! A recoding of a random table, and what must be true of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use albers_partition::mondrian::Plan;
+use albers_partition::space::AxisKind;
+use albers_partition::specialize::{SpecializePlan, partition};
+use albers_partition::split::Policy;
+use albers_table::points::{Points, row_fingerprint};
+use albers_table::progress::Silent;
+
+use crate::table::{Class, Table};
+
+/// The classes of a recoding.
+pub struct Recoded {
+    pub classes: Vec<Class>,
+    pub n_left_out: usize,
+}
+
+impl Recoded {
+    /// Recodes a table, and sees that no row was lost or changed.
+    pub fn of(table: &Table, max_suppressed: usize) -> Recoded {
+        // Two chunks, so that rows of both are brought together.
+        let middle = table.n_rows / 2;
+        let chunked =
+            |column: &Vec<u32>| vec![column[..middle].to_vec(), column[middle..].to_vec()];
+        let points = Points::new(table.columns.iter().map(chunked).collect());
+        let fingerprint = points.fingerprint();
+        let plan = Plan {
+            space: &table.space,
+            requirement: &table.requirement,
+            facts: &table.facts,
+            policy: Policy::Compact,
+            keep_regions: true,
+        };
+        let groups = partition(points, &SpecializePlan { plan: &plan, max_suppressed }, &Silent);
+        let n_attributes = table.columns.len();
+        let mut classes = Vec::new();
+        let mut is_seen = vec![false; table.n_rows];
+        let mut sum = 0u64;
+        let mut see = |row_id: u32, codes: &[u32]| {
+            assert!(!std::mem::replace(&mut is_seen[row_id as usize], true), "a row came twice");
+            sum = sum.wrapping_add(row_fingerprint(row_id, codes));
+        };
+        for block in &groups.blocks {
+            assert_eq!(block.regions.len(), block.class_ends.len() * n_attributes);
+            for (rows, region) in block.classes().zip(block.regions.chunks(n_attributes)) {
+                for at in rows.clone() {
+                    let codes = &block.codes[at * n_attributes..(at + 1) * n_attributes];
+                    see(block.row_ids[at], codes);
+                }
+                let rows = block.row_ids[rows].iter().map(|&row| row as usize).collect();
+                classes.push(Class { rows, region: region.to_vec() });
+            }
+        }
+        let left_out = &groups.suppressed;
+        for (row_id, codes) in left_out.row_ids.iter().zip(left_out.codes.chunks(n_attributes)) {
+            see(*row_id, codes);
+        }
+        assert_eq!(sum, fingerprint, "rows were lost or changed");
+        Recoded { classes, n_left_out: left_out.row_ids.len() }
+    }
+
+    /// Every class satisfies the requirement, and no two show the same.
+    pub fn check_classes(&self, table: &Table) {
+        table.check_every_class_holds(&self.classes);
+        let shown: BTreeSet<_> = self.classes.iter().map(|class| &class.region).collect();
+        assert_eq!(shown.len(), self.classes.len(), "two classes have the same groups");
+    }
+
+    /// Equal codes have equal groups, which hold them, end at codes that occur, and are nodes or
+    /// intervals without a code in common.
+    pub fn check_is_global(&self, table: &Table) {
+        for (attribute, column) in table.columns.iter().enumerate() {
+            let mut group_of = BTreeMap::new();
+            for class in &self.classes {
+                let group = class.region[attribute];
+                for &row in &class.rows {
+                    let code = column[row];
+                    assert!(group.0 <= code && code <= group.1, "a group does not hold its code");
+                    assert_eq!(*group_of.entry(code).or_insert(group), group, "two groups");
+                }
+            }
+            let groups: BTreeSet<(u32, u32)> = group_of.into_values().collect();
+            let ends: Vec<u32> = groups.iter().flat_map(|&(lo, hi)| [lo, hi]).collect();
+            assert!(ends.is_sorted(), "groups overlap");
+            assert!(ends.iter().all(|end| column.contains(end)), "a group is too wide");
+            if let AxisKind::Label(tree) = &table.space.axes[attribute].kind {
+                let losses = groups.iter().map(|&(lo, hi)| tree.loss(lo, hi)).sum::<f64>();
+                assert!(losses <= 1.0 + 1e-9, "nodes overlap: they lose {losses} together");
+            }
+        }
+    }
+
+    /// No group can be divided further so that all classes still satisfy.
+    pub fn check_minimal(&self, table: &Table) {
+        for attribute in 0..table.columns.len() {
+            let groups: BTreeSet<(u32, u32)> =
+                self.classes.iter().map(|class| class.region[attribute]).collect();
+            for group in groups {
+                let codes: BTreeSet<u32> = self
+                    .rows_of(attribute, group)
+                    .flat_map(|rows| rows.iter().map(|&row| table.columns[attribute][row]))
+                    .collect();
+                for part_of in steps(table, attribute, &codes) {
+                    let column = &table.columns[attribute];
+                    let is_allowable = self.rows_of(attribute, group).all(|rows| {
+                        let mut parts: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+                        for &row in rows {
+                            parts.entry(part_of[&column[row]]).or_default().push(row);
+                        }
+                        parts.values().all(|part| table.holds(part))
+                    });
+                    assert!(!is_allowable, "a group of {} codes can be divided", codes.len());
+                }
+            }
+        }
+    }
+
+    /// The rows of each class that has a group.
+    fn rows_of(&self, attribute: usize, group: (u32, u32)) -> impl Iterator<Item = &[usize]> {
+        let with_group = self.classes.iter().filter(move |class| class.region[attribute] == group);
+        with_group.map(|class| class.rows.as_slice())
+    }
+}
+
+/// All divisions of a group: the part of each of its codes.
+fn steps(table: &Table, attribute: usize, codes: &BTreeSet<u32>) -> Vec<BTreeMap<u32, u32>> {
+    if codes.len() < 2 {
+        return Vec::new();
+    }
+    match &table.space.axes[attribute].kind {
+        AxisKind::Label(tree) => {
+            let level = tree.specialization(codes.iter().copied());
+            vec![codes.iter().map(|&code| (code, tree.part_of(level, code))).collect()]
+        }
+        AxisKind::Interval { .. } | AxisKind::Set { .. } => codes
+            .iter()
+            .skip(1)
+            .map(|&cut| codes.iter().map(|&code| (code, u32::from(code >= cut))).collect())
+            .collect(),
+    }
+}
