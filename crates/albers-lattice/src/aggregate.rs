@@ -33,7 +33,8 @@ enum Kind {
 
 /// A counter for each key is cheaper than a table of keys up to this many.
 const FEW_KEYS: u64 = 1 << 12;
-const FIRST_SLOTS: usize = 1 << 10;
+const FIRST_SLOTS: usize = 1 << 8;
+const MAX_FIRST_ENTRIES: u64 = 1 << 14;
 
 impl Aggregator {
     /// For keys of a layout, about so many of them.
@@ -43,7 +44,7 @@ impl Aggregator {
         budget: &MemoryBudget,
         at_any_price: bool,
     ) -> Result<Aggregator, Full> {
-        let few = FEW_KEYS.max(2 * n_entries);
+        let few = FEW_KEYS.max(8 * n_entries);
         let mut aggregator = Aggregator {
             kind: Kind::Dense(Vec::new()),
             memory: budget.reserve_nothing("a frequency set"),
@@ -55,7 +56,9 @@ impl Aggregator {
                 aggregator.kind = Kind::Dense(vec![0; n_keys as usize]);
             }
             None if layout.n_words() == 1 => {
-                aggregator.kind = Kind::Narrow(NarrowTable::new(FIRST_SLOTS));
+                // Small sets rarely shrink to nothing: no need to grow step by step.
+                let n_slots = (2 * n_entries.min(MAX_FIRST_ENTRIES)).next_power_of_two() as usize;
+                aggregator.kind = Kind::Narrow(NarrowTable::new(n_slots.max(FIRST_SLOTS)));
             }
             None => aggregator.kind = Kind::Wide(WideTable::new(layout.n_words())),
         }

@@ -29,11 +29,13 @@ pub fn search(ground: &Ground<'_>, question: &Question<'_>, variant: BottomUp) -
     (0..lattice.n_nodes()).for_each(|node| candidates.insert(node));
     let attributes: Vec<usize> = (0..ground.dimensions.len()).collect();
     let family = Family { attributes, lattice, candidates };
-    let sourcing = match variant {
-        BottomUp::Rollup => Sourcing::Rollup,
-        BottomUp::Scan => Sourcing::Scan,
+    let sourcing = Sourcing {
+        source: ground.table(),
+        is_table: true,
+        super_root: false,
+        rollup: variant == BottomUp::Rollup,
     };
-    let walked = walk(ground, question, &family, ground.table(), sourcing)?;
+    let walked = walk(ground, question, &family, sourcing)?;
     let Walked { satisfying, looked_at, verdicts, effort: of_walk } = walked;
     let mut effort = Effort::default();
     effort.add(&of_walk, family.attributes.len());

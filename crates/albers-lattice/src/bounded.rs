@@ -297,8 +297,9 @@ impl Hunt<'_> {
             }
         }
         let family = Family { attributes: vec![a, b], lattice, candidates };
-        let table = self.ground.table();
-        let walked = walk(self.ground, relaxed, &family, table, Sourcing::Rollup)?;
+        let source = self.ground.table();
+        let sourcing = Sourcing { source, is_table: true, super_root: false, rollup: true };
+        let walked = walk(self.ground, relaxed, &family, sourcing)?;
         self.checked += walked.effort.checked;
         let mut levels = floor.to_vec();
         let base = self.least_cost(&levels);

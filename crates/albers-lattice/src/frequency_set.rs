@@ -80,16 +80,17 @@ impl FrequencySet {
         let mapping = Mapping::new(dimensions, &self.layout, &layout);
         let mut aggregator = Aggregator::new(&layout, self.n_entries, room.budget, false);
         if let Ok(sums) = &mut aggregator {
-            let narrow = self.layout.n_words() == 1 && layout.n_words() == 1;
+            let is_narrow = self.layout.n_words() == 1 && layout.n_words() == 1;
+            let narrow = is_narrow.then(|| mapping.narrow(self.n_entries));
             let mut out = vec![0; layout.n_words()];
             let mut is_full = false;
             self.visit(room, &mut |entries| {
-                let added = match narrow {
-                    true => {
-                        let keys = entries.keys.iter().map(|&key| mapping.apply_narrow(key));
+                let added = match &narrow {
+                    Some(narrow) => {
+                        let keys = entries.keys.iter().map(|&key| narrow.apply(key));
                         sums.add_narrow(keys, &entries.counts)
                     }
-                    false => (0..entries.len()).try_for_each(|at| {
+                    None => (0..entries.len()).try_for_each(|at| {
                         mapping.apply(entries.key(at), &mut out);
                         sums.add(&out, entries.counts[at])
                     }),

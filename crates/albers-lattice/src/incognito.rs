@@ -3,8 +3,10 @@
 //! Source: LeFevre, DeWitt & Ramakrishnan 2005, section 3 and figure 8 (basic), section 3.3.1
 //! (super-roots), section 3.3.2 (cube).
 //! Departures: any monotone requirement takes the place of k. Candidates are upward closed, so that
-//! join, prune and edge generation become a look at the subsets of one attribute less. With
-//! super-roots the table itself is rolled up once to the levels that no candidate is below.
+//! join, prune and edge generation become a look at the subsets of one attribute less.
+//! With super-roots the table is also rolled up to the levels that no candidate of any family is
+//! below, and once that has made it small, one pass over it serves all families: the sets of larger
+//! subsets come first, those of smaller ones from them.
 //! Guarantee: sound and complete, if the question is monotone: the subset property prunes what one
 //! attribute less already violates, the generalization property takes what generalizes a satisfying
 //! node.
@@ -45,8 +47,15 @@ pub enum Variant {
 /// More attributes have more subsets than a cube can be computed for.
 pub const MAX_CUBE_ATTRIBUTES: usize = 16;
 
+/// With fewer entries the sets of all subsets stay near the processor, so that it pays to compute
+/// them from each other rather than each from the table.
+const SMALL_TABLE: u64 = 1 << 16;
+
 /// A subset of the attributes, as bits.
 type Subset = u64;
+
+/// Frequency sets that were computed before a family is searched, by its attributes.
+type Prepared = FxHashMap<Subset, FrequencySet>;
 
 /// The satisfying nodes of each subset of one size.
 type Satisfying = FxHashMap<Subset, NodeSet>;
@@ -65,9 +74,15 @@ pub(crate) fn search_observed(
 ) -> Result<Found> {
     let n_attributes = ground.dimensions.len();
     let mut effort = Effort::default();
-    let mut cube = match variant {
-        Variant::Cube => cube_of(ground, &mut effort)?,
-        _ => FxHashMap::default(),
+    let mut prepared = match variant {
+        Variant::Cube => {
+            let start = Instant::now();
+            let cube = sets_of_subsets(ground, ground.table(), 1)?;
+            effort.cube_sets = cube.len() as u64;
+            effort.cube_seconds = start.elapsed().as_secs_f64();
+            cube
+        }
+        _ => Prepared::default(),
     };
     let mut satisfying = Satisfying::default();
     let mut rolled_up: Option<FrequencySet> = None;
@@ -76,9 +91,14 @@ pub(crate) fn search_observed(
         let families: Vec<Family> =
             subsets.par_iter().map(|&subset| candidates(ground, subset, &satisfying)).collect();
         if variant == Variant::SuperRoots {
-            let current = rolled_up.as_ref().unwrap_or(ground.table());
-            if let Some(smaller) = roll_up_table(ground, current, &families)? {
+            let table = rolled_up.as_ref().unwrap_or(ground.table());
+            if let Some(smaller) = roll_up_table(ground, table, &families)? {
                 effort.scans += 1;
+                prepared.clear();
+                if smaller.n_entries() <= SMALL_TABLE {
+                    prepared = sets_of_subsets(ground, &smaller, size)?;
+                    effort.rollups += prepared.len() as u64;
+                }
                 rolled_up = Some(smaller);
             }
         }
@@ -87,15 +107,17 @@ pub(crate) fn search_observed(
             .par_iter()
             .zip(&families)
             .map(|(subset, family)| {
-                let source = cube.get(subset).unwrap_or(table);
-                let sourcing = match variant {
-                    Variant::SuperRoots => Sourcing::SuperRoot,
-                    Variant::Basic | Variant::Cube => Sourcing::Rollup,
+                let own = prepared.get(subset);
+                let sourcing = Sourcing {
+                    source: own.unwrap_or(table),
+                    is_table: own.is_none(),
+                    super_root: variant == Variant::SuperRoots,
+                    rollup: true,
                 };
-                walk(ground, question, family, source, sourcing)
+                walk(ground, question, family, sourcing)
             })
             .collect::<Result<_>>()?;
-        subsets.iter().for_each(|subset| drop(cube.remove(subset)));
+        subsets.iter().for_each(|subset| drop(prepared.remove(subset)));
         for (family, of_family) in families.iter().zip(&walked) {
             effort.add(&of_family.effort, size);
             observe(family, of_family);
@@ -104,11 +126,7 @@ pub(crate) fn search_observed(
             let whole = families.into_iter().zip(walked).next();
             let (family, walked) = whole.expect("all attributes are one subset");
             let Walked { satisfying, looked_at, verdicts, .. } = walked;
-            if variant == Variant::Cube {
-                // Roots came from the cube, not from the table.
-                effort.rollups += effort.scans;
-                effort.scans = 1;
-            }
+            effort.scans += u64::from(variant == Variant::Cube);
             return Ok(found(family.lattice, satisfying, looked_at, &verdicts, effort));
         }
         let walked = walked.into_iter().map(|walked| walked.satisfying);
@@ -155,31 +173,35 @@ fn roll_up_table(
             lowest[attribute] = lowest[attribute].min(level);
         }
     }
-    let now = table.layout().levels();
-    let is_higher = lowest.iter().zip(now).any(|(lowest, now)| lowest > now);
-    is_higher.then(|| ground.derive_all(table, &lowest)).transpose()
+    match lowest == table.layout().levels() {
+        true => Ok(None),
+        false => ground.derive_all(table, &lowest).map(Some),
+    }
 }
 
-/// The frequency sets of all subsets at the lowest levels, each from one with an attribute more.
-fn cube_of(ground: &Ground<'_>, effort: &mut Effort) -> Result<FxHashMap<Subset, FrequencySet>> {
-    let start = Instant::now();
+/// The frequency sets of all subsets of at least this size at the levels of `table`, each from one
+/// with an attribute more.
+fn sets_of_subsets(
+    ground: &Ground<'_>,
+    table: &FrequencySet,
+    least_size: usize,
+) -> Result<Prepared> {
     let n_attributes = ground.dimensions.len();
-    let mut cube: FxHashMap<Subset, FrequencySet> = FxHashMap::default();
-    for size in (1..=n_attributes).rev() {
+    let levels = table.layout().levels();
+    let mut sets = Prepared::default();
+    for size in (least_size..=n_attributes).rev() {
         let derive = |subset: &Subset| {
             let larger = (0..n_attributes).map(|attribute| subset | 1 << attribute);
-            let larger = larger.filter_map(|larger| cube.get(&larger));
-            let source = larger.min_by_key(|set| set.n_entries()).unwrap_or(ground.table());
+            let larger = larger.filter_map(|larger| sets.get(&larger));
+            let source = larger.min_by_key(|set| set.n_entries()).unwrap_or(table);
             let in_subset = |&attribute: &usize| subset >> attribute & 1 == 1;
             let attributes: Vec<usize> = (0..n_attributes).filter(in_subset).collect();
-            let levels = vec![0; attributes.len()];
-            Ok((*subset, ground.derive(source, &attributes, &levels)?))
+            let own_levels: Vec<u16> = attributes.iter().map(|&at| levels[at]).collect();
+            Ok((*subset, ground.derive(source, &attributes, &own_levels)?))
         };
         let of_size: Vec<(Subset, FrequencySet)> =
             subsets_of(n_attributes, size).par_iter().map(derive).collect::<Result<_>>()?;
-        cube.extend(of_size);
+        sets.extend(of_size);
     }
-    effort.cube_sets = cube.len() as u64;
-    effort.cube_seconds = start.elapsed().as_secs_f64();
-    Ok(cube)
+    Ok(sets)
 }

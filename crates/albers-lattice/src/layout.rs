@@ -245,17 +245,81 @@ impl<'d> Mapping<'d> {
         }
     }
 
-    /// The same between keys of one word.
+    /// The same for keys of one word, of which there are about so many.
+    pub(crate) fn narrow(&self, n_entries: u64) -> NarrowMapping {
+        let n_bits = n_entries.max(64).ilog2().min(MAX_TABLE_BITS);
+        let mut tables: Vec<TableStep> = Vec::new();
+        let mut moves = Vec::new();
+        let mut steps: Vec<&Step<'_>> = self.steps.iter().collect();
+        steps.sort_by_key(|step| step.from.shift);
+        let mut steps = steps.into_iter().peekable();
+        while let Some(first) = steps.next() {
+            if first.from.n_bits > n_bits && first.map.is_none() {
+                let Field { shift, .. } = first.from;
+                moves.push((shift, first.from.mask(), first.to.shift));
+                continue;
+            }
+            let mut members = vec![first];
+            let start = first.from.shift;
+            let end = |step: &Step<'_>| step.from.shift + step.from.n_bits - start;
+            while let Some(next) = steps.next_if(|next| end(next) <= n_bits) {
+                members.push(next);
+            }
+            tables.push(TableStep::new(&members));
+        }
+        NarrowMapping { tables, moves }
+    }
+}
+
+/// Tables with more bits do not stay in the cache nearest to the processor.
+const MAX_TABLE_BITS: u32 = 12;
+
+/// How keys of one word become keys of one word: a table for every few neighbouring fields.
+pub(crate) struct NarrowMapping {
+    tables: Vec<TableStep>,
+    /// Bits that only move: from where, which ones, and to where.
+    moves: Vec<(u32, u64, u32)>,
+}
+
+struct TableStep {
+    shift: u32,
+    mask: u64,
+    /// What the bits become, at their new places.
+    table: Vec<u64>,
+}
+
+impl TableStep {
+    /// Of steps in the order of their bits.
+    fn new(members: &[&Step<'_>]) -> TableStep {
+        let shift = members[0].from.shift;
+        let end = members.iter().map(|step| step.from.shift + step.from.n_bits).max();
+        let n_bits = end.unwrap_or(shift) - shift;
+        let mask = (1u64 << n_bits) - 1;
+        let becomes = |bits: u64| {
+            members.iter().fold(0, |out, step| {
+                let value = bits >> (step.from.shift - shift) & step.from.mask();
+                let value = match step.map {
+                    // Bits that no value has become nothing.
+                    Some(map) => map.get(value as usize).map_or(0, |&value| u64::from(value)),
+                    None => value,
+                };
+                out | value << step.to.shift
+            })
+        };
+        TableStep { shift, mask, table: (0..=mask).map(becomes).collect() }
+    }
+}
+
+impl NarrowMapping {
+    /// The key that a key becomes.
     #[inline]
-    pub(crate) fn apply_narrow(&self, key: u64) -> u64 {
+    pub(crate) fn apply(&self, key: u64) -> u64 {
         let mut out = 0;
-        for step in &self.steps {
-            let value = key >> step.from.shift & step.from.mask();
-            let value = match step.map {
-                Some(map) => u64::from(map[value as usize]),
-                None => value,
-            };
-            out |= value << step.to.shift;
+        for step in &self.tables {
+            out |= step.table[(key >> step.shift & step.mask) as usize];
+        }
+        for &(from, mask, to) in &self.moves {
+            out |= (key >> from & mask) << to;
         }
         out
     }

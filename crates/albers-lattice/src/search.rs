@@ -68,6 +68,12 @@ pub struct Effort {
 }
 
 impl Effort {
+    /// Counts a frequency set.
+    pub(crate) fn count(&mut self, is_scan: bool) {
+        self.scans += u64::from(is_scan);
+        self.rollups += u64::from(!is_scan);
+    }
+
     pub(crate) fn add(&mut self, other: &Effort, size: usize) {
         self.checked += other.checked;
         self.scans += other.scans;

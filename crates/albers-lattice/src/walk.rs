@@ -37,15 +37,17 @@ pub(crate) struct Family {
     pub(crate) candidates: NodeSet,
 }
 
-/// Where the frequency sets of nodes come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sourcing {
-    /// Each from the table.
-    Scan,
-    /// Roots from the table, the others from a node below.
-    Rollup,
-    /// Roots from their greatest lower bound, the super-root, if there are several.
-    SuperRoot,
+/// Where the frequency sets of roots come from, and those of the others.
+#[derive(Clone, Copy)]
+pub(crate) struct Sourcing<'s> {
+    /// A set with all attributes of the family, at levels that no candidate is below.
+    pub(crate) source: &'s FrequencySet,
+    /// Whether that is the table itself, rolled up or not.
+    pub(crate) is_table: bool,
+    /// Whether several roots come from their greatest lower bound, the super-root.
+    pub(crate) super_root: bool,
+    /// Whether the others come from a node below.
+    pub(crate) rollup: bool,
 }
 
 /// What a walk leaves.
@@ -74,28 +76,30 @@ impl Family {
     }
 }
 
-/// Searches a family; `table` is where roots come from.
+/// Searches a family.
 pub(crate) fn walk(
     ground: &Ground<'_>,
     question: &Question<'_>,
     family: &Family,
-    table: &FrequencySet,
-    sourcing: Sourcing,
+    sourcing: Sourcing<'_>,
 ) -> Result<Walked> {
     let Family { attributes, lattice, candidates } = family;
     let roots = family.roots();
-    let mut effort = Effort::default();
-    let super_root = match sourcing == Sourcing::SuperRoot && roots.len() > 1 {
-        true => Some(ground.derive(table, attributes, &family.meet(&roots))?),
+    let Sourcing { source, is_table, .. } = sourcing;
+    let super_root = match sourcing.super_root && roots.len() > 1 {
+        true => Some(ground.derive(source, attributes, &family.meet(&roots))?),
         false => None,
     };
-    effort.scans += u64::from(super_root.is_some());
+    let of_super_root = super_root.as_ref();
     let mut walked = Walked {
         satisfying: candidates.clone(),
         looked_at: NodeSet::empty(lattice.n_nodes()),
         verdicts: Vec::new(),
-        effort,
+        effort: Effort::default(),
     };
+    if of_super_root.is_some() {
+        walked.effort.count(is_table);
+    }
     let mut queue: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for root in roots {
         queue.entry(lattice.height_of_node(root)).or_default().push(root);
@@ -114,9 +118,9 @@ pub(crate) fn walk(
             .map(|&node| {
                 let smallest = lattice.below(node).filter_map(|node| below.get(&node));
                 let smallest = smallest.min_by_key(|set| set.n_entries());
-                let smallest = smallest.filter(|_| sourcing != Sourcing::Scan);
-                let is_scan = smallest.is_none() && super_root.is_none();
-                let source = smallest.or(super_root.as_ref()).unwrap_or(table);
+                let smallest = smallest.filter(|_| sourcing.rollup).or(of_super_root);
+                let is_scan = smallest.is_none() && is_table;
+                let source = smallest.unwrap_or(source);
                 let set = ground.derive(source, attributes, &lattice.levels(node))?;
                 let verdict = question.judge(ground.room, &set)?;
                 Ok((set, verdict, is_scan))
@@ -143,8 +147,7 @@ impl Walked {
 
     fn note(&mut self, node: usize, verdict: &Verdict, is_scan: bool) {
         self.effort.checked += 1;
-        self.effort.scans += u64::from(is_scan);
-        self.effort.rollups += u64::from(!is_scan);
+        self.effort.count(is_scan);
         self.looked_at.insert(node);
         if verdict.holds {
             self.verdicts.push((node, *verdict));

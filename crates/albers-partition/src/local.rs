@@ -1,16 +1,16 @@
 //! Local recoding: records are grouped by what they lose together, not by where the space is cut.
 //!
-//! Source: Xu, Wang, Pei, Wang, Shi & Fu 2006 (utility-based anonymization using local recoding) for
-//! growing classes by least added loss; Iwuchukwu & Naughton 2007 for bounding the work by an index.
+//! Source: Xu, Wang, Pei, Wang, Shi & Fu 2006 (utility-based anonymization by local recoding) for
+//! growing classes by least added loss; Iwuchukwu & Naughton 2007 for work bounded by an index.
 //! Departures: distinct tuples are grouped, not records, inside cells of near tuples; a tuple with
 //! rows to spare lends them to classes that lack some; then tuples are moved and swapped between
 //! classes and near classes grown anew, while that lowers the loss.
-//! Guarantee: every class satisfies the requirement, if the whole table does. Classes may overlap in
-//! space, and equal records may be in different classes: what a class shows does not tell which
+//! Guarantee: every class satisfies the requirement, if the whole table does. Classes may overlap
+//! in space, and equal records may be in different classes: what a class shows does not tell which
 //! records it holds, and a release has no regions. The result depends on the table, the plan and
 //! nothing else, not on the number of threads.
-//! Cost: O(tuples * cell) sums of table entries to group, with cells of a few thousand tuples, and as
-//! much for each round of moves; memory for the codes twice.
+//! Cost: O(tuples * cell) sums of table entries to group, with cells of a few thousand tuples, and
+//! as much for each round of moves; memory for the codes twice.
 //!
 //! ```text
 //!   rows ──► distinct tuples ──cut──► cells ──grow──► classes ──move, swap, regroup──► classes
@@ -35,9 +35,11 @@ use crate::groups::{GroupBlock, Groups};
 use crate::mondrian::{MAX_ATTRIBUTES, Plan};
 use crate::split::Policy;
 use crate::split::rule::{Rule, RuleScratch};
+use crate::top::CELL_ROWS;
 use board::Board;
 use cells::Items;
 use ground::Ground;
+use settle::Absorbed;
 use tuples::Tuples;
 
 /// Distinct tuples of a cell. The cost of a table grows with it; above some thousands the loss
@@ -45,10 +47,6 @@ use tuples::Tuples;
 const CELL_TUPLES: usize = 4096;
 /// A cell has room for so many classes at least, if tuples have one row each.
 const CELL_CLASSES: usize = 8;
-
-pub(crate) fn tune(name: &str, default: f64) -> f64 {
-    std::env::var(name).ok().and_then(|t| t.parse().ok()).unwrap_or(default)
-}
 
 /// Divides points into classes that may overlap in space. The whole table must satisfy the
 /// requirement, and regions cannot be asked for.
@@ -64,7 +62,7 @@ pub fn partition(points: Points, plan: &Plan<'_>, progress: &dyn Progress) -> Gr
     let min_rows = u32::try_from(plan.min_rows()).unwrap_or(u32::MAX);
     let test = Test { tuples: &tuples, min_rows, rule };
     let grouper = Grouper { plan, tuples: &tuples, test };
-    let classes = grouper.improve(grouper.group(progress));
+    let classes = grouper.improve(&grouper.group(progress));
     blocks(&tuples, &classes)
 }
 
@@ -87,8 +85,8 @@ fn join(members: &mut Vec<Member>, member: Member) {
 struct Test<'a> {
     tuples: &'a Tuples,
     min_rows: u32,
-    /// The whole requirement, unless the number of rows says it all. Then tuples have all their rows
-    /// in one class.
+    /// The whole requirement, unless the number of rows says it all. Where there is one, tuples
+    /// have all their rows in one class.
     rule: Option<Rule<'a>>,
 }
 
@@ -136,8 +134,10 @@ impl Grouper<'_> {
         if !rest.is_empty() {
             let ids: Vec<u32> = (0..self.tuples.len() as u32).collect();
             let ground = Ground::new(self.tuples, &ids, self.plan.space);
-            let (class, _) = settle::absorb(&ground, &self.test, &ids, rest, &mut classes);
-            classes.push(class);
+            match settle::absorb(&ground, &self.test, &ids, rest, &mut classes) {
+                Absorbed::Class(class) => classes.push(class),
+                Absorbed::All(_) => panic!("the whole table must satisfy the requirement"),
+            }
         }
         classes
     }
@@ -152,8 +152,10 @@ impl Grouper<'_> {
         let mut classes = board.into_classes();
         let mut homeless = Vec::new();
         if !rest.is_empty() {
-            let (class, holds) = settle::absorb(&ground, &self.test, ids, rest, &mut classes);
-            if holds { classes.push(class) } else { homeless = class }
+            match settle::absorb(&ground, &self.test, ids, rest, &mut classes) {
+                Absorbed::Class(class) => classes.push(class),
+                Absorbed::All(members) => homeless = members,
+            }
         }
         let named = |members: Vec<Member>| in_table(members, ids);
         (classes.into_iter().map(named).collect(), in_table(homeless, ids))
@@ -161,7 +163,7 @@ impl Grouper<'_> {
 
     /// Improves classes across the borders of the cells they were found in: in cells of whole
     /// classes, cut otherwise.
-    fn improve(&self, classes: Vec<Vec<Member>>) -> Vec<Vec<Member>> {
+    fn improve(&self, classes: &[Vec<Member>]) -> Vec<Vec<Member>> {
         let codes = |class: u32| self.tuples.codes(classes[class as usize][0].tuple);
         let size = |class: u32| classes[class as usize].len();
         let items = Items { n_items: classes.len(), codes: &codes, size: &size };
@@ -206,9 +208,13 @@ fn in_table(mut members: Vec<Member>, ids: &[u32]) -> Vec<Member> {
 
 /// The rows of the classes. Rows of a tuple that is in several classes go to them in their order.
 fn blocks(tuples: &Tuples, classes: &[Vec<Member>]) -> Groups {
-    let mut block = GroupBlock::default();
+    let mut blocks = vec![GroupBlock::default()];
     let mut n_given = vec![0u32; tuples.len()];
     for class in classes {
+        if blocks.last().is_none_or(|block| block.row_ids.len() >= CELL_ROWS) {
+            blocks.push(GroupBlock::default());
+        }
+        let block = blocks.last_mut().expect("there is one from the start");
         for &Member { tuple, n_rows } in class {
             let first = n_given[tuple as usize];
             n_given[tuple as usize] += n_rows;
@@ -218,5 +224,108 @@ fn blocks(tuples: &Tuples, classes: &[Vec<Member>]) -> Groups {
         }
         block.class_ends.push(block.row_ids.len() as u32);
     }
-    Groups::of_all(tuples.n_attributes(), vec![block])
+    Groups::of_all(tuples.n_attributes(), blocks)
+}
+
+#[cfg(test)]
+mod tests {
+    use albers_privacy::Requirement;
+    use albers_table::points::mix;
+
+    use super::*;
+    use crate::space::{Axis, AxisKind, Space};
+    use crate::split::rule::Facts;
+
+    /// An interval of many values, one with a missing value, and a set.
+    fn space() -> Space {
+        let axis = |kind| Axis { kind, weight: 1.0, preferred: false };
+        Space {
+            axes: vec![
+                axis(AxisKind::Interval { scale: 1.0 / 4999.0 }),
+                axis(AxisKind::Interval { scale: 1.0 / 9.0 }),
+                axis(AxisKind::Set { scale: 1.0 / 69.0, n_codes: 70 }),
+            ],
+        }
+    }
+
+    fn points(seed: u64, n_rows: u64) -> Points {
+        let draw = |column: u64, n_codes: u64| -> Vec<u32> {
+            (0..n_rows).map(|row| (mix(seed ^ mix(column << 32 | row)) % n_codes) as u32).collect()
+        };
+        // A missing value is coded 0, and the others lie as far above it as they are wide.
+        let ages = draw(1, 11).into_iter().map(|code| if code == 0 { 0 } else { code + 9 });
+        Points::new(vec![vec![draw(0, 5000)], vec![ages.collect()], vec![draw(2, 70)]])
+    }
+
+    fn with_cell(seed: u64, n_rows: u64, k: u64, check: impl Fn(&Grouper<'_>, &[u32])) {
+        let requirement = Requirement::new(k, false, Vec::new(), Vec::new()).expect("valid");
+        let facts = Facts { subjects: Vec::new(), sensitive: Vec::new(), n_sensitive: 0 };
+        let (space, policy) = (space(), Policy::Compact);
+        let (requirement, facts, space) = (&requirement, &facts, &space);
+        let plan = Plan { space, requirement, facts, policy, keep_regions: false };
+        let tuples = Tuples::new(points(seed, n_rows));
+        let test = Test { tuples: &tuples, min_rows: k as u32, rule: None };
+        let ids: Vec<u32> = (0..tuples.len() as u32).collect();
+        check(&Grouper { plan: &plan, tuples: &tuples, test }, &ids);
+    }
+
+    #[test]
+    fn improvement_never_adds_loss() {
+        for seed in 0..20 {
+            with_cell(seed, 400, 2 + seed % 5, |grouper, ids| {
+                let ground = Ground::new(grouper.tuples, ids, grouper.plan.space);
+                let start = greedy::start(&ground, &grouper.test, ids);
+                let mut board = Board::new(&ground, start.classes);
+                let rest = settle::place(&mut board, &grouper.test, ids, start.rest);
+                assert!(rest.is_empty(), "a class of {} rows takes any row", 2 + seed % 5);
+                let total =
+                    |board: &Board<'_, '_>| board.classes.iter().map(board::Class::total).sum();
+                let before: f64 = total(&board);
+                improve::improve(&mut board, &grouper.test, ids);
+                let after: f64 = total(&board);
+                assert!(after < before, "{before} became {after}");
+            });
+        }
+    }
+
+    #[test]
+    fn the_costs_of_joining_all_classes_are_those_of_joining_each() {
+        with_cell(7, 600, 3, |grouper, ids| {
+            let ground = Ground::new(grouper.tuples, ids, grouper.plan.space);
+            let board = Board::new(&ground, greedy::start(&ground, &grouper.test, ids).classes);
+            let mut costs = Vec::new();
+            for tuple in 0..50 {
+                let member = Member { tuple, n_rows: 1 + tuple % 3 };
+                board.join_costs(member, &mut costs);
+                for (class, &cost) in costs.iter().enumerate() {
+                    if board.classes[class].members.is_empty() {
+                        assert_eq!(cost, f32::INFINITY);
+                    } else {
+                        let exact = board.join_cost(class, member);
+                        assert!((f64::from(cost) - exact).abs() < 1e-4, "{cost} is not {exact}");
+                    }
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn a_missing_value_among_others_loses_the_whole_interval() {
+        with_cell(3, 300, 2, |grouper, ids| {
+            let ground = Ground::new(grouper.tuples, ids, grouper.plan.space);
+            let age = |tuple: &u32| grouper.tuples.codes(ids[*tuple as usize])[1];
+            let member = |tuple| Member { tuple, n_rows: 1 };
+            let missing = (0..ids.len() as u32).find(|tuple| age(tuple) == 0).expect("some");
+            for tuple in (0..ids.len() as u32).filter(|tuple| age(tuple) > 0) {
+                let covered = ground.covered(&[member(missing), member(tuple)]);
+                let alone = ground.covered(&[member(tuple)]);
+                assert_eq!(ground.loss(&alone), 0.0);
+                let others: f64 = ground.loss(&covered) - 1.0;
+                let codes = [missing, tuple].map(|tuple| grouper.tuples.codes(tuple));
+                let width = f64::from(codes[0][0].abs_diff(codes[1][0])) / 4999.0;
+                let set = if codes[0][2] == codes[1][2] { 0.0 } else { 1.0 / 69.0 };
+                assert!((others - width - set).abs() < 1e-5);
+            }
+        });
+    }
 }

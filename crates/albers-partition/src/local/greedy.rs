@@ -1,7 +1,7 @@
 //! A first grouping: classes grow from a seed by the tuple that makes them lose least.
 //!
-//! Tuples whose rows satisfy the requirement alone are classes from the start. Where only the number
-//! of rows counts, they lend the rows that they can spare to classes that lack some.
+//! Tuples whose rows satisfy the requirement alone are classes from the start. Where only the
+//! number of rows counts, they lend the rows that they can spare to classes that lack some.
 
 use super::ground::Ground;
 use super::{Member, Test};

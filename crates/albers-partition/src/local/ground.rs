@@ -1,7 +1,7 @@
 //! The tuples of one cell in codes of their own, and what classes of them lose.
 //!
-//! Codes are numbered anew in each cell, in their order and without gaps. So all attributes together
-//! have few codes, and what every possible newcomer would make a class lose fits in a short table:
+//! Codes are numbered anew in each cell, in their order and without gaps. So all attributes
+//! together have few codes, and what any newcomer would make a class lose fits in a short table:
 //!
 //! ```text
 //!   slots:        | sex | age               | race    | ...        one per attribute and code
@@ -50,8 +50,8 @@ enum ShownLane<'a> {
     Set { per_value: f32, first_word: usize },
 }
 
-/// What a class covers on one attribute: the least and the greatest code, or the number of distinct
-/// ones and the only code that does not count as a member's.
+/// What a class covers on one attribute: the least and the greatest code; for a set the number of
+/// distinct codes, and the one that went with a member that is left out.
 pub type Span = (u32, u32);
 
 /// The span of nothing.
@@ -184,8 +184,8 @@ impl<'a> Ground<'a> {
         self.lanes.iter().zip(spans).map(|(lane, &span)| f64::from(lane.loss(span))).sum()
     }
 
-    /// What a row loses once a tuple has joined those that cover `spans`, which are all of `covered`
-    /// or all but one tuple.
+    /// What a row loses once a tuple has joined those that cover `spans`, which are all of
+    /// `covered` or all but one tuple.
     #[inline]
     pub fn loss_with(&self, spans: &[Span], covered: &Covered, place: u32) -> f64 {
         let mut loss = 0.0;

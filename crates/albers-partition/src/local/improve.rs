@@ -7,7 +7,7 @@
 //!   regroup:   {a b c} {a b c} ..  ->  {a a ..} {b b ..} ..   a few classes grown anew
 //! ```
 //!
-//! Where only the number of rows counts, a move may also take some rows of a tuple and leave others.
+//! Where only the number of rows counts, a move may take some rows of a tuple and leave others.
 
 use albers_table::points::mix;
 
@@ -28,6 +28,8 @@ const MAX_LOOSE: usize = 128;
 const N_NEAREST: usize = 8;
 /// It is swapped with one of the first so many members.
 const MAX_SWAPPED: usize = 64;
+/// So many changes that the requirement refuses, and a member stays where it is.
+const MAX_REFUSED: usize = 16;
 /// Less is taken for rounding.
 const LEAST_GAIN: f64 = 1e-6;
 
@@ -40,6 +42,7 @@ pub fn improve(board: &mut Board<'_, '_>, test: &Test<'_>, ids: &[u32]) {
         ids,
         costs: Vec::new(),
         nearest: Vec::new(),
+        n_refused: 0,
         scratch: RuleScratch::default(),
     };
     for _ in 0..MAX_ROUNDS {
@@ -48,7 +51,7 @@ pub fn improve(board: &mut Board<'_, '_>, test: &Test<'_>, ids: &[u32]) {
         }
         improver.is_changed.fill(true);
     }
-    for round in 0..super::tune("LNS", REGROUP_ROUNDS as f64) as u64 {
+    for round in 0..REGROUP_ROUNDS {
         improver.regroup_all(round);
         improver.move_all();
     }
@@ -65,6 +68,8 @@ struct Improver<'b, 'g, 'a, 't> {
     costs: Vec<f32>,
     /// Classes that would lose least by a tuple, and how much.
     nearest: Vec<(f32, usize)>,
+    /// Changes for one member that the requirement has refused.
+    n_refused: usize,
     scratch: RuleScratch,
 }
 
@@ -87,6 +92,7 @@ impl Improver<'_, '_, '_, '_> {
         let mut least_cost = 0.0;
         let mut at = 0;
         while at < self.board.classes[class].members.len() {
+            self.n_refused = 0;
             self.find_nearest(class, self.board.classes[class].members[at]);
             least_cost += self.nearest.first().map_or(f64::INFINITY, |&(cost, _)| f64::from(cost));
             if self.relocate(class, at) || self.lend(class, at) || self.swap(class, at) {
@@ -130,6 +136,9 @@ impl Improver<'_, '_, '_, '_> {
         let gain = class.total() - f64::from(n_left) * class.rest_losses[at] - LEAST_GAIN;
         for near in 0..self.nearest.len() {
             let (_, other) = self.nearest[near];
+            if self.n_refused >= MAX_REFUSED {
+                break;
+            }
             if self.board.join_cost(other, member) > gain {
                 continue;
             }
@@ -184,6 +193,9 @@ impl Improver<'_, '_, '_, '_> {
         let n_b = class_b.n_rows - from_b.n_rows + from_a.n_rows;
         let min_rows = self.test.min_rows;
         if n_a < min_rows || n_b < min_rows || from_a.tuple == from_b.tuple {
+            return false;
+        }
+        if self.n_refused >= MAX_REFUSED {
             return false;
         }
         let (n_a, n_b) = (f64::from(n_a), f64::from(n_b));
@@ -294,6 +306,8 @@ impl Improver<'_, '_, '_, '_> {
     }
 
     fn holds(&mut self, members: &[Member]) -> bool {
-        self.test.holds(members, self.ids, &mut self.scratch)
+        let holds = self.test.holds(members, self.ids, &mut self.scratch);
+        self.n_refused += usize::from(!holds);
+        holds
     }
 }

@@ -132,8 +132,8 @@ fn least(members: &[Member], score: impl Fn(&Member) -> f64) -> Option<(f64, usi
     with_rows.map(|(at, member)| (score(member), at)).min_by(|a, b| a.0.total_cmp(&b.0))
 }
 
-/// Takes up to `n_lacking` rows of a lender. There are lenders only where the number of rows decides,
-/// so that a class that is still growing lacks some.
+/// Takes up to `n_lacking` rows of a lender. There are lenders only where the number of rows
+/// decides, so that a class that is still growing lacks some.
 fn borrow(lender: &mut Member, n_lacking: u32) -> Member {
     let n_rows = lender.n_rows.min(n_lacking);
     lender.n_rows -= n_rows;

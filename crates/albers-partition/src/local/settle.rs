@@ -2,7 +2,7 @@
 
 use super::board::Board;
 use super::ground::Ground;
-use super::{Member, Test, join};
+use super::{Member, Test};
 use crate::split::rule::RuleScratch;
 
 /// A tuple is tried in so many classes, those that would lose least by it.
@@ -36,26 +36,31 @@ pub fn place(
     unplaced
 }
 
+/// What became of members that no class could take.
+pub enum Absorbed {
+    /// A class that satisfies the requirement.
+    Class(Vec<Member>),
+    /// All there was, and it does not satisfy the requirement.
+    All(Vec<Member>),
+}
+
 /// Makes one class of some members and of whole classes near them: first one, then twice as many at
-/// a time, until it satisfies the requirement. Whether it does in the end is told.
-///
-/// The union of all classes of a table is the table, which satisfies the requirement; so members of
-/// a whole table always find a class.
+/// a time, until it satisfies the requirement.
 pub fn absorb(
     ground: &Ground<'_>,
     test: &Test<'_>,
     ids: &[u32],
     mut rest: Vec<Member>,
     classes: &mut Vec<Vec<Member>>,
-) -> (Vec<Member>, bool) {
+) -> Absorbed {
     let mut scratch = RuleScratch::default();
     let mut n_absorbed = 1;
     loop {
         if test.holds(&rest, ids, &mut scratch) {
-            return (rest, true);
+            return Absorbed::Class(rest);
         }
         if classes.is_empty() {
-            return (rest, false);
+            return Absorbed::All(rest);
         }
         let covered = ground.covered(&rest);
         classes.sort_by_cached_key(|class| {
@@ -63,8 +68,13 @@ pub fn absorb(
             std::cmp::Reverse(ground.loss_with(&covered.spans, &covered, class[0].tuple).to_bits())
         });
         let first = classes.len().saturating_sub(n_absorbed);
-        let near: Vec<Member> = classes.drain(first..).flatten().collect();
-        near.into_iter().for_each(|member| join(&mut rest, member));
+        rest.extend(classes.drain(first..).flatten());
+        rest.sort_unstable_by_key(|member| member.tuple);
+        rest.dedup_by(|later, member| {
+            let is_same = later.tuple == member.tuple;
+            member.n_rows += if is_same { later.n_rows } else { 0 };
+            is_same
+        });
         n_absorbed *= 2;
     }
 }

@@ -48,13 +48,14 @@ impl Kind {
         }
     }
 
-    fn words(self) -> &'static str {
+    fn words(self, is_complete: bool) -> &'static str {
         match self {
             Kind::Minimal => "satisfies, and generalizes no other that does",
             Kind::Satisfying => "satisfies",
             Kind::TakenUnseen => "satisfies, taken without a look",
             Kind::Violating => "violates",
-            Kind::PrunedUnseen => "violates or was not reached, pruned without a look",
+            Kind::PrunedUnseen if is_complete => "violates, pruned without a look",
+            Kind::PrunedUnseen => "not looked at",
         }
     }
 }
@@ -68,7 +69,7 @@ line{stroke:#c3ccd6;stroke-width:1}rect{stroke-width:1.2}\
 .violating{fill:#f4c7c3;stroke:#a8322a}.pruned{fill:#f3f4f6;stroke:#9aa5b1;stroke-dasharray:4 3}";
 
 /// The picture of a lattice that was searched.
-pub fn svg(scene: &Scene<'_>, found: &Found) -> Result<String> {
+pub fn svg(scene: &Scene<'_>, found: &Found, is_complete: bool) -> Result<String> {
     let lattice = &found.lattice;
     if lattice.n_nodes() > MAX_NODES {
         return Err(Error::usage(
@@ -80,12 +81,14 @@ pub fn svg(scene: &Scene<'_>, found: &Found) -> Result<String> {
         ));
     }
     let names: Vec<&str> = scene.dimensions.iter().map(|dimension| dimension.name()).collect();
-    Ok(Picture::new(lattice, found, &names).draw())
+    Ok(Picture::new(lattice, found, &names, is_complete).draw())
 }
 
 struct Picture<'a> {
     lattice: &'a Lattice,
     names: &'a [&'a str],
+    /// Whether every node is known to satisfy or to violate.
+    is_complete: bool,
     kinds: Vec<Kind>,
     centers: Vec<(f64, f64)>,
     node_width: f64,
@@ -94,7 +97,12 @@ struct Picture<'a> {
 }
 
 impl<'a> Picture<'a> {
-    fn new(lattice: &'a Lattice, found: &Found, names: &'a [&'a str]) -> Picture<'a> {
+    fn new(
+        lattice: &'a Lattice,
+        found: &Found,
+        names: &'a [&'a str],
+        is_complete: bool,
+    ) -> Picture<'a> {
         let mut minimal = vec![false; lattice.n_nodes()];
         found.minimal.iter().for_each(|own| minimal[lattice.node(&own.levels)] = true);
         let kind = |node: usize| match (found.satisfying.contains(node), minimal[node]) {
@@ -124,7 +132,7 @@ impl<'a> Picture<'a> {
             }
         }
         let kinds = (0..lattice.n_nodes()).map(kind).collect();
-        Picture { lattice, names, kinds, centers, node_width, width, height }
+        Picture { lattice, names, is_complete, kinds, centers, node_width, width, height }
     }
 
     fn draw(&self) -> String {
@@ -147,22 +155,28 @@ impl<'a> Picture<'a> {
         }
         for node in 0..self.lattice.n_nodes() {
             let (x, y) = self.centers[node];
-            self.draw_node(&mut out, self.kinds[node], x, y, &label(self.lattice, node));
+            self.draw_node(&mut out, node, x, y);
         }
         self.draw_legend(&mut out);
         out.push_str("</svg>\n");
         out
     }
 
-    fn draw_node(&self, out: &mut String, kind: Kind, x: f64, y: f64, text: &str) {
+    fn draw_node(&self, out: &mut String, node: usize, x: f64, y: f64) {
         let (left, top) = (x - self.node_width / 2.0, y - NODE_HEIGHT / 2.0);
+        let levels = self.lattice.levels(node);
+        let named = self.names.iter().zip(levels).map(|(name, level)| format!("{name} {level}"));
+        let named = escaped(&named.collect::<Vec<_>>().join(", "));
+        let kind = self.kinds[node];
         out.push_str(&format!(
-            "<g><rect class=\"{}\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{:.1}\" \
-             height=\"{NODE_HEIGHT}\" rx=\"5\"/><text x=\"{x:.1}\" y=\"{:.1}\" \
-             text-anchor=\"middle\">{text}</text></g>\n",
+            "<g><title>{named}: {}</title><rect class=\"{}\" x=\"{left:.1}\" y=\"{top:.1}\" \
+             width=\"{:.1}\" height=\"{NODE_HEIGHT}\" rx=\"5\"/><text x=\"{x:.1}\" \
+             y=\"{:.1}\" text-anchor=\"middle\">{}</text></g>\n",
+            kind.words(self.is_complete),
             kind.class(),
             self.node_width,
             y + 4.0,
+            label(self.lattice, node),
         ));
     }
 
@@ -174,8 +188,11 @@ impl<'a> Picture<'a> {
             "<text class=\"title\" x=\"{MARGIN}\" y=\"{y:.1}\">levels of {names}</text>\n"
         ));
         for kind in Kind::ALL {
-            y += LEGEND_LINE;
             let n_nodes = self.kinds.iter().filter(|&&other| other == kind).count();
+            if n_nodes == 0 {
+                continue;
+            }
+            y += LEGEND_LINE;
             out.push_str(&format!(
                 "<rect class=\"{}\" x=\"{MARGIN}\" y=\"{:.1}\" width=\"22\" height=\"13\" \
                  rx=\"3\"/><text class=\"words\" style=\"fill:#1d2733;font-weight:400\" \
@@ -183,7 +200,7 @@ impl<'a> Picture<'a> {
                 kind.class(),
                 y - 11.0,
                 MARGIN + 32.0,
-                kind.words(),
+                kind.words(self.is_complete),
             ));
         }
     }

@@ -295,11 +295,12 @@ impl Request<'_> {
         let mut report = self.empty_report(scene, question, [notes, scene.notes.clone()].concat());
         let found = match scene.search(ground, question)? {
             Searched::Exact(found) => {
-                if let Some(svg) = self.svg {
-                    write(svg, &draw::svg(scene, &found)?)?;
-                }
                 report.satisfying = found.satisfying.len() as u64;
-                report.complete = job_is_complete(self.job.method());
+                // A binary search finds those of the least height only.
+                report.complete = self.job.method() != Method::Samarati;
+                if let Some(svg) = self.svg {
+                    write(svg, &draw::svg(scene, &found, report.complete)?)?;
+                }
                 report.note_effort(&found.effort);
                 found.minimal
             }
@@ -378,11 +379,6 @@ impl Request<'_> {
 
 const NOT_MONOTONE: &str = "with rows left out this requirement is not monotone: a generalization of \
     a satisfying one need not satisfy; every one that could was looked at";
-
-/// A binary search finds those of the least height only.
-fn job_is_complete(method: Method) -> bool {
-    method != Method::Samarati
-}
 
 impl LatticeReport {
     fn note_effort(&mut self, effort: &Effort) {
