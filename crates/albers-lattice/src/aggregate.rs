@@ -58,9 +58,10 @@ impl Aggregator {
             None if layout.n_words() == 1 => {
                 // Small sets rarely shrink to nothing: no need to grow step by step.
                 let n_slots = (2 * n_entries.min(MAX_FIRST_ENTRIES)).next_power_of_two() as usize;
-                aggregator.kind = Kind::Narrow(NarrowTable::new(n_slots.max(FIRST_SLOTS)));
+                aggregator.kind =
+                    Kind::Narrow(NarrowTable::new(n_slots.max(FIRST_SLOTS), layout.seed()));
             }
-            None => aggregator.kind = Kind::Wide(WideTable::new(layout.n_words())),
+            None => aggregator.kind = Kind::Wide(WideTable::new(layout.n_words(), layout.seed())),
         }
         Ok(aggregator)
     }
@@ -131,11 +132,17 @@ impl Aggregator {
     pub(crate) fn finish(self) -> Entries {
         match self.kind {
             Kind::Dense(sums) => {
+                const STRETCH: usize = 16;
                 let n_entries = sums.iter().filter(|&&sum| sum > 0).count();
                 let mut entries = Entries::with_capacity(1, n_entries);
-                for (key, sum) in (0u64..).zip(sums) {
-                    if sum > 0 {
-                        entries.push(&[key], sum);
+                for (first, stretch) in (0u64..).step_by(STRETCH).zip(sums.chunks(STRETCH)) {
+                    // Most stretches of a sparse array are empty.
+                    if stretch.iter().fold(0, |all, sum| all | sum) == 0 {
+                        continue;
+                    }
+                    for (key, &sum) in (first..).zip(stretch).filter(|(_, sum)| **sum > 0) {
+                        entries.keys.push(key);
+                        entries.counts.push(sum);
                     }
                 }
                 entries
@@ -143,7 +150,8 @@ impl Aggregator {
             Kind::Narrow(table) => {
                 let mut entries = Entries::with_capacity(1, table.n_entries);
                 for slot in table.slots.iter().filter(|slot| slot.count > 0) {
-                    entries.push(&[slot.key], slot.count);
+                    entries.keys.push(slot.key);
+                    entries.counts.push(slot.count);
                 }
                 entries
             }
@@ -164,12 +172,13 @@ struct NarrowTable {
     slots: Vec<Slot>,
     n_entries: usize,
     shift: u32,
+    seed: u64,
 }
 
 impl NarrowTable {
-    fn new(n_slots: usize) -> NarrowTable {
+    fn new(n_slots: usize, seed: u64) -> NarrowTable {
         let shift = 64 - n_slots.trailing_zeros();
-        NarrowTable { slots: vec![Slot::default(); n_slots], n_entries: 0, shift }
+        NarrowTable { slots: vec![Slot::default(); n_slots], n_entries: 0, shift, seed }
     }
 
     fn is_full(&self) -> bool {
@@ -177,7 +186,7 @@ impl NarrowTable {
     }
 
     fn grow(&mut self) {
-        let mut grown = NarrowTable::new(2 * self.slots.len());
+        let mut grown = NarrowTable::new(2 * self.slots.len(), self.seed);
         for slot in self.slots.iter().filter(|slot| slot.count > 0) {
             grown.add(slot.key, slot.count);
         }
@@ -187,7 +196,7 @@ impl NarrowTable {
     #[inline]
     fn add(&mut self, key: u64, count: u32) {
         let mask = self.slots.len() - 1;
-        let mut at = (hash_word(key) >> self.shift) as usize;
+        let mut at = (hash_word(key, self.seed) >> self.shift) as usize;
         loop {
             let slot = &mut self.slots[at];
             if slot.count == 0 {
@@ -210,12 +219,13 @@ struct WideTable {
     slots: Vec<u32>,
     entries: Entries,
     shift: u32,
+    seed: u64,
 }
 
 impl WideTable {
-    fn new(n_words: usize) -> WideTable {
+    fn new(n_words: usize, seed: u64) -> WideTable {
         let shift = 64 - FIRST_SLOTS.trailing_zeros();
-        WideTable { slots: vec![0; FIRST_SLOTS], entries: Entries::new(n_words), shift }
+        WideTable { slots: vec![0; FIRST_SLOTS], entries: Entries::new(n_words), shift, seed }
     }
 
     fn is_full(&self) -> bool {
@@ -227,7 +237,7 @@ impl WideTable {
         self.slots = vec![0; n_slots];
         self.shift -= 1;
         for place in 0..self.entries.len() {
-            let mut at = (hash_words(self.entries.key(place)) >> self.shift) as usize;
+            let mut at = (hash_words(self.entries.key(place), self.seed) >> self.shift) as usize;
             while self.slots[at] != 0 {
                 at = (at + 1) & (n_slots - 1);
             }
@@ -237,7 +247,7 @@ impl WideTable {
 
     fn add(&mut self, key: &[u64], count: u32) {
         let mask = self.slots.len() - 1;
-        let mut at = (hash_words(key) >> self.shift) as usize;
+        let mut at = (hash_words(key, self.seed) >> self.shift) as usize;
         loop {
             match self.slots[at] {
                 0 => {

@@ -32,7 +32,7 @@ pub fn search(ground: &Ground<'_>, question: &Question<'_>, variant: BottomUp) -
     let sourcing = Sourcing {
         source: ground.table(),
         is_table: true,
-        super_root: false,
+        super_roots: false,
         rollup: variant == BottomUp::Rollup,
     };
     let walked = walk(ground, question, &family, sourcing)?;

@@ -298,7 +298,7 @@ impl Hunt<'_> {
         }
         let family = Family { attributes: vec![a, b], lattice, candidates };
         let source = self.ground.table();
-        let sourcing = Sourcing { source, is_table: true, super_root: false, rollup: true };
+        let sourcing = Sourcing { source, is_table: true, super_roots: false, rollup: true };
         let walked = walk(self.ground, relaxed, &family, sourcing)?;
         self.checked += walked.effort.checked;
         let mut levels = floor.to_vec();

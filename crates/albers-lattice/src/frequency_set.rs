@@ -19,6 +19,7 @@
 use albers_storage::Result;
 use albers_storage::memory_budget::{MemoryBudget, Reservation};
 use albers_storage::spill::{Block, SpillStore};
+use rustc_hash::FxHashSet;
 
 use crate::aggregate::{Aggregator, Full};
 use crate::dimension::Dimension;
@@ -110,6 +111,27 @@ impl FrequencySet {
             }
             Err(Full) => self.derive_in_parts(room, &mapping, layout),
         }
+    }
+
+    /// Whether the set of a coarser layout has at most so many entries, as far as a sample tells.
+    pub(crate) fn shrinks(&self, dimensions: &[Dimension], layout: &KeyLayout, most: u64) -> bool {
+        const MAX_SAMPLE: u64 = 1 << 13;
+        if layout.n_keys().is_some_and(|n_keys| n_keys <= most) {
+            return true;
+        }
+        let [Part::Memory { entries, .. }] = &self.parts[..] else { return false };
+        let mapping = Mapping::new(dimensions, &self.layout, layout);
+        let n_sampled = (self.n_entries / 8).min(MAX_SAMPLE);
+        let stride = entries.len() / n_sampled.max(1) as usize;
+        let mut out = vec![0; layout.n_words()];
+        let mut distinct: FxHashSet<u64> = FxHashSet::default();
+        for at in (0..entries.len()).step_by(stride.max(1)).take(n_sampled as usize) {
+            mapping.apply(entries.key(at), &mut out);
+            distinct.insert(layout.class_hash(&out));
+        }
+        // Draws from as many equally likely keys leave so many different ones.
+        let (most, n_sampled) = (most.max(1) as f64, n_sampled as f64);
+        distinct.len() as f64 <= most * (1.0 - (-n_sampled / most).exp())
     }
 
     fn derive_in_parts(

@@ -142,9 +142,32 @@ impl<'a> Ground<'a> {
         attributes: &[usize],
         levels: &[u16],
     ) -> Result<FrequencySet> {
-        let (attributes, levels) = (attributes.to_vec(), levels.to_vec());
-        let layout = KeyLayout::new(self.dimensions, &self.facts, attributes, levels);
-        from.derive(self.room, self.dimensions, layout)
+        from.derive(self.room, self.dimensions, self.layout(attributes, levels))
+    }
+
+    /// The set of some attributes at some levels, if reading it so often instead of the one it is from
+    /// saves more time than it takes to make.
+    pub(crate) fn derive_if_worth(
+        &self,
+        from: &FrequencySet,
+        attributes: &[usize],
+        levels: &[u16],
+        n_reads: usize,
+    ) -> Result<Option<FrequencySet>> {
+        // What is beyond the processor's cache takes many times as long to write as to read.
+        const IN_CACHE: u64 = 1 << 16;
+        const MANY_READS: usize = 40;
+        let quarter = from.n_entries() / 4;
+        let most = if n_reads < MANY_READS { quarter.min(IN_CACHE) } else { quarter };
+        let layout = self.layout(attributes, levels);
+        match from.shrinks(self.dimensions, &layout, most) {
+            true => from.derive(self.room, self.dimensions, layout).map(Some),
+            false => Ok(None),
+        }
+    }
+
+    fn layout(&self, attributes: &[usize], levels: &[u16]) -> KeyLayout {
+        KeyLayout::new(self.dimensions, &self.facts, attributes.to_vec(), levels.to_vec())
     }
 
     /// The set of all attributes at some levels, from one that is no coarser.

@@ -111,7 +111,7 @@ pub(crate) fn search_observed(
                 let sourcing = Sourcing {
                     source: own.unwrap_or(table),
                     is_table: own.is_none(),
-                    super_root: variant == Variant::SuperRoots,
+                    super_roots: variant == Variant::SuperRoots,
                     rollup: true,
                 };
                 walk(ground, question, family, sourcing)
@@ -160,7 +160,7 @@ fn subsets_of(n_attributes: usize, size: usize) -> Vec<Subset> {
     (0..1u64 << n_attributes).filter(|subset| subset.count_ones() as usize == size).collect()
 }
 
-/// The table at the levels that no candidate of any family is below, if that is higher than now.
+/// The table at the levels that no candidate of any family is below, if that makes it smaller.
 fn roll_up_table(
     ground: &Ground<'_>,
     table: &FrequencySet,
@@ -173,10 +173,13 @@ fn roll_up_table(
             lowest[attribute] = lowest[attribute].min(level);
         }
     }
-    match lowest == table.layout().levels() {
-        true => Ok(None),
-        false => ground.derive_all(table, &lowest).map(Some),
+    if lowest == table.layout().levels() {
+        return Ok(None);
     }
+    if table.n_entries() <= SMALL_TABLE {
+        return ground.derive_all(table, &lowest).map(Some);
+    }
+    ground.derive_if_worth(table, table.layout().attributes(), &lowest, families.len())
 }
 
 /// The frequency sets of all subsets of at least this size at the levels of `table`, each from one

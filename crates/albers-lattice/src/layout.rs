@@ -152,8 +152,8 @@ impl KeyLayout {
     #[inline]
     pub fn class_hash(&self, key: &[u64]) -> u64 {
         match self.n_words {
-            1 => hash_word(self.class_part(key[0])),
-            _ => hash_words(&key[..self.class_words]),
+            1 => hash_word(self.class_part(key[0]), 0),
+            _ => hash_words(&key[..self.class_words], 0),
         }
     }
 
@@ -161,6 +161,15 @@ impl KeyLayout {
     #[inline]
     fn class_part(&self, word: u64) -> u64 {
         word.checked_shr(self.fact_bits).unwrap_or(0)
+    }
+
+    /// A number for the hashes of a table of such keys. Sets leave a table in the order of their
+    /// hashes; were the next one to use the same, its keys would crowd.
+    pub(crate) fn seed(&self) -> u64 {
+        let fields = self.attributes.iter().zip(&self.levels);
+        fields.fold(0x243f_6a88_85a3_08d3, |seed, (&attribute, &level)| {
+            albers_table::points::mix(seed ^ (attribute as u64) << 16 ^ u64::from(level))
+        })
     }
 
     /// How many different keys there can be, if that is at most 2^32.
@@ -186,16 +195,20 @@ fn place(widths: &[u32], first_word: usize, first_bit: u32) -> (Vec<Field>, usiz
     (fields, word + 1)
 }
 
-/// Spreads a word over all 64 bits; the upper ones are the best.
+/// Spreads a word over all 64 bits.
+///
+/// The halves of the full product are folded, so that every bit of the word reaches every bit of
+/// the hash: packed fields are far from random.
 #[inline]
-pub(crate) fn hash_word(word: u64) -> u64 {
-    (word ^ word >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+pub(crate) fn hash_word(word: u64, seed: u64) -> u64 {
+    let product = u128::from(word ^ seed).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
+    (product >> 64) as u64 ^ product as u64
 }
 
 /// The same for several words.
 #[inline]
-pub(crate) fn hash_words(words: &[u64]) -> u64 {
-    words.iter().fold(0, |hash, &word| hash_word(hash.rotate_left(23) ^ word))
+pub(crate) fn hash_words(words: &[u64], seed: u64) -> u64 {
+    words.iter().fold(seed, |hash, &word| hash_word(word, hash.rotate_left(23)))
 }
 
 /// How keys of one layout become keys of a coarser one.
@@ -247,7 +260,8 @@ impl<'d> Mapping<'d> {
 
     /// The same for keys of one word, of which there are about so many.
     pub(crate) fn narrow(&self, n_entries: u64) -> NarrowMapping {
-        let n_bits = n_entries.max(64).ilog2().min(MAX_TABLE_BITS);
+        // All tables together are to take less time than the keys.
+        let n_bits = (n_entries / 16).max(16).ilog2().min(MAX_TABLE_BITS);
         let mut tables: Vec<TableStep> = Vec::new();
         let mut moves = Vec::new();
         let mut steps: Vec<&Step<'_>> = self.steps.iter().collect();

@@ -44,8 +44,8 @@ pub(crate) struct Sourcing<'s> {
     pub(crate) source: &'s FrequencySet,
     /// Whether that is the table itself, rolled up or not.
     pub(crate) is_table: bool,
-    /// Whether several roots come from their greatest lower bound, the super-root.
-    pub(crate) super_root: bool,
+    /// Whether several roots come from their greatest lower bounds, the super-roots.
+    pub(crate) super_roots: bool,
     /// Whether the others come from a node below.
     pub(crate) rollup: bool,
 }
@@ -85,26 +85,28 @@ pub(crate) fn walk(
 ) -> Result<Walked> {
     let Family { attributes, lattice, candidates } = family;
     let roots = family.roots();
-    let Sourcing { source, is_table, .. } = sourcing;
-    let super_root = match sourcing.super_root && roots.len() > 1 {
-        true => Some(ground.derive(source, attributes, &family.meet(&roots))?),
-        false => None,
+    let of_roots = match sourcing.super_roots && roots.len() > 1 {
+        true => RootSets { ground, family }.derive(sourcing.source, sourcing.is_table, &roots)?,
+        false => Vec::new(),
     };
-    let of_super_root = super_root.as_ref();
     let mut walked = Walked {
         satisfying: candidates.clone(),
         looked_at: NodeSet::empty(lattice.n_nodes()),
         verdicts: Vec::new(),
         effort: Effort::default(),
     };
-    if of_super_root.is_some() {
-        walked.effort.count(is_table);
+    let mut below: FxHashMap<usize, FrequencySet> = FxHashMap::default();
+    let mut prepared: FxHashMap<usize, FrequencySet> = FxHashMap::default();
+    for RootSet { root, set, is_scan, n_bounds } in of_roots {
+        walked.effort.count(is_scan);
+        walked.effort.rollups += n_bounds[0];
+        walked.effort.scans += n_bounds[1];
+        prepared.insert(root, set);
     }
     let mut queue: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for root in roots {
         queue.entry(lattice.height_of_node(root)).or_default().push(root);
     }
-    let mut below: FxHashMap<usize, FrequencySet> = FxHashMap::default();
     let mut below_height = 0;
     while let Some((height, mut nodes)) = queue.pop_first() {
         nodes.sort_unstable();
@@ -113,23 +115,29 @@ pub(crate) fn walk(
         if height > below_height + 1 {
             below.clear();
         }
-        let looked: Vec<(FrequencySet, Verdict, bool)> = nodes
-            .par_iter()
-            .map(|&node| {
+        let own: Vec<(usize, Option<FrequencySet>)> =
+            nodes.into_iter().map(|node| (node, prepared.remove(&node))).collect();
+        let looked: Vec<Looked> = own
+            .into_par_iter()
+            .map(|(node, own)| {
                 let smallest = lattice.below(node).filter_map(|node| below.get(&node));
                 let smallest = smallest.min_by_key(|set| set.n_entries());
-                let smallest = smallest.filter(|_| sourcing.rollup).or(of_super_root);
-                let is_scan = smallest.is_none() && is_table;
-                let source = smallest.unwrap_or(source);
-                let set = ground.derive(source, attributes, &lattice.levels(node))?;
+                let smallest = smallest.filter(|_| sourcing.rollup);
+                let is_scan = own.is_none().then_some(smallest.is_none() && sourcing.is_table);
+                let source = smallest.unwrap_or(sourcing.source);
+                let set = match own {
+                    Some(set) => set,
+                    None => ground.derive(source, attributes, &lattice.levels(node))?,
+                };
                 let verdict = question.judge(ground.room, &set)?;
-                Ok((set, verdict, is_scan))
+                Ok(Looked { node, set, verdict, is_scan })
             })
             .collect::<Result<_>>()?;
         below = FxHashMap::default();
         below_height = height;
-        for (node, (set, verdict, is_scan)) in nodes.into_iter().zip(looked) {
-            walked.note(node, &verdict, is_scan);
+        for Looked { node, set, verdict, is_scan } in looked {
+            walked.note(node, &verdict);
+            is_scan.into_iter().for_each(|is_scan| walked.effort.count(is_scan));
             if !verdict.holds {
                 queue.entry(height + 1).or_default().extend(lattice.above(node));
                 below.insert(node, set);
@@ -140,14 +148,107 @@ pub(crate) fn walk(
     Ok(walked)
 }
 
+/// A node that was looked at.
+struct Looked {
+    node: usize,
+    set: FrequencySet,
+    verdict: Verdict,
+    /// Whether its set came from the table; nothing if it was there before.
+    is_scan: Option<bool>,
+}
+
+/// The set of a root.
+struct RootSet {
+    root: usize,
+    set: FrequencySet,
+    /// Whether it came from the table.
+    is_scan: bool,
+    /// Bounds that were computed on the way, and those of them that came from the table.
+    n_bounds: [u64; 2],
+}
+
+/// The sets of roots, by ever closer lower bounds of fewer of them.
+///
+/// ```text
+///              source
+///                |
+///            meet of all                 the super-root
+///            /         \
+///      meet of two    meet of three      each much smaller than the one before, or left out
+///       /     \          / | \
+///     root   root       roots
+/// ```
+struct RootSets<'s> {
+    ground: &'s Ground<'s>,
+    family: &'s Family,
+}
+
+impl<'s> RootSets<'s> {
+    fn derive(
+        &self,
+        source: &FrequencySet,
+        is_table: bool,
+        roots: &[usize],
+    ) -> Result<Vec<RootSet>> {
+        let Family { attributes, lattice, .. } = self.family;
+        if let [root] = roots {
+            let set = self.ground.derive(source, attributes, &lattice.levels(*root))?;
+            return Ok(vec![RootSet { root: *root, set, is_scan: is_table, n_bounds: [0, 0] }]);
+        }
+        let bound = self.ground.derive_if_worth(
+            source,
+            attributes,
+            &self.family.meet(roots),
+            roots.len(),
+        )?;
+        let of_table = is_table && bound.is_none();
+        let source = bound.as_ref().unwrap_or(source);
+        let (low, high) = self.divide(roots);
+        let (low, high) = rayon::join(
+            || self.derive(source, of_table, &low),
+            || self.derive(source, of_table, &high),
+        );
+        let mut sets = low?;
+        sets.extend(high?);
+        if bound.is_some() {
+            sets[0].n_bounds[usize::from(is_table)] += 1;
+        }
+        Ok(sets)
+    }
+
+    /// Divides roots by their level of the attribute whose values become fewest between them.
+    fn divide(&self, roots: &[usize]) -> (Vec<usize>, Vec<usize>) {
+        let Family { attributes, lattice, .. } = self.family;
+        let ends = |at: usize| {
+            let levels = roots.iter().map(|&root| lattice.level(root, at));
+            levels.fold((u16::MAX, 0), |(lo, hi), level| (lo.min(level), hi.max(level)))
+        };
+        let shrinks = |at: usize| {
+            let (lo, hi) = ends(at);
+            let dimension = &self.ground.dimensions[attributes[at]];
+            let ratio =
+                f64::from(dimension.n_values(lo)) / f64::from(dimension.n_values(hi).max(1));
+            // Roots differ somewhere, be it between levels with equally many values.
+            ratio + f64::from(hi - lo) * 1e-6
+        };
+        let widest = (0..attributes.len()).max_by(|&a, &b| shrinks(a).total_cmp(&shrinks(b)));
+        let at = widest.expect("a family has attributes");
+        let mut levels: Vec<u16> = roots.iter().map(|&root| lattice.level(root, at)).collect();
+        levels.sort_unstable();
+        // Above the median if something is, else from the greatest level on.
+        let median = levels[levels.len() / 2];
+        let first_high = if median > levels[0] { median } else { median + 1 };
+        roots.iter().partition(|&&root| lattice.level(root, at) < first_high)
+    }
+}
+
 impl Walked {
     fn generalizes_satisfying(&self, family: &Family, node: usize) -> bool {
         family.lattice.below(node).any(|below| self.satisfying.contains(below))
     }
 
-    fn note(&mut self, node: usize, verdict: &Verdict, is_scan: bool) {
+    fn note(&mut self, node: usize, verdict: &Verdict) {
         self.effort.checked += 1;
-        self.effort.count(is_scan);
         self.looked_at.insert(node);
         if verdict.holds {
             self.verdicts.push((node, *verdict));
