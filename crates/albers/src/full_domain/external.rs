@@ -202,6 +202,12 @@ impl Packer<'_> {
     }
 }
 
+/// The memory to work in: some of what the job gives is left for the copies that a frequency set
+/// needs while it leaves the table that it was counted in.
+pub fn budget_of(job: &Job) -> Result<MemoryBudget> {
+    Ok(MemoryBudget::new(job.memory_bytes()? / 3 * 2))
+}
+
 /// Runs a job on a table that does not fit in memory.
 pub fn run(
     job: &Job,
@@ -213,9 +219,9 @@ pub fn run(
     let mut clock = Clock::start();
     let folder = folder_of(job, output);
     spill::check_folder(folder)?;
-    let budget_bytes = job.memory_bytes()?;
-    let budget = MemoryBudget::new(budget_bytes);
-    let store = SpillStore::in_folder(folder, budget.clone()).with_room(budget_bytes / 5 * 3);
+    let budget = budget_of(job)?;
+    let room_bytes = budget.limit_bytes() / 5 * 3;
+    let store = SpillStore::in_folder(folder, budget.clone()).with_room(room_bytes);
     let room = Room { budget: &budget, store: &store };
     let reading_job = asked.reading(job);
     let reading = Reading { job: &reading_job, asked, input, output: Some(output), room };

@@ -10,7 +10,6 @@ use albers_lattice::frequency_set::Room;
 use albers_lattice::ground::{Ground, fact_fields};
 use albers_lattice::question::Question;
 use albers_lattice::search::{Effort, Generalization};
-use albers_storage::memory_budget::MemoryBudget;
 use albers_storage::output::OutputFile;
 use albers_storage::spill::SpillStore;
 use albers_table::progress::Progress;
@@ -19,7 +18,7 @@ use serde::Serialize;
 
 use super::asked::{Asked, variant_name};
 use super::draw;
-use super::external::Reading;
+use super::external::{self, Reading};
 use super::{Scene, Searched, folder_of, load};
 use crate::anonymize::{files_read, on_threads};
 use crate::error::{Error, Result};
@@ -268,10 +267,9 @@ impl Request<'_> {
 
     fn external(&self, progress: &dyn Progress) -> Result<LatticeReport> {
         let Request { job, asked, input, .. } = *self;
-        let budget_bytes = job.memory_bytes()?;
-        let budget = MemoryBudget::new(budget_bytes);
+        let budget = external::budget_of(job)?;
         let store = SpillStore::in_folder(self.folder(), budget.clone());
-        let room = Room { budget: &budget, store: &store.with_room(budget_bytes / 2) };
+        let room = Room { budget: &budget, store: &store.with_room(budget.limit_bytes() / 2) };
         let reading_job = asked.reading(job);
         let reading = Reading { job: &reading_job, asked, input, output: None, room };
         let stored = reading.read(progress)?;
