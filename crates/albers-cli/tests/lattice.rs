@@ -196,10 +196,10 @@ fn rows_left_out_are_accounted_for_and_measured_as_lost() {
     let n_suppressed = report["suppressed"].as_u64().unwrap();
     assert!((1..=120).contains(&n_suppressed), "{n_suppressed}");
     assert_eq!(folder.rows("out.csv").len() as u64 - 1, 1_200 - n_suppressed);
-    let run = folder.run(&format!(
+    let run = folder.run(
         "measure in.csv out.csv --quasi age,zip,city --hierarchy age=ranges:5,20 --hierarchy \
-         zip=prefix --hierarchy city=suppress --sensitive disease --key id --json"
-    ));
+         zip=prefix --hierarchy city=suppress --sensitive disease --key id --json",
+    );
     let measured: Value =
         serde_json::from_str(&run.out).unwrap_or_else(|_| panic!("{}", run.said()));
     assert_eq!(measured["suppressed"], n_suppressed);

@@ -97,6 +97,14 @@ fn anonymize_regions(readme: &str) -> &str {
     regions.next().expect("a release of regions is made")
 }
 
+/// The command that publishes chosen levels.
+fn anonymize_levels(readme: &str) -> String {
+    let commands = readme.split("```sh\n").skip(1).filter_map(|text| text.split_once("```"));
+    let mut levels = commands.map(|(command, _)| command.replace("\\\n", " "));
+    let command = levels.find(|command| command.contains("--level ")).expect("levels are chosen");
+    command.trim().strip_prefix("albers ").expect("it is the program").to_owned()
+}
+
 #[test]
 fn the_readme_shows_what_its_examples_print() {
     let (readme, folder) = (readme(), folder());
@@ -114,8 +122,9 @@ fn the_readmes_other_commands_run() {
     run(folder.path(), &examples(&readme)[0].command);
     albers(folder.path(), "anonymize --job examples/job.toml");
     albers(folder.path(), anonymize_regions(&readme));
+    albers(folder.path(), &anonymize_levels(&readme));
     let commands = table_commands(&readme);
-    assert_eq!(commands.len(), 5, "init, check, measure, compact and generate");
+    assert_eq!(commands.len(), 6, "init, check, measure, compact, lattice and generate");
     for words in commands {
         albers(folder.path(), words);
     }

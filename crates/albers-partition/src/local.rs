@@ -50,14 +50,22 @@ const CELL_CLASSES: usize = 8;
 
 /// Divides points into classes that may overlap in space. The whole table must satisfy the
 /// requirement, and regions cannot be asked for.
-pub fn partition(points: Points, plan: &Plan<'_>, progress: &dyn Progress) -> Groups {
+///
+/// `row_keys` tells rows with equal codes apart by what they carry, so that which of them goes where
+/// does not depend on their order in the table; without keys they are all alike.
+pub fn partition(
+    points: Points,
+    row_keys: &[u64],
+    plan: &Plan<'_>,
+    progress: &dyn Progress,
+) -> Groups {
     assert!(points.n_attributes() <= MAX_ATTRIBUTES, "checked when the job was planned");
     assert!(!plan.keep_regions, "classes that overlap have no regions of their own");
     progress.phase("partition", Some(points.n_rows() as u64));
     if points.n_rows() == 0 {
         return Groups::of_all(points.n_attributes(), Vec::new());
     }
-    let tuples = Tuples::new(points);
+    let tuples = Tuples::new(points, row_keys);
     let rule = plan.has_rule().then_some(Rule { requirement: plan.requirement, facts: plan.facts });
     let min_rows = u32::try_from(plan.min_rows()).unwrap_or(u32::MAX);
     let test = Test { tuples: &tuples, min_rows, rule };
@@ -263,7 +271,7 @@ mod tests {
         let (space, policy) = (space(), Policy::Compact);
         let (requirement, facts, space) = (&requirement, &facts, &space);
         let plan = Plan { space, requirement, facts, policy, keep_regions: false };
-        let tuples = Tuples::new(points(seed, n_rows));
+        let tuples = Tuples::new(points(seed, n_rows), &[]);
         let test = Test { tuples: &tuples, min_rows: k as u32, rule: None };
         let ids: Vec<u32> = (0..tuples.len() as u32).collect();
         check(&Grouper { plan: &plan, tuples: &tuples, test }, &ids);

@@ -44,7 +44,7 @@ fn classes(table: &Table) -> Vec<Class> {
         policy: Policy::Compact,
         keep_regions: false,
     };
-    let groups = partition(points, &plan, &Silent);
+    let groups = partition(points, &[], &plan, &Silent);
     assert!(groups.suppressed.row_ids.is_empty());
     let n_attributes = table.columns.len();
     let mut is_seen = vec![false; table.n_rows];

@@ -10,7 +10,7 @@ use albers_partition::space::{Shown, Space};
 use albers_partition::specialize::{self, SpecializePlan};
 use albers_partition::split::Policy;
 use albers_privacy::Requirement;
-use albers_release::publish::{Destination, Values, manifest_path, publish};
+use albers_release::publish::{Destination, Values, manifest_path, publish, row_keys};
 use albers_release::verify::{Expectation, Verified, verify};
 use albers_table::hierarchy::HierarchySpec;
 use albers_table::points::Points;
@@ -152,7 +152,10 @@ fn partition<'t>(
         keep_regions: show_regions,
     };
     let groups = match job.method() {
-        Method::Local => local::partition(points, &plan, progress),
+        Method::Local => {
+            let row_keys = row_keys(&table.carried, seed_of(job))?;
+            local::partition(points, &row_keys, &plan, progress)
+        }
         Method::Subtree | Method::OrderedSet => {
             let plan = SpecializePlan { plan: &plan, max_suppressed: expected.max_suppressed };
             specialize::partition(points, &plan, progress)

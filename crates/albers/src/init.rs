@@ -395,7 +395,12 @@ pub const JOB_FILE_FIELDS: &str = r#"A job file with all its fields:
   input = "people.csv"            # relative to the job file
   output = "people.anonymized.csv"
   k = 5                           # rows (or subjects) per class, at least
-  method = "auto"                 # how classes are found: auto, mondrian, rtree
+  method = "auto"                 # how classes are found: auto, mondrian, rtree, incognito, samarati,
+                                  # bottom-up, attribute-suppression, subtree, ordered-set, local
+  variant = "super-roots"         # of incognito: basic, super-roots, cube; of bottom-up: rollup, scan
+  minimize = "ncp"                # the best full-domain release: ncp, height, discernibility, weights
+  suppress = 0.02                 # the share of the rows that may be left out
+  time = "30s"                    # what a search may take; all it needs when not given
   split = "compact"               # how cuts are chosen: compact, median
   categories = "label"            # columns with a hierarchy as label or set
   values = "interval"             # intervals as interval or bounds
@@ -414,6 +419,7 @@ pub const JOB_FILE_FIELDS: &str = r#"A job file with all its fields:
   type = "code"                   # integer, decimal, float, date, timestamp, boolean, text, code
   hierarchy = "prefix"            # FILE, prefix, ranges:5,10,20, dates, suppress
   weight = 2.0                    # how much a loss on it counts
+  level = 2                       # where a full-domain release shows it
   bias = true                     # cut before all others
 
   [columns."main diagnosis"]

@@ -149,7 +149,7 @@ fn summary(report: &LatticeReport, limit: usize) -> String {
         ),
         format!("requirement: {}", report.requirement),
         format!(
-            "searched by {}{variant}: {} looked at, {} sets from the table, {} from others, {:.2} s",
+            "searched by {}{variant}: {} looked at, {} sets from the table, {} from others, in {:.2} s",
             report.method,
             render::count(report.checked),
             render::count(report.scans),

@@ -40,6 +40,10 @@ pub struct Case {
     pub k: usize,
     pub secrets: Vec<Secret>,
     pub is_compacted: bool,
+    /// Whether classes may have a point in common.
+    pub may_overlap: bool,
+    /// Whether `*` stands for the missing value too.
+    pub is_full_domain: bool,
 }
 
 impl Case {
@@ -84,9 +88,37 @@ impl Case {
             }
         }
         let is_compacted = job.compact != Some(false);
-        let case = Case { columns, n_rows, job, k, secrets, is_compacted };
+        let (may_overlap, is_full_domain) = (false, false);
+        let case =
+            Case { columns, n_rows, job, k, secrets, is_compacted, may_overlap, is_full_domain };
         case.write_table((0..n_rows).collect());
         case
+    }
+
+    /// The same table by another method, if that can be: some need a hierarchy for each column.
+    pub fn by(mut self, method: Method) -> Option<Case> {
+        let shows_labels = !matches!(method, Method::Local | Method::OrderedSet);
+        let lacks_tree = |column: &Column| column.tree.is_none();
+        if shows_labels && self.with_role(Role::Quasi).any(lacks_tree) {
+            return None;
+        }
+        let Job { categories, values, output, .. } = &self.job;
+        let categories = match method {
+            Method::OrderedSet => Some(Categories::Set),
+            Method::Local => *categories,
+            _ => None,
+        };
+        let is_parquet = output.as_ref().is_some_and(|path| path.ends_with("release.parquet"));
+        let as_bounds = values.map_or(is_parquet, |values| values == Values::Bounds);
+        for column in self.columns.iter_mut().filter(|own| own.role == Some(Role::Quasi)) {
+            column.shown = shown_as(column, categories, as_bounds);
+            self.job.column(&column.name).bias = None;
+        }
+        self.job = Job { method: Some(method), split: None, compact: None, categories, ..self.job };
+        self.is_compacted = method == Method::Local;
+        self.may_overlap = method == Method::Local;
+        self.is_full_domain = shows_labels && method != Method::Subtree;
+        Some(self)
     }
 
     /// Writes the table with its rows in this order.
@@ -248,13 +280,17 @@ fn plan(dice: &mut Dice, column: &mut Column, job: &mut Job, as_bounds: bool, fo
         of_job.weight = Some(column.weight);
     }
     of_job.bias = dice.chance(0.2).then_some(true);
-    column.shown = if column.tree.is_some() && categories != Some(Categories::Set) {
+    column.shown = shown_as(column, categories, as_bounds);
+}
+
+fn shown_as(column: &Column, categories: Option<Categories>, as_bounds: bool) -> Shown {
+    if column.tree.is_some() && categories != Some(Categories::Set) {
         Shown::Label
     } else if column.kind.is_ordered() {
         if as_bounds { Shown::Bounds } else { Shown::Interval }
     } else {
         Shown::Set
-    };
+    }
 }
 
 /// A requirement on a sensitive column that the whole table satisfies.

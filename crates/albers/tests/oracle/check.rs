@@ -118,7 +118,8 @@ impl Pair<'_> {
     /// Where no labels are shown, no two classes have a point in common.
     fn check_boxes(&self) {
         let quasi: Vec<&Column> = self.case.with_role(Role::Quasi).collect();
-        if quasi.iter().any(|column| column.shown == Shown::Label) {
+        let shows_labels = quasi.iter().any(|column| column.shown == Shown::Label);
+        if shows_labels || self.case.may_overlap {
             return;
         }
         let covers = |class: &Vec<usize>| -> Vec<Cover> {
@@ -138,7 +139,10 @@ impl Pair<'_> {
         let row = &self.release.rows[class[0]];
         let places = shown::places(column, &self.release);
         let texts: Vec<&str> = places.iter().map(|&place| row[place].as_str()).collect();
-        shown::read(column, &texts)
+        let mut cover = shown::read(column, &texts);
+        let has_missing = column.values.iter().any(Value::is_missing);
+        cover.with_missing |= self.case.is_full_domain && has_missing && texts == ["*"];
+        cover
     }
 
     /// What each class shows covers its rows, and no more than must be. Returns the sum of the
