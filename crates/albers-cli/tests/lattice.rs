@@ -233,6 +233,36 @@ fn requirements_hold_in_the_release_alone() {
 }
 
 #[test]
+fn what_all_rows_together_miss_may_hold_without_some() {
+    let rows = ["x,1\n".repeat(10), "y,1\n".repeat(5), "y,9\n".repeat(5)].concat();
+    let folder = Folder::with(format!("a,s\n{rows}"));
+    let rest = "--quasi a --sensitive s --hierarchy a=suppress -k 2 --variance s=15";
+    // The variance of all rows is 12, that of those with y is 16.
+    let refused = folder.run(&format!("lattice in.csv {rest}"));
+    assert_eq!(refused.code, Some(1), "{}", refused.said());
+    let report = lattice(&folder, &format!("in.csv {rest} --suppress 0.5"));
+    assert_eq!(minimal(&report), BTreeSet::from([vec![0]]));
+    assert_eq!(report["satisfying"], 1);
+    for how in
+        ["--level a=0", "--method incognito", "--method samarati", "--method incognito --time 9s"]
+    {
+        let release = folder.anonymize(&format!("in.csv -o out.csv {rest} --suppress 0.5 {how}"));
+        assert_eq!((&release["rows"], &release["suppressed"]), (&10.into(), &10.into()), "{how}");
+    }
+}
+
+#[test]
+fn a_binary_search_publishes_the_least_height_also_with_rows_left_out() {
+    let folder = Folder::with(table(&patients(300, 21)));
+    for share in ["0.3", "0.6", "1"] {
+        let rest = format!("in.csv {ROLES} -k 3 --suppress {share} --method samarati");
+        let listed = lattice(&folder, &rest);
+        let release = folder.anonymize(&format!("{rest} -o out.csv"));
+        assert_eq!(release["generalization"]["height"], listed["minimal"][0]["height"], "{share}");
+    }
+}
+
+#[test]
 fn persons_with_several_rows_count_once() {
     let mut rows = String::from("person,zip\n");
     (0..30).for_each(|_| rows.push_str("anna,100\n"));
@@ -354,6 +384,14 @@ fn the_lattice_is_drawn_for_people() {
     assert_eq!(svg.matches("class=\"minimal\"").count(), 4);
     assert_eq!(svg.matches("<line ").count(), 20);
     assert!(svg.contains("levels of birthdate, sex, zipcode"));
+    // A binary search looks at nodes above the least height that satisfy too.
+    let run = folder.run(&format!("lattice in.csv {PAPER_ROLES} --method samarati --svg s.svg"));
+    assert_eq!(run.code, Some(0), "{}", run.said());
+    for violating in
+        ["birthdate 0, sex 1, zipcode 2: violates", "birthdate 1, sex 1, zipcode 1: violates"]
+    {
+        assert!(!folder.read("s.svg").contains(violating), "{violating}");
+    }
     assert!(!svg.contains("Male") && !svg.contains("53715"), "a picture shows no cell");
 }
 
@@ -380,7 +418,7 @@ fn what_makes_no_sense_is_refused_with_what_to_do() {
     let folder = Folder::with(PEOPLE);
     folder.write("top.csv", "x");
     let full = "--quasi age,zip --hierarchy age=ranges:5 --hierarchy zip=prefix";
-    let cases: [(&str, i32, &[&str], &str); 19] = [
+    let cases: [(&str, i32, &[&str], &str); 23] = [
         (
             "--quasi age,zip -k 2 --method incognito",
             2,
@@ -468,6 +506,20 @@ fn what_makes_no_sense_is_refused_with_what_to_do() {
             1,
             &["only 6 may be left out"],
             "or --suppress 1",
+        ),
+        (
+            "{full} -k 2 --level age=0 --suppress 1",
+            1,
+            &["no class at these levels satisfies"],
+            "'albers lattice')",
+        ),
+        ("{full} -k 2 --level age=1 --minimize ncp", 2, &["nothing to search"], "and --minimize"),
+        ("{full} -k 2 --method samarati --time 9s", 2, &["its own way"], "without --variant"),
+        (
+            "{full} -k 2 --method incognito --variant cube --time 9s",
+            2,
+            &["its own way"],
+            "without --variant",
         ),
         ("{full} -k 2 --method incognito --also-k 4", 2, &["incognito does not make"], "--also-k"),
     ];

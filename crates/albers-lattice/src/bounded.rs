@@ -66,22 +66,16 @@ pub fn search(
     let start = Instant::now();
     let lasting = question.requirement.lasting_part();
     let relaxed = Question { requirement: &lasting, ..*question };
-    let mut hunt = Hunt {
-        ground,
-        question,
-        minimize,
-        incumbent: Incumbent::new(ground, minimize),
-        heights: ground.heights(),
-        violating: Vec::new(),
-        checked: 0,
-        deadline: start + time / 2,
-    };
+    let mut hunt = Hunt::new(ground, question, minimize, start + time / 2);
     let top = hunt.heights.clone();
-    if !hunt.look(&top)?.holds {
+    let top_holds = hunt.look(&top)?.holds;
+    if !top_holds && question.is_monotone() {
         return Ok(hunt.finish(f64::INFINITY));
     }
     let floor = hunt.floor(&relaxed)?;
-    hunt.descend(top, &floor)?;
+    if top_holds {
+        hunt.descend(top, &floor)?;
+    }
     hunt.rise_and_descend(&floor)?;
     hunt.improve(&floor)?;
     hunt.deadline = start + time / 4 * 3;
@@ -89,6 +83,23 @@ pub fn search(
     hunt.deadline = start + time;
     let bound = hunt.best_first(floor)?.max(by_pairs);
     Ok(hunt.finish(bound))
+}
+
+/// A good generalization by one descent from the top, and how many looks it took; nothing if the top
+/// does not satisfy.
+pub(crate) fn descended(
+    ground: &Ground<'_>,
+    question: &Question<'_>,
+    minimize: Minimize,
+) -> Result<(Option<Generalization>, u64)> {
+    let forever = Instant::now() + std::time::Duration::from_secs(1 << 30);
+    let mut hunt = Hunt::new(ground, question, minimize, forever);
+    let top = hunt.heights.clone();
+    if hunt.look(&top)?.holds {
+        let floor = vec![0; top.len()];
+        hunt.descend(top, &floor)?;
+    }
+    Ok((hunt.incumbent.best, hunt.checked))
 }
 
 /// A search under way.
@@ -107,6 +118,26 @@ struct Hunt<'s> {
 /// Whether all levels are no higher than others.
 fn is_below(levels: &[u16], others: &[u16]) -> bool {
     levels.iter().zip(others).all(|(level, other)| level <= other)
+}
+
+impl<'s> Hunt<'s> {
+    fn new(
+        ground: &'s Ground<'s>,
+        question: &'s Question<'s>,
+        minimize: Minimize,
+        deadline: Instant,
+    ) -> Hunt<'s> {
+        Hunt {
+            ground,
+            question,
+            minimize,
+            incumbent: Incumbent::new(ground, minimize),
+            heights: ground.heights(),
+            violating: Vec::new(),
+            checked: 0,
+            deadline,
+        }
+    }
 }
 
 impl Hunt<'_> {

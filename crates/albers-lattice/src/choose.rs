@@ -11,10 +11,12 @@
 use albers_storage::Result;
 use rayon::prelude::*;
 
+use crate::bounded;
 use crate::ground::Ground;
+use crate::incognito::{self, Limit};
 use crate::lattice::Levels;
 use crate::question::{Question, Verdict};
-use crate::search::{Found, Generalization, judge_nodes};
+use crate::search::{Effort, Found, Generalization, judge_nodes};
 
 /// What the best generalization has least of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +42,50 @@ impl Minimize {
         }
     }
 }
+
+/// The best of all generalizations, without finding all that satisfy: from a good one, by a search
+/// that leaves out what cannot be cheaper. Only for monotone questions without suppression and for
+/// costs that are sums over the attributes.
+pub fn cheapest(
+    ground: &Ground<'_>,
+    question: &Question<'_>,
+    minimize: Minimize,
+) -> Result<(Option<Generalization>, Effort)> {
+    let (good, n_looks) = bounded::descended(ground, question, minimize)?;
+    let Some(good) = good else { return Ok((None, Effort::default())) };
+    let level_costs = |attribute: usize| {
+        let mut levels = vec![0; ground.dimensions.len()];
+        let mut cost_at = |level: u16| {
+            levels[attribute] = level;
+            minimize.cost(ground, &levels, &NOTHING_LEFT_OUT)
+        };
+        (0..=ground.dimensions[attribute].height()).map(&mut cost_at).collect()
+    };
+    let costs: Vec<Vec<f64>> = (0..ground.dimensions.len()).map(level_costs).collect();
+    // Each cost counts the lowest levels of all others too.
+    let bottom = minimize.cost(ground, &vec![0; costs.len()], &NOTHING_LEFT_OUT);
+    let costs = costs.into_iter().map(|own| own.iter().map(|cost| cost - bottom).collect());
+    let most = minimize.cost(ground, &good.levels, &good.verdict) - bottom;
+    let limit = Limit { costs: costs.collect(), most };
+    let found = incognito::search_below(ground, question, &limit)?;
+    let mut incumbent = Incumbent::new(ground, minimize);
+    incumbent.offer(&good.levels, &good.verdict);
+    for own in &found.minimal {
+        incumbent.offer(&own.levels, &own.verdict);
+    }
+    let mut effort = found.effort;
+    effort.checked += n_looks;
+    effort.scans += n_looks;
+    Ok((incumbent.best, effort))
+}
+
+const NOTHING_LEFT_OUT: Verdict = Verdict {
+    holds: true,
+    n_suppressed: 0,
+    n_classes: 0,
+    discernibility: 0.0,
+    suppressed_loss: 0.0,
+};
 
 /// The best so far: by its cost, then by what it loses, then the lowest in the lattice.
 pub(crate) struct Incumbent<'s> {
@@ -113,14 +159,8 @@ fn least_levels(
 ) -> Result<()> {
     let lattice = &found.lattice;
     let least = incumbent.cost();
-    let any = Verdict {
-        holds: true,
-        n_suppressed: 0,
-        n_classes: 0,
-        discernibility: 0.0,
-        suppressed_loss: 0.0,
-    };
-    let cost_of = |node: &usize| incumbent.minimize.cost(ground, &lattice.levels(*node), &any);
+    let cost_of =
+        |node: &usize| incumbent.minimize.cost(ground, &lattice.levels(*node), &NOTHING_LEFT_OUT);
     let ties: Vec<usize> = found.satisfying.iter().filter(|node| cost_of(node) <= least).collect();
     for (node, verdict) in judge_nodes(ground, question, lattice, &ties)? {
         incumbent.offer(&lattice.levels(node), &verdict);
@@ -167,7 +207,7 @@ fn least_ncp(
         let looked = batch.into_iter().zip(verdicts);
         let most = looked.max_by_key(|(_, verdict)| verdict.n_suppressed);
         if let Some((levels, verdict)) = most {
-            crowds.climb(levels, verdict.n_suppressed, incumbent)?;
+            crowds.climb(levels, verdict.n_suppressed, found, incumbent)?;
         }
     }
 }
@@ -208,6 +248,7 @@ impl<'s> Crowds<'s> {
         &mut self,
         mut levels: Levels,
         n_suppressed: u64,
+        found: &Found,
         incumbent: &mut Incumbent<'_>,
     ) -> Result<()> {
         let share = |n_suppressed: u64| n_suppressed as f64 / self.ground.n_rows().max(1) as f64;
@@ -220,7 +261,9 @@ impl<'s> Crowds<'s> {
             while levels[attribute] < heights[attribute] {
                 levels[attribute] += 1;
                 let verdict = judge(self.ground, self.question, &levels)?;
-                incumbent.offer(&levels, &verdict);
+                if found.satisfying.contains(found.lattice.node(&levels)) {
+                    incumbent.offer(&levels, &verdict);
+                }
                 if share(verdict.n_suppressed) < incumbent.cost() {
                     levels[attribute] -= 1;
                     break;

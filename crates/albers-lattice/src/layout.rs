@@ -259,7 +259,7 @@ impl<'d> Mapping<'d> {
     }
 
     /// The same for keys of one word, of which there are about so many.
-    pub(crate) fn narrow(&self, n_entries: u64) -> NarrowMapping {
+    pub(crate) fn narrow(&self, n_entries: u64) -> NarrowMapping<'d> {
         // All tables together are to take less time than the keys.
         let n_bits = (n_entries / 16).max(16).ilog2().min(MAX_TABLE_BITS);
         let mut tables: Vec<TableStep> = Vec::new();
@@ -268,9 +268,8 @@ impl<'d> Mapping<'d> {
         steps.sort_by_key(|step| step.from.shift);
         let mut steps = steps.into_iter().peekable();
         while let Some(first) = steps.next() {
-            if first.from.n_bits > n_bits && first.map.is_none() {
-                let Field { shift, .. } = first.from;
-                moves.push((shift, first.from.mask(), first.to.shift));
+            if first.from.n_bits > n_bits {
+                moves.push(Move { from: first.from, to: first.to.shift, map: first.map });
                 continue;
             }
             let mut members = vec![first];
@@ -289,10 +288,16 @@ impl<'d> Mapping<'d> {
 const MAX_TABLE_BITS: u32 = 12;
 
 /// How keys of one word become keys of one word: a table for every few neighbouring fields.
-pub(crate) struct NarrowMapping {
+pub(crate) struct NarrowMapping<'d> {
     tables: Vec<TableStep>,
-    /// Bits that only move: from where, which ones, and to where.
-    moves: Vec<(u32, u64, u32)>,
+    /// Fields that are too wide for a table.
+    moves: Vec<Move<'d>>,
+}
+
+struct Move<'d> {
+    from: Field,
+    to: u32,
+    map: Option<&'d [u32]>,
 }
 
 struct TableStep {
@@ -324,7 +329,7 @@ impl TableStep {
     }
 }
 
-impl NarrowMapping {
+impl NarrowMapping<'_> {
     /// The key that a key becomes.
     #[inline]
     pub(crate) fn apply(&self, key: u64) -> u64 {
@@ -332,8 +337,9 @@ impl NarrowMapping {
         for step in &self.tables {
             out |= step.table[(key >> step.shift & step.mask) as usize];
         }
-        for &(from, mask, to) in &self.moves {
-            out |= (key >> from & mask) << to;
+        for step in &self.moves {
+            let value = key >> step.from.shift & step.from.mask();
+            out |= step.map.map_or(value, |map| u64::from(map[value as usize])) << step.to;
         }
         out
     }

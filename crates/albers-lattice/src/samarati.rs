@@ -24,6 +24,8 @@ struct Binary<'s> {
     by_height: Vec<Vec<usize>>,
     lattice: Lattice,
     looked_at: NodeSet,
+    /// Nodes that satisfy, of any height.
+    known: NodeSet,
     checked: u64,
 }
 
@@ -47,7 +49,8 @@ pub(crate) fn climb(ground: &Ground<'_>, question: &Question<'_>, passed: Found)
     binary.checked = passed.effort.checked;
     let lowest = passed.satisfying.iter().map(|node| binary.lattice.height_of_node(node)).min();
     let mut verdicts = Vec::new();
-    for height in lowest.unwrap_or(0)..=binary.lattice.height() {
+    let Some(lowest) = lowest else { return Ok(binary.finish(&verdicts)) };
+    for height in lowest..=binary.lattice.height() {
         verdicts = binary.all_satisfying(height)?;
         if !verdicts.is_empty() {
             break;
@@ -61,7 +64,8 @@ impl<'s> Binary<'s> {
         let lattice = Lattice::new(ground.heights());
         let by_height = lattice.nodes_by_height();
         let looked_at = NodeSet::empty(lattice.n_nodes());
-        Binary { ground, question, by_height, lattice, looked_at, checked: 0 }
+        let known = looked_at.clone();
+        Binary { ground, question, by_height, lattice, looked_at, known, checked: 0 }
     }
 
     fn has_satisfying(&mut self, height: usize) -> Result<bool> {
@@ -89,16 +93,18 @@ impl<'s> Binary<'s> {
         let looked = judge_nodes(self.ground, self.question, &self.lattice, nodes)?;
         self.checked += nodes.len() as u64;
         nodes.iter().for_each(|&node| self.looked_at.insert(node));
+        let holding = looked.iter().filter(|(_, verdict)| verdict.holds);
+        holding.for_each(|&(node, _)| self.known.insert(node));
         Ok(looked)
     }
 
     fn finish(self, verdicts: &[(usize, Verdict)]) -> Found {
-        let Binary { lattice, looked_at, checked, .. } = self;
+        let Binary { lattice, looked_at, known, checked, .. } = self;
         let mut satisfying = NodeSet::empty(lattice.n_nodes());
         verdicts.iter().for_each(|&(node, _)| satisfying.insert(node));
         let mut effort = Effort::default();
         let own = Effort { checked, scans: checked, ..Effort::default() };
         effort.add(&own, lattice.n_attributes());
-        found(lattice, satisfying, looked_at, verdicts, effort)
+        Found { known, ..found(lattice, satisfying, looked_at, verdicts, effort) }
     }
 }

@@ -8,6 +8,7 @@
 
 use albers_storage::Result;
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 
 use crate::bottom_up::{self, BottomUp};
 use crate::ground::Ground;
@@ -42,6 +43,8 @@ pub struct Found {
     pub lattice: Lattice,
     /// Those that satisfy, as far as the search tells.
     pub satisfying: NodeSet,
+    /// Those and others that are known to satisfy, but are not what was searched for.
+    pub known: NodeSet,
     /// Those whose frequency set was looked at.
     pub looked_at: NodeSet,
     /// The satisfying ones that generalize no other satisfying one, in the order of their numbers.
@@ -86,14 +89,15 @@ impl Effort {
 }
 
 /// Nodes of all subsets of the attributes that a search will keep track of.
-const MAX_SUBSET_NODES: u128 = 1 << 30;
+const MAX_SUBSET_NODES: u128 = 1 << 24;
 /// Nodes of the lattice that a search will keep track of.
-const MAX_NODES: u128 = 1 << 28;
+const MAX_NODES: u128 = 1 << 22;
 
 /// How many nodes the lattice has, if that is more than a search can keep track of.
 pub fn too_many_nodes(heights: &[u16], algorithm: Algorithm) -> Option<u128> {
     let n_nodes = crate::lattice::count_nodes(heights.iter().copied());
-    let n_subset_nodes = crate::lattice::count_nodes(heights.iter().map(|&height| height + 1));
+    let with_none = heights.iter().map(|&height| height.saturating_add(1));
+    let n_subset_nodes = crate::lattice::count_nodes(with_none);
     let is_too_many = match algorithm {
         Algorithm::Incognito(_) => n_subset_nodes > MAX_SUBSET_NODES,
         Algorithm::Samarati | Algorithm::BottomUp(_) => false,
@@ -173,12 +177,12 @@ pub(crate) fn found(
     verdicts: &[(usize, Verdict)],
     effort: Effort,
 ) -> Found {
-    let minimal = satisfying.minimal(&lattice);
-    let of_node = |node: usize| {
-        let found = verdicts.iter().find(|(other, _)| *other == node);
-        let (_, verdict) = found.expect("a minimal node was looked at");
-        Generalization { levels: lattice.levels(node), verdict: *verdict }
+    let verdicts: FxHashMap<usize, Verdict> = verdicts.iter().copied().collect();
+    let of_node = |node: usize| Generalization {
+        levels: lattice.levels(node),
+        verdict: *verdicts.get(&node).expect("a minimal node was looked at"),
     };
-    let minimal = minimal.into_iter().map(of_node).collect();
-    Found { lattice, satisfying, looked_at, minimal, effort }
+    let minimal = satisfying.minimal(&lattice).into_iter().map(of_node).collect();
+    let known = satisfying.clone();
+    Found { lattice, satisfying, known, looked_at, minimal, effort }
 }

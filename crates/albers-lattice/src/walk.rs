@@ -33,7 +33,7 @@ pub(crate) struct Family {
     pub(crate) attributes: Vec<usize>,
     /// All combinations of their levels.
     pub(crate) lattice: Lattice,
-    /// Those that may satisfy; with a node, all that generalize it.
+    /// Those that may satisfy; with a node, all that generalize it, unless they are too dear.
     pub(crate) candidates: NodeSet,
 }
 
@@ -139,7 +139,8 @@ pub(crate) fn walk(
             walked.note(node, &verdict);
             is_scan.into_iter().for_each(|is_scan| walked.effort.count(is_scan));
             if !verdict.holds {
-                queue.entry(height + 1).or_default().extend(lattice.above(node));
+                let above = lattice.above(node).filter(|&above| candidates.contains(above));
+                queue.entry(height + 1).or_default().extend(above);
                 below.insert(node, set);
             }
         }

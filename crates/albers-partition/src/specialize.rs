@@ -42,6 +42,7 @@ use std::collections::BinaryHeap;
 
 use albers_table::points::Points;
 use albers_table::progress::Progress;
+use rayon::prelude::*;
 
 use crate::groups::Groups;
 use crate::mondrian::{MAX_ATTRIBUTES, Plan};
@@ -52,6 +53,10 @@ use weigh::Judge;
 /// How much a step is disliked for a small part; the best of the recodings that come of it counts.
 /// On census data neither is always better, and more of them find little more.
 const CAUTIONS: [f64; 2] = [0.0, 0.25];
+
+/// The parts of the allowance that are tried; a step that leaves rows out is taken as soon as it may
+/// be, so that more allowance is not always better. The last is none at all.
+const ALLOWANCE_SHARES: [usize; 4] = [1, 4, 16, 0];
 
 /// What a recoding is to do.
 pub struct SpecializePlan<'a> {
@@ -71,13 +76,22 @@ pub fn partition(points: Points, plan: &SpecializePlan<'_>, progress: &dyn Progr
         return Groups::of_all(points.n_attributes(), Vec::new());
     }
     let columns = column::columns_of(points, plan.plan.space);
-    let recode = |caution| {
-        let mut recoding = Recoding::top(&columns, plan, caution);
+    let mut tries: Vec<(usize, f64)> = Vec::new();
+    for share in ALLOWANCE_SHARES {
+        let max_suppressed = plan.max_suppressed.checked_div(share).unwrap_or(0);
+        if tries.last().is_none_or(|&(last, _)| last != max_suppressed) {
+            tries.extend(CAUTIONS.map(|caution| (max_suppressed, caution)));
+        }
+    }
+    let recode = |&(max_suppressed, caution): &(usize, f64)| {
+        let plan = SpecializePlan { plan: plan.plan, max_suppressed };
+        let mut recoding = Recoding::top(&columns, &plan, caution);
         recoding.refine();
         recoding
     };
-    let (bold, careful) = rayon::join(|| recode(CAUTIONS[0]), || recode(CAUTIONS[1]));
-    let recoding = if careful.loss() < bold.loss() { careful } else { bold };
+    let recodings: Vec<Recoding<'_>> = tries.par_iter().map(recode).collect();
+    let best = recodings.into_iter().min_by(|a, b| a.loss().total_cmp(&b.loss()));
+    let recoding = best.expect("one way is tried");
     let groups = blocks::groups_of(&recoding.classes, &recoding.spans(), &columns);
     assert!(groups.suppressed.row_ids.len() <= plan.max_suppressed, "steps keep to the allowance");
     progress.advance(n_rows as u64);

@@ -24,13 +24,19 @@ pub enum ReleaseError {
     /// More rows are left out than may be.
     #[error(
         "{n_suppressed} of {n_rows} rows would be left out, and only {max_suppressed} may be; \
-         nothing was written"
+         nothing was written; allow more with --suppress"
     )]
     TooManySuppressed {
         /// Rows left out.
         n_suppressed: usize,
         /// Rows that may be.
         max_suppressed: usize,
+        /// Rows of the table.
+        n_rows: usize,
+    },
+    /// Every row would be left out.
+    #[error("all {n_rows} rows would be left out; nothing was written; ask for less")]
+    NothingLeft {
         /// Rows of the table.
         n_rows: usize,
     },

@@ -165,6 +165,9 @@ pub fn verify<'a>(
         let (n_rows, max_suppressed) = (expected.n_rows, expected.max_suppressed);
         return Err(ReleaseError::TooManySuppressed { n_suppressed, max_suppressed, n_rows });
     }
+    if n_suppressed > 0 && groups.n_rows() == 0 {
+        return Err(ReleaseError::NothingLeft { n_rows: expected.n_rows });
+    }
     let codes = suppressed.codes.chunks_exact(groups.n_attributes.max(1));
     let left_out = suppressed
         .row_ids

@@ -10,6 +10,7 @@ use albers_partition::space::{Shown, Space};
 use albers_partition::specialize::{self, SpecializePlan};
 use albers_partition::split::Policy;
 use albers_privacy::Requirement;
+use albers_release::Attribute;
 use albers_release::publish::{Destination, Values, manifest_path, publish, row_keys};
 use albers_release::verify::{Expectation, Verified, verify};
 use albers_table::hierarchy::HierarchySpec;
@@ -37,7 +38,8 @@ const MAX_THREADS: usize = 1024;
 pub fn anonymize(job: &Job, progress: &dyn Progress) -> Result<Report> {
     if job.method() == Method::OrderedSet {
         // Values are ordered, not climbed: hierarchies have no part in it.
-        let job = Job { categories: Some(Categories::Set), ..job.clone() };
+        let categories = job.categories.or(Some(Categories::Set));
+        let job = Job { categories, ..job.clone() };
         return on_threads(&job, || run(&job, progress));
     }
     on_threads(job, || run(job, progress))
@@ -92,6 +94,9 @@ fn run(job: &Job, progress: &dyn Progress) -> Result<Report> {
         }
         loaded => loaded?,
     };
+    if job.method() == Method::OrderedSet {
+        check_sets(&table)?;
+    }
     let protection = protect(job, &mut table)?;
     clock.seconds.read = clock.lap();
 
@@ -120,6 +125,23 @@ fn run(job: &Job, progress: &dyn Progress) -> Result<Report> {
     let manifest = serde_json::to_string_pretty(&report).expect("a report has only plain fields");
     pending.finish(&(manifest + "\n"))?;
     Ok(report)
+}
+
+/// Refuses sets that would fill every cell with a list of thousands of names.
+fn check_sets(table: &Table) -> Result<()> {
+    const MAX_NAMES: u64 = 1_000;
+    let is_long = |attribute: &&Attribute| {
+        attribute.shown == Shown::Set && attribute.domain.n_values() > MAX_NAMES
+    };
+    let Some(attribute) = table.attributes.iter().find(is_long) else { return Ok(()) };
+    let (name, n_values) = (attribute.domain.name(), attribute.domain.n_values());
+    Err(Error::usage(
+        format!(
+            "column '{name}' has {n_values} values without distances, more than the {MAX_NAMES} \
+             that ordered-set can list in a cell"
+        ),
+        format!("give --type '{name}=integer' if they are numbers, or use --method subtree"),
+    ))
 }
 
 /// Groups the rows, and verifies the classes independently of how they were found.
@@ -246,9 +268,15 @@ pub(crate) fn report_of(
     let sensitive = header.filter(|name| is_sensitive(name));
     let mut notes = outcome.notes;
     if outcome.n_classes == 1 {
+        let cuts = matches!(job.method(), Method::Auto | Method::Mondrian | Method::Rtree);
         notes.push(
-            "all rows are in one class: no cut leaves classes that satisfy the requirement"
-                .to_owned(),
+            match cuts {
+                true => {
+                    "all rows are in one class: no cut leaves classes that satisfy the requirement"
+                }
+                false => "all published rows are in one class",
+            }
+            .to_owned(),
         );
     }
     Report {

@@ -48,6 +48,14 @@ pub enum Error {
         /// Rows of the table.
         n_rows: u64,
     },
+    /// The levels that were asked for cannot be published, however many rows are left out.
+    #[error("{problem} ({levels}); nothing was written; give higher levels (see 'albers lattice')")]
+    LevelsUnfit {
+        /// The levels, by column.
+        levels: String,
+        /// What is wrong.
+        problem: &'static str,
+    },
     /// No generalization satisfies the requirement.
     #[error(
         "no generalization of the {n_rows} rows satisfies the requirement with at most \
@@ -135,10 +143,12 @@ impl Error {
                 | Error::DoesNotDescribe { .. }
                 | Error::GivenViolates { .. }
                 | Error::LevelsViolate { .. }
+                | Error::LevelsUnfit { .. }
                 | Error::NothingSatisfies { .. }
                 | Error::Release(
                     ReleaseError::RequirementViolated { .. }
                         | ReleaseError::TooManySuppressed { .. }
+                        | ReleaseError::NothingLeft { .. }
                 )
         )
     }

@@ -16,14 +16,14 @@ mod report;
 use std::path::Path;
 
 use albers_lattice::bounded;
-use albers_lattice::choose::{Minimize, best};
+use albers_lattice::choose::{Minimize, best, cheapest};
 use albers_lattice::dimension::Dimension;
 use albers_lattice::frequency_set::Room;
 use albers_lattice::ground::Ground;
 use albers_lattice::lattice::Levels;
-use albers_lattice::question::Question;
+use albers_lattice::question::{Question, Verdict};
 use albers_lattice::recode;
-use albers_lattice::search::{Effort, Found, Generalization, search};
+use albers_lattice::search::{Algorithm, Effort, Found, Generalization, search};
 use albers_measure::released::{Pairing, loss_of_part};
 use albers_measure::{Loss, loss_of};
 use albers_partition::groups::Groups;
@@ -40,6 +40,7 @@ use albers_table::read::Format;
 use self::asked::{Asked, given_levels};
 use crate::anonymize::{Clock, Outcome, report_of, seed_of, values_of};
 use crate::error::{Error, Result};
+use crate::indexed::releases::manifest_of;
 use crate::job::{Job, Method};
 use crate::report::{ClassSize, GeneralizationReport, Report};
 use crate::secrets::{Protection, protect};
@@ -103,8 +104,7 @@ pub fn run(job: &Job, input: &Path, output: &Path, progress: &dyn Progress) -> R
         generalization: Some(chosen.report),
     };
     let report = report_of(job, &table, outcome, clock.seconds);
-    let manifest = serde_json::to_string_pretty(&report).expect("a report has only plain fields");
-    pending.finish(&(manifest + "\n"))?;
+    pending.finish(&manifest_of(&report))?;
     Ok(report)
 }
 
@@ -218,11 +218,16 @@ impl<'j> Scene<'j> {
             let set = ground.derive_all(ground.table(), &levels)?;
             let verdict = question.judge(ground.room, &set)?;
             if !verdict.holds {
-                return Err(self.refused(ground, &levels, verdict.n_suppressed));
+                return Err(self.refused(ground, &levels, &verdict));
             }
             let own = Generalization { levels, verdict };
             let looked = Effort { checked: 1, ..Effort::default() };
             return Ok(self.chosen(ground, own, &looked, None, store.written_bytes()));
+        }
+        if self.wants_only_the_cheapest() {
+            let (own, effort) = cheapest(ground, question, self.asked.minimize)?;
+            let own = own.ok_or_else(|| self.nothing_satisfies())?;
+            return Ok(self.chosen(ground, own, &effort, None, store.written_bytes()));
         }
         match self.search(ground, question)? {
             Searched::Exact(found) => {
@@ -244,13 +249,24 @@ impl<'j> Scene<'j> {
         }
     }
 
+    /// Whether the best can be found without all that satisfy: unless a variant of the search is
+    /// asked for, or more than the levels decides what a generalization costs.
+    fn wants_only_the_cheapest(&self) -> bool {
+        let is_plain = self.job.variant.is_none() && self.asked.time.is_none();
+        let is_incognito = matches!(self.asked.algorithm, Algorithm::Incognito(_));
+        is_plain
+            && is_incognito
+            && self.max_suppressed == 0
+            && self.asked.minimize != Minimize::Discernibility
+    }
+
     fn gap_note(&self, gap: f64) -> String {
         let minimize = self.job.minimize.unwrap_or_default().name();
         match gap <= 0.0 {
             true => format!("the search proved that no generalization has a lower {minimize}"),
             false => format!(
-                "the search ended with its time: no generalization can have a {minimize} lower by \
-                 more than {:.1} %; another time may find another one",
+                "the search ended before it could prove the best: no generalization can have a \
+                 {minimize} lower by more than {:.1} %; another time may find another one",
                 gap * 100.0
             ),
         }
@@ -277,21 +293,22 @@ impl<'j> Scene<'j> {
         Chosen { levels: own.levels, report, notes: Vec::new(), spilled_bytes }
     }
 
-    /// The levels that the job gives leave out too many rows.
-    fn refused(&self, ground: &Ground<'_>, levels: &[u16], n_suppressed: u64) -> Error {
-        let n_rows = ground.n_rows();
-        let shown: Vec<String> = self
-            .dimensions
-            .iter()
-            .zip(levels)
-            .map(|(dimension, level)| format!("{}={level}", dimension.name()))
-            .collect();
-        Error::LevelsViolate {
-            levels: shown.join(","),
-            n_suppressed,
-            max_suppressed: self.max_suppressed as u64,
-            n_rows,
+    /// Why the levels that the job gives cannot be published.
+    fn refused(&self, ground: &Ground<'_>, levels: &[u16], verdict: &Verdict) -> Error {
+        let named = self.dimensions.iter().zip(levels);
+        let shown: Vec<String> =
+            named.map(|(dimension, level)| format!("{}={level}", dimension.name())).collect();
+        let levels = shown.join(",");
+        let (n_rows, n_suppressed) = (ground.n_rows(), verdict.n_suppressed);
+        let max_suppressed = self.max_suppressed as u64;
+        if n_suppressed > max_suppressed {
+            return Error::LevelsViolate { levels, n_suppressed, max_suppressed, n_rows };
         }
+        let problem = match verdict.n_classes {
+            0 => "no class at these levels satisfies the requirement",
+            _ => "the classes are not close enough to the distribution of the rows that are left",
+        };
+        Error::LevelsUnfit { levels, problem }
     }
 
     fn nothing_satisfies(&self) -> Error {

@@ -34,6 +34,7 @@ pub fn protect_rows(
     table: &mut Table,
     published: impl Iterator<Item = usize>,
 ) -> Result<Protection> {
+    let n_rows = table.n_rows;
     let k = checked_k(given_k(job)?, table.subjects.is_some(), table.n_subjects, table.n_rows)?;
     let sensitive: Vec<Vec<u32>> = table.sensitive.iter().map(SensitiveData::codes).collect();
     // Leaves of a hierarchy that no row has are values of the domain, but of no class.
@@ -55,7 +56,7 @@ pub fn protect_rows(
         let mut whole = ClassSummary::new(requirement.shape());
         published.for_each(|row| facts.add(row, &mut whole));
         requirement.bind(&whole);
-        if !requirement.holds(&whole) {
+        if !requirement.holds(&whole) && !may_hold_without_some(job, &requirement, n_rows) {
             return Err(Error::CannotHold {
                 n_rows: whole.n_rows(),
                 violations: requirement.violations(&whole),
@@ -63,6 +64,14 @@ pub fn protect_rows(
         }
     }
     Ok(Protection { requirement, facts, sensitive, notes })
+}
+
+/// Whether classes may satisfy a requirement that all rows together do not: if some rows may be left
+/// out, and more rows do not always make it easier.
+pub fn may_hold_without_some(job: &Job, requirement: &Requirement, n_rows: usize) -> bool {
+    job.method().is_full_domain()
+        && job.max_suppressed(n_rows) > 0
+        && !requirement.survives_additions()
 }
 
 /// What a job says of its sensitive columns.

@@ -49,10 +49,18 @@ impl Asked {
             MinimizeChoice::Weights => Minimize::Weights,
         };
         let time = job.time.as_deref().map(parse_time).transpose()?;
-        if time.is_some() && job.has_levels() {
+        let is_searched = [job.time.is_some(), job.variant.is_some(), job.minimize.is_some()];
+        if job.has_levels() && is_searched.contains(&true) {
             return Err(Error::usage(
                 "there is nothing to search where the levels are given",
-                "drop --time or --level",
+                "drop --level, or --time, --variant and --minimize",
+            ));
+        }
+        let is_own = matches!(method, Method::Incognito | Method::AttributeSuppression);
+        if time.is_some() && (job.variant.is_some() || !is_own) {
+            return Err(Error::usage(
+                "a search with a time limit goes its own way through the lattice",
+                "drop --time, or use --method incognito without --variant",
             ));
         }
         Ok(Asked { algorithm, minimize, all_or_nothing, time })

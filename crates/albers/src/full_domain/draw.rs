@@ -8,14 +8,14 @@
 //!          [ 0,1 ] ...
 //! ```
 
-use albers_lattice::lattice::Lattice;
+use albers_lattice::lattice::{Lattice, count_nodes};
 use albers_lattice::search::Found;
 
 use super::Scene;
 use crate::error::{Error, Result};
 
 /// More nodes than this no person can read.
-const MAX_NODES: usize = 400;
+const MAX_NODES: u128 = 400;
 
 const NODE_HEIGHT: f64 = 26.0;
 const ROW_HEIGHT: f64 = 78.0;
@@ -68,20 +68,24 @@ line{stroke:#c3ccd6;stroke-width:1}rect{stroke-width:1.2}\
 .satisfying{fill:#a9dfc1;stroke:#1f7a4d}.taken{fill:#e3f5ea;stroke:#1f7a4d;stroke-dasharray:4 3}\
 .violating{fill:#f4c7c3;stroke:#a8322a}.pruned{fill:#f3f4f6;stroke:#9aa5b1;stroke-dasharray:4 3}";
 
-/// The picture of a lattice that was searched.
-pub fn svg(scene: &Scene<'_>, found: &Found, is_complete: bool) -> Result<String> {
-    let lattice = &found.lattice;
-    if lattice.n_nodes() > MAX_NODES {
-        return Err(Error::usage(
-            format!(
-                "the lattice has {} nodes, more than the {MAX_NODES} that a person can read",
-                lattice.n_nodes()
-            ),
-            "draw it for fewer columns, or for hierarchies with fewer levels",
-        ));
+/// Refuses a lattice that no person can read.
+pub fn check_size(heights: &[u16]) -> Result<()> {
+    let n_nodes = count_nodes(heights.iter().copied());
+    if n_nodes <= MAX_NODES {
+        return Ok(());
     }
+    Err(Error::usage(
+        format!(
+            "the lattice has {n_nodes} nodes, more than the {MAX_NODES} that a person can read"
+        ),
+        "draw it for fewer columns, or for hierarchies with fewer levels",
+    ))
+}
+
+/// The picture of a lattice that was searched.
+pub fn svg(scene: &Scene<'_>, found: &Found, is_complete: bool) -> String {
     let names: Vec<&str> = scene.dimensions.iter().map(|dimension| dimension.name()).collect();
-    Ok(Picture::new(lattice, found, &names, is_complete).draw())
+    Picture::new(&found.lattice, found, &names, is_complete).draw()
 }
 
 struct Picture<'a> {
@@ -105,7 +109,7 @@ impl<'a> Picture<'a> {
     ) -> Picture<'a> {
         let mut minimal = vec![false; lattice.n_nodes()];
         found.minimal.iter().for_each(|own| minimal[lattice.node(&own.levels)] = true);
-        let kind = |node: usize| match (found.satisfying.contains(node), minimal[node]) {
+        let kind = |node: usize| match (found.known.contains(node), minimal[node]) {
             (true, true) => Kind::Minimal,
             (true, false) if found.looked_at.contains(node) => Kind::Satisfying,
             (true, false) => Kind::TakenUnseen,

@@ -224,6 +224,18 @@ fn run(
     roles::check_roles(job)?;
     roles::check_columns(job, input, albers_release::publish::Values::Interval)?;
     let asked = Asked::of(job)?;
+    if job.minimize.is_some() && job.time.is_none() {
+        return Err(Error::usage(
+            "--minimize has no effect, since all minimal generalizations are found",
+            "drop it, or give --time; --sort orders what is printed",
+        ));
+    }
+    if svg.is_some() && job.time.is_some() {
+        return Err(Error::usage(
+            "a search with a time limit does not know the lattice that it would draw",
+            "drop --svg or --time",
+        ));
+    }
     let request = Request { job, asked: &asked, input, sort, svg, start };
     match load(&asked.reading(job), input, false, progress)? {
         Some(table) => request.in_memory(table, progress),
@@ -290,6 +302,9 @@ impl Request<'_> {
         notes: Vec<String>,
         read: f64,
     ) -> Result<LatticeReport> {
+        if self.svg.is_some() {
+            draw::check_size(&ground.heights())?;
+        }
         let mut report = self.empty_report(scene, question, [notes, scene.notes.clone()].concat());
         let found = match scene.search(ground, question)? {
             Searched::Exact(found) => {
@@ -297,18 +312,12 @@ impl Request<'_> {
                 // A binary search finds those of the least height only.
                 report.complete = self.job.method() != Method::Samarati;
                 if let Some(svg) = self.svg {
-                    write(svg, &draw::svg(scene, &found, report.complete)?)?;
+                    write(svg, &draw::svg(scene, &found, report.complete))?;
                 }
                 report.note_effort(&found.effort);
                 found.minimal
             }
             Searched::Bounded(bounded) => {
-                if self.svg.is_some() {
-                    return Err(Error::usage(
-                        "a search with a time limit does not know the lattice that it would draw",
-                        "drop --svg or --time",
-                    ));
-                }
                 (report.bound, report.gap) = (Some(bounded.bound), Some(bounded.gap()));
                 report.notes.push(scene.gap_note(bounded.gap()));
                 report.checked = bounded.checked;
