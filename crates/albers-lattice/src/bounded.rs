@@ -85,8 +85,8 @@ pub fn search(
     Ok(hunt.finish(bound))
 }
 
-/// A good generalization by one descent from the top, and how many looks it took; nothing if the top
-/// does not satisfy.
+/// A good generalization by one descent from the top, and how many looks it took; nothing if the
+/// top does not satisfy.
 pub(crate) fn descended(
     ground: &Ground<'_>,
     question: &Question<'_>,
@@ -186,7 +186,8 @@ impl Hunt<'_> {
         }
     }
 
-    /// What orders descents and the best-first search: the cost, or the loss where that says little.
+    /// What orders descents and the best-first search: the cost, or the loss where that says
+    /// little.
     fn rank(&self, levels: &[u16]) -> f64 {
         match self.minimize {
             Minimize::Discernibility => self.ground.least_ncp(levels),

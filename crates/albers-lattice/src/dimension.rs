@@ -3,8 +3,8 @@
 //! Source: LeFevre, DeWitt & Ramakrishnan 2005, section 2 (domain and value generalization).
 //! Departures: a missing value is a value of its own on every level but the top, which stands for
 //! every value and for none.
-//! Guarantee: levels are nested, and the last one has a single value, so that a column can always be
-//! suppressed as a whole.
+//! Guarantee: levels are nested, and the last one has a single value, so that a column can always
+//! be suppressed as a whole.
 //! Cost: a table of 4 bytes per value for each pair of levels.
 //!
 //! ```text

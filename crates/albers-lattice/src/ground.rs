@@ -1,10 +1,12 @@
 //! What all searches stand on: the table as a frequency set at the lowest levels, and what levels
 //! lose.
 //!
-//! Source: Iwuchukwu & Naughton 2007, definitions 4 and 5, for the loss; Sweeney 2002 for precision.
+//! Source: Iwuchukwu & Naughton 2007, definitions 4 and 5, for the loss; Sweeney 2002 for
+//! precision.
 //! Departures: an exact value loses nothing. A row that is left out loses everything.
 //! Guarantee: [`Ground::ncp`] is the loss that the manifest of the release will show.
-//! Cost: the loss of all rows is a sum over attributes, known for every node before any is looked at.
+//! Cost: the loss of all rows is a sum over attributes, known for every node before any is looked
+//! at.
 
 use albers_partition::split::rule::Facts;
 use albers_privacy::Requirement;
@@ -31,8 +33,8 @@ pub struct Ground<'a> {
     losses: Vec<Vec<f64>>,
 }
 
-/// What the keys hold besides the attributes, so that a requirement can be judged: the subject, if it
-/// counts, and the sensitive columns that it looks at.
+/// What the keys hold besides the attributes, so that a requirement can be judged: the subject, if
+/// it counts, and the sensitive columns that it looks at.
 pub fn fact_fields(requirement: &Requirement) -> Vec<FactField> {
     let shape = requirement.shape();
     let subject = shape.counts_subjects.then_some(FactField { n_values: 1 << 32 });
@@ -145,8 +147,8 @@ impl<'a> Ground<'a> {
         from.derive(self.room, self.dimensions, self.layout(attributes, levels))
     }
 
-    /// The set of some attributes at some levels, if reading it so often instead of the one it is from
-    /// saves more time than it takes to make.
+    /// The set of some attributes at some levels, if reading it so often instead of the one it is
+    /// from saves more time than it takes to make.
     pub(crate) fn derive_if_worth(
         &self,
         from: &FrequencySet,

@@ -1,4 +1,5 @@
-//! Incognito: all full-domain generalizations that satisfy, by ever larger subsets of the attributes.
+//! Incognito: all full-domain generalizations that satisfy, by ever larger subsets of the
+//! attributes.
 //!
 //! Source: LeFevre, DeWitt & Ramakrishnan 2005, section 3 and figure 8 (basic), section 3.3.1
 //! (super-roots), section 3.3.2 (cube).
@@ -84,7 +85,8 @@ pub(crate) struct Limit {
 }
 
 impl Limit {
-    /// Whether some levels of some attributes leave room for the others, each at least at its floor.
+    /// Whether some levels of some attributes leave room for the others, each at least at its
+    /// floor.
     fn allows(&self, family: &Family, node: usize, floor: &[u16]) -> bool {
         let mut levels = floor.to_vec();
         for (at, &attribute) in family.attributes.iter().enumerate() {

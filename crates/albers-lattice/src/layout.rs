@@ -223,8 +223,8 @@ struct Step<'d> {
 }
 
 impl<'d> Mapping<'d> {
-    /// From one layout to another with the same facts, whose attributes are among those of the first
-    /// and whose levels are no lower.
+    /// From one layout to another with the same facts, whose attributes are among those of the
+    /// first and whose levels are no lower.
     pub(crate) fn new(
         dimensions: &'d [Dimension],
         from: &KeyLayout,

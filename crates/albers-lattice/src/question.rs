@@ -2,11 +2,11 @@
 //!
 //! Source: LeFevre, DeWitt & Ramakrishnan 2005, section 2.1 (full-domain generalization with a
 //! tuple-suppression threshold).
-//! Departures: any requirement takes the place of k. Rows of violating classes are left out, if they
-//! are no more than may be and some rows remain.
-//! Guarantee: the answer is that of the finished release. Where t-closeness is asked for and rows are
-//! left out, the rest must also be close to the distribution of what is published, since nobody sees
-//! the whole table.
+//! Departures: any requirement takes the place of k. Rows of violating classes are left out, if
+//! they are no more than may be and some rows remain.
+//! Guarantee: the answer is that of the finished release. Where t-closeness is asked for and rows
+//! are left out, the rest must also be close to the distribution of what is published, since nobody
+//! sees the whole table.
 //! Cost: one pass over the frequency set; where more than row counts decide, its keys are sorted.
 //!
 //! Monotone or not: without suppression every requirement is monotone, because satisfying classes
@@ -98,8 +98,8 @@ impl Question<'_> {
         Ok(self.verdict(tally, are_close))
     }
 
-    /// Hands a key of each class to `see`, and whether the class satisfies. Where more than row counts
-    /// decide, returns the summary of all rows in classes that do.
+    /// Hands a key of each class to `see`, and whether the class satisfies. Where more than row
+    /// counts decide, returns the summary of all rows in classes that do.
     pub(crate) fn each_class(
         &self,
         room: Room<'_>,

@@ -148,7 +148,8 @@ impl Violating {
         !self.keys.is_empty() && self.keys.contains(key)
     }
 
-    /// What is left, if the requirement looks at more than the number of rows and some are left out.
+    /// What is left, if the requirement looks at more than the number of rows and some are left
+    /// out.
     pub fn published(&self) -> Option<&ClassSummary> {
         self.published.as_ref().filter(|left| !self.keys.is_empty() && left.n_rows() > 0)
     }

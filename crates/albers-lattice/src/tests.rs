@@ -55,7 +55,8 @@ impl TestTable {
         }
     }
 
-    /// Does something with the table as a ground, in so much memory, and tells how much was spilled.
+    /// Does something with the table as a ground, in so much memory, and tells how much was
+    /// spilled.
     pub(crate) fn on_ground<T>(
         &self,
         n_bytes: usize,

@@ -51,8 +51,8 @@ const CELL_CLASSES: usize = 8;
 /// Divides points into classes that may overlap in space. The whole table must satisfy the
 /// requirement, and regions cannot be asked for.
 ///
-/// `row_keys` tells rows with equal codes apart by what they carry, so that which of them goes where
-/// does not depend on their order in the table; without keys they are all alike.
+/// `row_keys` tells rows with equal codes apart by what they carry, so that which of them goes
+/// where does not depend on their order in the table; without keys they are all alike.
 pub fn partition(
     points: Points,
     row_keys: &[u64],

@@ -54,8 +54,8 @@ use weigh::Judge;
 /// On census data neither is always better, and more of them find little more.
 const CAUTIONS: [f64; 2] = [0.0, 0.25];
 
-/// The parts of the allowance that are tried; a step that leaves rows out is taken as soon as it may
-/// be, so that more allowance is not always better. The last is none at all.
+/// The parts of the allowance that are tried; a step that leaves rows out is taken as soon as it
+/// may be, so that more allowance is not always better. The last is none at all.
 const ALLOWANCE_SHARES: [usize; 4] = [1, 4, 16, 0];
 
 /// What a recoding is to do.

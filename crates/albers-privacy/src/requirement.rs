@@ -121,7 +121,8 @@ impl Requirement {
             let l = criterion.implied_distinct()?;
             Some((column, Criterion::DistinctLDiversity { l }))
         };
-        // Rows are no fewer than subjects, so that a bound on rows bounds k only where k counts them.
+        // Rows are no fewer than subjects, so that a bound on rows bounds k only where k counts
+        // them.
         let k = if self.shape.counts_subjects { self.k } else { self.min_rows() };
         let rules = self.rules.iter().filter_map(implied).collect();
         Requirement { k, rules, ..self.clone() }

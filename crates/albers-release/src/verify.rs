@@ -2,8 +2,8 @@
 //!
 //! Guarantee: a [`Verified`] release satisfies its requirement, grouped by what its rows will show
 //! and whatever the method that made the groups claims; it holds exactly the rows that were read,
-//! with their codes, but for those that may be and are left out; and its classes are in an order that depends on the seed and on what they
-//! show, not on the order of the input.
+//! with their codes, but for those that may be and are left out; and its classes are in an order
+//! that depends on the seed and on what they show, not on the order of the input.
 //! Cost: one pass over the rows, and a sort of the classes.
 
 use albers_partition::groups::{GroupBlock, Groups};

@@ -66,8 +66,8 @@ pub fn protect_rows(
     Ok(Protection { requirement, facts, sensitive, notes })
 }
 
-/// Whether classes may satisfy a requirement that all rows together do not: if some rows may be left
-/// out, and more rows do not always make it easier.
+/// Whether classes may satisfy a requirement that all rows together do not: if some rows may be
+/// left out, and more rows do not always make it easier.
 pub fn may_hold_without_some(job: &Job, requirement: &Requirement, n_rows: usize) -> bool {
     job.method().is_full_domain()
         && job.max_suppressed(n_rows) > 0
