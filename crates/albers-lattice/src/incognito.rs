@@ -107,18 +107,8 @@ pub(crate) fn search_observed(
 ) -> Result<Found> {
     let n_attributes = ground.dimensions.len();
     let mut effort = Effort::default();
-    let mut prepared = match variant {
-        Variant::Cube => {
-            let start = Instant::now();
-            let cube = sets_of_subsets(ground, ground.table(), 1)?;
-            effort.cube_sets = cube.len() as u64;
-            effort.cube_seconds = start.elapsed().as_secs_f64();
-            cube
-        }
-        _ => Prepared::default(),
-    };
+    let mut sources = Sources::new(ground, variant, &mut effort)?;
     let mut satisfying = Satisfying::default();
-    let mut rolled_up: Option<FrequencySet> = None;
     let mut floor = vec![0u16; n_attributes];
     for size in 1..=n_attributes {
         let subsets = subsets_of(n_attributes, size);
@@ -128,33 +118,17 @@ pub(crate) fn search_observed(
             families.par_iter_mut().for_each(|family| family.leave_out_dear(limit, &floor));
         }
         if variant == Variant::SuperRoots {
-            let table = rolled_up.as_ref().unwrap_or(ground.table());
-            if let Some(smaller) = roll_up_table(ground, table, &families)? {
-                effort.scans += 1;
-                prepared.clear();
-                if smaller.n_entries() <= SMALL_TABLE {
-                    prepared = sets_of_subsets(ground, &smaller, size)?;
-                    effort.rollups += prepared.len() as u64;
-                }
-                rolled_up = Some(smaller);
-            }
+            sources.roll_up(ground, &families, size, &mut effort)?;
         }
-        let table = rolled_up.as_ref().unwrap_or(ground.table());
         let walked: Vec<Walked> = subsets
             .par_iter()
             .zip(&families)
             .map(|(subset, family)| {
-                let own = prepared.get(subset);
-                let sourcing = Sourcing {
-                    source: own.unwrap_or(table),
-                    is_table: own.is_none(),
-                    super_roots: variant == Variant::SuperRoots,
-                    rollup: true,
-                };
+                let sourcing = sources.of(ground, subset, variant == Variant::SuperRoots);
                 walk(ground, question, family, sourcing)
             })
             .collect::<Result<_>>()?;
-        subsets.iter().for_each(|subset| drop(prepared.remove(subset)));
+        subsets.iter().for_each(|subset| drop(sources.prepared.remove(subset)));
         for (family, of_family) in families.iter().zip(&walked) {
             effort.add(&of_family.effort, size);
             observe(family, of_family);
@@ -174,6 +148,61 @@ pub(crate) fn search_observed(
         satisfying = subsets.into_iter().zip(walked).collect();
     }
     unreachable!("a table has at least one quasi-identifier")
+}
+
+/// Where the frequency sets of roots come from.
+struct Sources {
+    /// Sets that were computed before a family is searched.
+    prepared: Prepared,
+    /// The table at the levels that no candidate is below.
+    rolled_up: Option<FrequencySet>,
+}
+
+impl Sources {
+    /// The table, and its cube if that is the variant.
+    fn new(ground: &Ground<'_>, variant: Variant, effort: &mut Effort) -> Result<Sources> {
+        let mut sources = Sources { prepared: Prepared::default(), rolled_up: None };
+        if variant == Variant::Cube {
+            let start = Instant::now();
+            sources.prepared = sets_of_subsets(ground, ground.table(), 1)?;
+            effort.cube_sets = sources.prepared.len() as u64;
+            effort.cube_seconds = start.elapsed().as_secs_f64();
+        }
+        Ok(sources)
+    }
+
+    /// Rolls up the table as far as the candidates of this size allow, if that makes it smaller.
+    fn roll_up(
+        &mut self,
+        ground: &Ground<'_>,
+        families: &[Family],
+        size: usize,
+        effort: &mut Effort,
+    ) -> Result<()> {
+        let table = self.rolled_up.as_ref().unwrap_or(ground.table());
+        let Some(smaller) = roll_up_table(ground, table, families)? else { return Ok(()) };
+        effort.scans += 1;
+        self.prepared.clear();
+        if smaller.n_entries() <= SMALL_TABLE {
+            self.prepared = sets_of_subsets(ground, &smaller, size)?;
+            effort.rollups += self.prepared.len() as u64;
+        }
+        self.rolled_up = Some(smaller);
+        Ok(())
+    }
+
+    /// What serves the family of a subset.
+    fn of<'s>(
+        &'s self,
+        ground: &'s Ground<'_>,
+        subset: &Subset,
+        super_roots: bool,
+    ) -> Sourcing<'s> {
+        let own = self.prepared.get(subset);
+        let table = self.rolled_up.as_ref().unwrap_or(ground.table());
+        let (source, is_table) = (own.unwrap_or(table), own.is_none());
+        Sourcing { source, is_table, super_roots, rollup: true }
+    }
 }
 
 /// The generalizations of a subset whose smaller subsets all satisfy.
@@ -220,7 +249,7 @@ fn roll_up_table(
     families: &[Family],
 ) -> Result<Option<FrequencySet>> {
     let mut lowest = ground.heights();
-    for family in families {
+    for family in families.iter().filter(|family| !family.candidates.is_empty()) {
         let meet = family.meet(&family.roots());
         for (&attribute, level) in family.attributes.iter().zip(meet) {
             lowest[attribute] = lowest[attribute].min(level);

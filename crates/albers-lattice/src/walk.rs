@@ -83,7 +83,7 @@ pub(crate) fn walk(
     family: &Family,
     sourcing: Sourcing<'_>,
 ) -> Result<Walked> {
-    let Family { attributes, lattice, candidates } = family;
+    let Family { lattice, candidates, .. } = family;
     let roots = family.roots();
     let of_roots = match sourcing.super_roots && roots.len() > 1 {
         true => RootSets { ground, family }.derive(sourcing.source, sourcing.is_table, &roots)?,
@@ -117,22 +117,8 @@ pub(crate) fn walk(
         }
         let own: Vec<(usize, Option<FrequencySet>)> =
             nodes.into_iter().map(|node| (node, prepared.remove(&node))).collect();
-        let looked: Vec<Looked> = own
-            .into_par_iter()
-            .map(|(node, own)| {
-                let smallest = lattice.below(node).filter_map(|node| below.get(&node));
-                let smallest = smallest.min_by_key(|set| set.n_entries());
-                let smallest = smallest.filter(|_| sourcing.rollup);
-                let is_scan = own.is_none().then_some(smallest.is_none() && sourcing.is_table);
-                let source = smallest.unwrap_or(sourcing.source);
-                let set = match own {
-                    Some(set) => set,
-                    None => ground.derive(source, attributes, &lattice.levels(node))?,
-                };
-                let verdict = question.judge(ground.room, &set)?;
-                Ok(Looked { node, set, verdict, is_scan })
-            })
-            .collect::<Result<_>>()?;
+        let look = |(node, own)| look_at(ground, question, family, sourcing, &below, node, own);
+        let looked: Vec<Looked> = own.into_par_iter().map(look).collect::<Result<_>>()?;
         below = FxHashMap::default();
         below_height = height;
         for Looked { node, set, verdict, is_scan } in looked {
@@ -147,6 +133,29 @@ pub(crate) fn walk(
         queue.retain(|_, nodes| !nodes.is_empty());
     }
     Ok(walked)
+}
+
+/// Looks at a node, whose set may be there already; else it comes from the smallest set below.
+fn look_at(
+    ground: &Ground<'_>,
+    question: &Question<'_>,
+    family: &Family,
+    sourcing: Sourcing<'_>,
+    below: &FxHashMap<usize, FrequencySet>,
+    node: usize,
+    own: Option<FrequencySet>,
+) -> Result<Looked> {
+    let Family { attributes, lattice, .. } = family;
+    let smallest = lattice.below(node).filter_map(|node| below.get(&node));
+    let smallest = smallest.min_by_key(|set| set.n_entries()).filter(|_| sourcing.rollup);
+    let is_scan = own.is_none().then_some(smallest.is_none() && sourcing.is_table);
+    let source = smallest.unwrap_or(sourcing.source);
+    let set = match own {
+        Some(set) => set,
+        None => ground.derive(source, attributes, &lattice.levels(node))?,
+    };
+    let verdict = question.judge(ground.room, &set)?;
+    Ok(Looked { node, set, verdict, is_scan })
 }
 
 /// A node that was looked at.

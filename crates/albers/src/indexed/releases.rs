@@ -113,14 +113,8 @@ pub fn publish_all(
     let LoadedTable { table, tree, payload, fingerprint, notes, memory: _memory } = loaded;
     let first_sensitive = usize::from(bulk.facts.subject.is_some());
     let sensitive_facts: Vec<usize> = (first_sensitive..bulk.layout.n_facts()).collect();
-    let sizes = stream_sizes(&Streamed {
-        budget: bulk.budget,
-        layout: bulk.layout,
-        block_bytes: bulk.sizes.block_bytes,
-        n_rows: table.n_rows,
-        n_payload_bytes: tree.n_payload_bytes(),
-        n_releases: protection.requirements.len(),
-    });
+    let streamed = Streamed::of_tree(bulk, &tree, table.n_rows, protection.requirements.len());
+    let sizes = stream_sizes(&streamed);
     let plan_of = |requirement| StreamPlan {
         attributes: &table.attributes,
         layout: bulk.layout,
@@ -220,6 +214,24 @@ pub struct Streamed<'a> {
     pub n_payload_bytes: usize,
     /// Releases that are shuffled together.
     pub n_releases: usize,
+}
+
+impl<'a> Streamed<'a> {
+    fn of_tree(
+        bulk: &BulkPlan<'a>,
+        tree: &BufferTree<'_>,
+        n_rows: usize,
+        n_releases: usize,
+    ) -> Streamed<'a> {
+        Streamed {
+            budget: bulk.budget,
+            layout: bulk.layout,
+            block_bytes: bulk.sizes.block_bytes,
+            n_rows,
+            n_payload_bytes: tree.n_payload_bytes(),
+            n_releases,
+        }
+    }
 }
 
 /// How classes are shuffled within the budget.
