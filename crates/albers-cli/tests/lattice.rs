@@ -301,6 +301,18 @@ fn a_table_larger_than_memory_is_published_the_same() {
 }
 
 #[test]
+fn the_summary_names_the_levels_as_the_flag_takes_them() {
+    let folder = Folder::with(table(&patients(300, 6)));
+    let rest = format!("anonymize in.csv -o out.csv {ROLES} -k 4");
+    let run = folder.run(&format!("{rest} --method incognito"));
+    let levels = run.out.lines().find_map(|line| line.strip_prefix("levels:   ")).unwrap();
+    let first = folder.read("out.csv");
+    let again = folder.run(&format!("{rest} --level {levels}"));
+    assert_eq!(again.code, Some(0), "{}", again.said());
+    assert_eq!(folder.read("out.csv"), first);
+}
+
+#[test]
 fn threads_change_nothing() {
     let folder = Folder::with(table(&patients(2_000, 6)));
     let rest = format!("{ROLES} -k 4 --suppress 0.03 --method incognito");

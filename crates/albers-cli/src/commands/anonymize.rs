@@ -73,6 +73,12 @@ pub fn summary(report: &Report, output: &str) -> String {
             report.loss.kl,
         ),
     ];
+    if let Some(own) = &report.generalization {
+        // In file order, as --level takes them.
+        let columns = report.columns.iter().map(|column| &column.name);
+        let levels = columns.filter_map(|name| Some(format!("{name}={}", own.levels.get(name)?)));
+        lines.push(format!("levels:   {}", levels.collect::<Vec<_>>().join(",")));
+    }
     lines.push(String::new());
     let width = report.columns.iter().map(|column| column.name.chars().count()).max().unwrap_or(0);
     for column in &report.columns {
