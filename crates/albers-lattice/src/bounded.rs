@@ -85,23 +85,6 @@ pub fn search(
     Ok(hunt.finish(bound))
 }
 
-/// A good generalization by one descent from the top, and how many looks it took; nothing if the
-/// top does not satisfy.
-pub(crate) fn descended(
-    ground: &Ground<'_>,
-    question: &Question<'_>,
-    minimize: Minimize,
-) -> Result<(Option<Generalization>, u64)> {
-    let forever = Instant::now() + std::time::Duration::from_secs(1 << 30);
-    let mut hunt = Hunt::new(ground, question, minimize, forever);
-    let top = hunt.heights.clone();
-    if hunt.look(&top)?.holds {
-        let floor = vec![0; top.len()];
-        hunt.descend(top, &floor)?;
-    }
-    Ok((hunt.incumbent.best, hunt.checked))
-}
-
 /// A search under way.
 struct Hunt<'s> {
     ground: &'s Ground<'s>,

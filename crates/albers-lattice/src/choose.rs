@@ -11,12 +11,10 @@
 use albers_storage::Result;
 use rayon::prelude::*;
 
-use crate::bounded;
 use crate::ground::Ground;
-use crate::incognito::{self, Limit};
 use crate::lattice::Levels;
 use crate::question::{Question, Verdict};
-use crate::search::{Effort, Found, Generalization, judge_nodes};
+use crate::search::{Found, Generalization, judge_nodes};
 
 /// What the best generalization has least of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,42 +39,6 @@ impl Minimize {
             Minimize::Weights => ground.weighted_height(levels),
         }
     }
-}
-
-/// The best of all generalizations, without finding all that satisfy: from a good one, by a search
-/// that leaves out what cannot be cheaper. Only for monotone questions without suppression and for
-/// costs that are sums over the attributes.
-pub fn cheapest(
-    ground: &Ground<'_>,
-    question: &Question<'_>,
-    minimize: Minimize,
-) -> Result<(Option<Generalization>, Effort)> {
-    let (good, n_looks) = bounded::descended(ground, question, minimize)?;
-    let Some(good) = good else { return Ok((None, Effort::default())) };
-    let level_costs = |attribute: usize| {
-        let mut levels = vec![0; ground.dimensions.len()];
-        let mut cost_at = |level: u16| {
-            levels[attribute] = level;
-            minimize.cost(ground, &levels, &NOTHING_LEFT_OUT)
-        };
-        (0..=ground.dimensions[attribute].height()).map(&mut cost_at).collect()
-    };
-    let costs: Vec<Vec<f64>> = (0..ground.dimensions.len()).map(level_costs).collect();
-    // Each cost counts the lowest levels of all others too.
-    let bottom = minimize.cost(ground, &vec![0; costs.len()], &NOTHING_LEFT_OUT);
-    let costs = costs.into_iter().map(|own| own.iter().map(|cost| cost - bottom).collect());
-    let most = minimize.cost(ground, &good.levels, &good.verdict) - bottom;
-    let limit = Limit { costs: costs.collect(), most };
-    let found = incognito::search_below(ground, question, &limit)?;
-    let mut incumbent = Incumbent::new(ground, minimize);
-    incumbent.offer(&good.levels, &good.verdict);
-    for own in &found.minimal {
-        incumbent.offer(&own.levels, &own.verdict);
-    }
-    let mut effort = found.effort;
-    effort.checked += n_looks;
-    effort.scans += n_looks;
-    Ok((incumbent.best, effort))
 }
 
 const NOTHING_LEFT_OUT: Verdict = Verdict {

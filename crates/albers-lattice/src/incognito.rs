@@ -63,38 +63,7 @@ type Satisfying = FxHashMap<Subset, NodeSet>;
 
 /// Finds all generalizations that satisfy a monotone question.
 pub fn search(ground: &Ground<'_>, question: &Question<'_>, variant: Variant) -> Result<Found> {
-    search_observed(ground, question, variant, None, &mut |_, _| {})
-}
-
-/// Finds all minimal generalizations that satisfy a monotone question and are not too dear, and
-/// perhaps more. What is found of the others means nothing.
-pub(crate) fn search_below(
-    ground: &Ground<'_>,
-    question: &Question<'_>,
-    limit: &Limit,
-) -> Result<Found> {
-    search_observed(ground, question, Variant::SuperRoots, Some(limit), &mut |_, _| {})
-}
-
-/// What generalizations may cost.
-pub(crate) struct Limit {
-    /// What each level of each attribute adds to the cost; no less for a higher level.
-    pub(crate) costs: Vec<Vec<f64>>,
-    /// What all attributes may cost together.
-    pub(crate) most: f64,
-}
-
-impl Limit {
-    /// Whether some levels of some attributes leave room for the others, each at least at its
-    /// floor.
-    fn allows(&self, family: &Family, node: usize, floor: &[u16]) -> bool {
-        let mut levels = floor.to_vec();
-        for (at, &attribute) in family.attributes.iter().enumerate() {
-            levels[attribute] = family.lattice.level(node, at);
-        }
-        let costs = self.costs.iter().zip(levels).map(|(costs, level)| costs[usize::from(level)]);
-        costs.sum::<f64>() <= self.most * (1.0 + 1e-9)
-    }
+    search_observed(ground, question, variant, &mut |_, _| {})
 }
 
 /// The same, with somebody who sees what becomes of each family.
@@ -102,21 +71,16 @@ pub(crate) fn search_observed(
     ground: &Ground<'_>,
     question: &Question<'_>,
     variant: Variant,
-    limit: Option<&Limit>,
     observe: &mut dyn FnMut(&Family, &Walked),
 ) -> Result<Found> {
     let n_attributes = ground.dimensions.len();
     let mut effort = Effort::default();
     let mut sources = Sources::new(ground, variant, &mut effort)?;
     let mut satisfying = Satisfying::default();
-    let mut floor = vec![0u16; n_attributes];
     for size in 1..=n_attributes {
         let subsets = subsets_of(n_attributes, size);
-        let mut families: Vec<Family> =
+        let families: Vec<Family> =
             subsets.par_iter().map(|&subset| candidates(ground, subset, &satisfying)).collect();
-        if let Some(limit) = limit {
-            families.par_iter_mut().for_each(|family| family.leave_out_dear(limit, &floor));
-        }
         if variant == Variant::SuperRoots {
             sources.roll_up(ground, &families, size, &mut effort)?;
         }
@@ -139,10 +103,6 @@ pub(crate) fn search_observed(
             let Walked { satisfying, looked_at, verdicts, .. } = walked;
             effort.scans += u64::from(variant == Variant::Cube);
             return Ok(found(family.lattice, satisfying, looked_at, &verdicts, effort));
-        }
-        if size == 1 {
-            let lowest = |own: &Walked| own.satisfying.iter().next().unwrap_or(0) as u16;
-            floor = walked.iter().map(lowest).collect();
         }
         let walked = walked.into_iter().map(|walked| walked.satisfying);
         satisfying = subsets.into_iter().zip(walked).collect();
@@ -225,18 +185,6 @@ fn candidates(ground: &Ground<'_>, subset: Subset, smaller: &Satisfying) -> Fami
     Family { attributes, lattice, candidates }
 }
 
-impl Family {
-    /// Leaves out the candidates that are part of nothing cheap enough.
-    fn leave_out_dear(&mut self, limit: &Limit, floor: &[u16]) {
-        let all: Vec<usize> = self.candidates.iter().collect();
-        for node in all {
-            if !limit.allows(self, node, floor) {
-                self.candidates.remove(node);
-            }
-        }
-    }
-}
-
 /// All subsets of a size, ascending.
 fn subsets_of(n_attributes: usize, size: usize) -> Vec<Subset> {
     (0..1u64 << n_attributes).filter(|subset| subset.count_ones() as usize == size).collect()
@@ -249,7 +197,7 @@ fn roll_up_table(
     families: &[Family],
 ) -> Result<Option<FrequencySet>> {
     let mut lowest = ground.heights();
-    for family in families.iter().filter(|family| !family.candidates.is_empty()) {
+    for family in families {
         let meet = family.meet(&family.roots());
         for (&attribute, level) in family.attributes.iter().zip(meet) {
             lowest[attribute] = lowest[attribute].min(level);

@@ -33,7 +33,7 @@ pub(crate) struct Family {
     pub(crate) attributes: Vec<usize>,
     /// All combinations of their levels.
     pub(crate) lattice: Lattice,
-    /// Those that may satisfy; with a node, all that generalize it, unless they are too dear.
+    /// Those that may satisfy; with a node, all that generalize it.
     pub(crate) candidates: NodeSet,
 }
 
@@ -125,8 +125,7 @@ pub(crate) fn walk(
             walked.note(node, &verdict);
             is_scan.into_iter().for_each(|is_scan| walked.effort.count(is_scan));
             if !verdict.holds {
-                let above = lattice.above(node).filter(|&above| candidates.contains(above));
-                queue.entry(height + 1).or_default().extend(above);
+                queue.entry(height + 1).or_default().extend(lattice.above(node));
                 below.insert(node, set);
             }
         }

@@ -16,14 +16,14 @@ mod report;
 use std::path::Path;
 
 use albers_lattice::bounded;
-use albers_lattice::choose::{Minimize, best, cheapest};
+use albers_lattice::choose::{Minimize, best};
 use albers_lattice::dimension::Dimension;
 use albers_lattice::frequency_set::Room;
 use albers_lattice::ground::Ground;
 use albers_lattice::lattice::Levels;
 use albers_lattice::question::{Question, Verdict};
 use albers_lattice::recode;
-use albers_lattice::search::{Algorithm, Effort, Found, Generalization, search};
+use albers_lattice::search::{Effort, Found, Generalization, search};
 use albers_measure::released::{Pairing, loss_of_part};
 use albers_measure::{Loss, loss_of};
 use albers_partition::groups::Groups;
@@ -224,11 +224,6 @@ impl<'j> Scene<'j> {
             let looked = Effort { checked: 1, ..Effort::default() };
             return Ok(self.chosen(ground, own, &looked, None, store.written_bytes()));
         }
-        if self.wants_only_the_cheapest() {
-            let (own, effort) = cheapest(ground, question, self.asked.minimize)?;
-            let own = own.ok_or_else(|| self.nothing_satisfies())?;
-            return Ok(self.chosen(ground, own, &effort, None, store.written_bytes()));
-        }
         match self.search(ground, question)? {
             Searched::Exact(found) => {
                 let own = best(ground, question, &found, self.asked.minimize)?;
@@ -247,17 +242,6 @@ impl<'j> Scene<'j> {
                 Ok(chosen)
             }
         }
-    }
-
-    /// Whether the best can be found without all that satisfy: unless a variant of the search is
-    /// asked for, or more than the levels decides what a generalization costs.
-    fn wants_only_the_cheapest(&self) -> bool {
-        let is_plain = self.job.variant.is_none() && self.asked.time.is_none();
-        let is_incognito = matches!(self.asked.algorithm, Algorithm::Incognito(_));
-        is_plain
-            && is_incognito
-            && self.max_suppressed == 0
-            && self.asked.minimize != Minimize::Discernibility
     }
 
     fn gap_note(&self, gap: f64) -> String {

@@ -80,7 +80,7 @@ fn patients_of_the_paper_have_its_candidates_and_its_result() {
                     satisfying: levels_of(lattice, &walked.satisfying),
                 });
             };
-            search_observed(ground, &question, variant, None, &mut observe).expect("found")
+            search_observed(ground, &question, variant, &mut observe).expect("found")
         });
         // Example 3.1: each attribute alone is 2-anonymous as it is.
         for attribute in [B, S, Z] {
