@@ -66,20 +66,18 @@ impl<'s> Incumbent<'s> {
         self.costs.0
     }
 
-    /// Takes a generalization if it satisfies and is better; tells whether it was taken.
-    pub(crate) fn offer(&mut self, levels: &[u16], verdict: &Verdict) -> bool {
+    /// Takes a generalization if it satisfies and is better.
+    pub(crate) fn offer(&mut self, levels: &[u16], verdict: &Verdict) {
         if !verdict.holds {
-            return false;
+            return;
         }
         let cost = self.minimize.cost(self.ground, levels, verdict);
         let costs = (cost, self.ground.ncp(levels, verdict));
         let is_lower = || self.best.as_ref().is_none_or(|best| levels < &best.levels[..]);
-        let is_better = costs < self.costs || (costs == self.costs && is_lower());
-        if is_better {
+        if costs < self.costs || (costs == self.costs && is_lower()) {
             self.costs = costs;
             self.best = Some(Generalization { levels: levels.to_vec(), verdict: *verdict });
         }
-        is_better
     }
 }
 
@@ -183,7 +181,7 @@ pub(crate) fn judge(
 }
 
 /// Generalizations that leave so many rows out that nothing below them can be the best.
-pub(crate) struct Crowds<'s> {
+struct Crowds<'s> {
     ground: &'s Ground<'s>,
     question: &'s Question<'s>,
     /// Whether what is below leaves out no fewer rows.
@@ -192,13 +190,13 @@ pub(crate) struct Crowds<'s> {
 }
 
 impl<'s> Crowds<'s> {
-    pub(crate) fn new(ground: &'s Ground<'s>, question: &'s Question<'s>) -> Crowds<'s> {
+    fn new(ground: &'s Ground<'s>, question: &'s Question<'s>) -> Crowds<'s> {
         let is_monotone = question.requirement.survives_additions();
         Crowds { ground, question, is_monotone, known: Vec::new() }
     }
 
     /// The share of rows that some levels leave out at least.
-    pub(crate) fn least_suppressed(&self, levels: &[u16]) -> f64 {
+    fn least_suppressed(&self, levels: &[u16]) -> f64 {
         let is_below =
             |other: &Levels| levels.iter().zip(other).all(|(level, other)| level <= other);
         let above = self.known.iter().filter(|(other, _)| is_below(other));
@@ -206,7 +204,7 @@ impl<'s> Crowds<'s> {
     }
 
     /// From levels that leave out too many rows, rises as far as that stays so.
-    pub(crate) fn climb(
+    fn climb(
         &mut self,
         mut levels: Levels,
         n_suppressed: u64,

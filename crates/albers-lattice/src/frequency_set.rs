@@ -66,11 +66,6 @@ impl FrequencySet {
         self.n_entries
     }
 
-    /// Whether some of it is not in memory.
-    pub fn is_stored(&self) -> bool {
-        self.parts.iter().any(|part| matches!(part, Part::Stored(_)))
-    }
-
     /// The set of a coarser layout: fewer attributes, or higher levels, or both.
     pub fn derive(
         &self,

@@ -197,11 +197,6 @@ impl<'a> Ground<'a> {
         self.as_share(self.loss_of_all(levels))
     }
 
-    /// What one attribute adds to [`Self::least_ncp`] at a level.
-    pub fn ncp_of_level(&self, attribute: usize, level: u16) -> f64 {
-        self.as_share(self.losses[attribute][usize::from(level)])
-    }
-
     /// The normalized certainty penalty of a release at some levels.
     pub fn ncp(&self, levels: &[u16], verdict: &Verdict) -> f64 {
         let left_out = verdict.n_suppressed as f64 * self.weights() - verdict.suppressed_loss;

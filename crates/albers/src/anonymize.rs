@@ -11,7 +11,9 @@ use albers_partition::specialize::{self, SpecializePlan};
 use albers_partition::split::Policy;
 use albers_privacy::Requirement;
 use albers_release::Attribute;
-use albers_release::publish::{Destination, Values, manifest_path, publish, row_keys};
+use albers_release::publish::{
+    CarriedColumn, Destination, Values, manifest_path, publish, row_keys,
+};
 use albers_release::verify::{Expectation, Verified, verify};
 use albers_table::hierarchy::HierarchySpec;
 use albers_table::points::Points;
@@ -110,20 +112,12 @@ fn run(job: &Job, progress: &dyn Progress) -> Result<Report> {
     let loss = loss_with_suppressed(&release, table.n_rows, &codes, &protection);
     clock.seconds.verify = clock.lap();
 
-    let destination = Destination {
-        path: output,
-        delimiter: table.delimiter,
-        values,
-        columns: &table.output_columns,
-        carried: &table.carried,
-        seed: seed_of(job),
-    };
+    let destination = destination_of(job, &table, output, &table.carried);
     let pending = publish(&release, &destination, progress)?;
     clock.seconds.write = clock.lap();
     clock.seconds.total = clock.start.elapsed().as_secs_f64();
     let report = report(job, &table, &protection, &release, loss, clock.seconds);
-    let manifest = serde_json::to_string_pretty(&report).expect("a report has only plain fields");
-    pending.finish(&(manifest + "\n"))?;
+    pending.finish(&manifest_of(&report))?;
     Ok(report)
 }
 
@@ -349,6 +343,28 @@ pub(crate) fn checked_paths(job: &Job) -> Result<(&Path, &Path)> {
     paths::check_output(output, &read)?;
     paths::check_place(&manifest_path(output), &read)?;
     Ok((input, output))
+}
+
+/// Where a release goes, and how it is written.
+pub(crate) fn destination_of<'a>(
+    job: &Job,
+    table: &'a Table,
+    path: &'a Path,
+    carried: &'a [CarriedColumn],
+) -> Destination<'a> {
+    Destination {
+        path,
+        delimiter: table.delimiter,
+        values: values_of(job, Format::of(path)),
+        columns: &table.output_columns,
+        carried,
+        seed: seed_of(job),
+    }
+}
+
+/// A report as it stands beside its release.
+pub(crate) fn manifest_of(report: &Report) -> String {
+    serde_json::to_string_pretty(report).expect("a report has only plain fields") + "\n"
 }
 
 /// What became of each column, in file order.

@@ -16,7 +16,7 @@ mod report;
 use std::path::Path;
 
 use albers_lattice::bounded;
-use albers_lattice::choose::{Minimize, best};
+use albers_lattice::choose::best;
 use albers_lattice::dimension::Dimension;
 use albers_lattice::frequency_set::Room;
 use albers_lattice::ground::Ground;
@@ -29,7 +29,7 @@ use albers_measure::{Loss, loss_of};
 use albers_partition::groups::Groups;
 use albers_privacy::ClassSummary;
 use albers_release::Attribute;
-use albers_release::publish::{Destination, publish};
+use albers_release::publish::publish;
 use albers_release::verify::{Expectation, Verified, verify};
 use albers_storage::memory_budget::MemoryBudget;
 use albers_storage::spill::{self, SpillStore};
@@ -38,9 +38,8 @@ use albers_table::progress::Progress;
 use albers_table::read::Format;
 
 use self::asked::{Asked, given_levels};
-use crate::anonymize::{Clock, Outcome, report_of, seed_of, values_of};
+use crate::anonymize::{Clock, Outcome, destination_of, manifest_of, report_of, seed_of};
 use crate::error::{Error, Result};
-use crate::indexed::releases::manifest_of;
 use crate::job::{Job, Method};
 use crate::report::{ClassSize, GeneralizationReport, Report};
 use crate::secrets::{Protection, protect};
@@ -79,14 +78,7 @@ pub fn run(job: &Job, input: &Path, output: &Path, progress: &dyn Progress) -> R
     let loss = loss_with_suppressed(&release, table.n_rows, &codes, &protection);
     clock.seconds.verify = clock.lap();
 
-    let destination = Destination {
-        path: output,
-        delimiter: table.delimiter,
-        values: values_of(job, Format::of(output)),
-        columns: &table.output_columns,
-        carried: &table.carried,
-        seed: seed_of(job),
-    };
+    let destination = destination_of(job, &table, output, &table.carried);
     let pending = publish(&release, &destination, progress)?;
     clock.seconds.write = clock.lap();
     clock.seconds.total = clock.start.elapsed().as_secs_f64();
@@ -389,11 +381,4 @@ pub(crate) fn loss_with_suppressed(
     let sensitive = &protection.sensitive;
     let pairing = Pairing { original_rows: &published, codes, sensitive };
     loss_of_part(release, n_original, &pairing)
-}
-
-impl Scene<'_> {
-    /// What a generalization costs, by what the job minimizes.
-    fn cost(&self, ground: &Ground<'_>, own: &Generalization, by: Minimize) -> f64 {
-        by.cost(ground, &own.levels, &own.verdict)
-    }
 }

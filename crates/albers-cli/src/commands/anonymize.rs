@@ -52,6 +52,14 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// The levels of a full-domain release, as `--level` takes them, in file order.
+fn levels_line(report: &Report) -> Option<String> {
+    let levels = &report.generalization.as_ref()?.levels;
+    let columns = report.columns.iter().map(|column| &column.name);
+    let shown = columns.filter_map(|name| Some(format!("{name}={}", levels.get(name)?)));
+    Some(format!("levels:   {}", shown.collect::<Vec<_>>().join(",")))
+}
+
 /// A release in words.
 pub fn summary(report: &Report, output: &str) -> String {
     let mut lines = vec![
@@ -73,12 +81,7 @@ pub fn summary(report: &Report, output: &str) -> String {
             report.loss.kl,
         ),
     ];
-    if let Some(own) = &report.generalization {
-        // In file order, as --level takes them.
-        let columns = report.columns.iter().map(|column| &column.name);
-        let levels = columns.filter_map(|name| Some(format!("{name}={}", own.levels.get(name)?)));
-        lines.push(format!("levels:   {}", levels.collect::<Vec<_>>().join(",")));
-    }
+    lines.extend(levels_line(report));
     lines.push(String::new());
     let width = report.columns.iter().map(|column| column.name.chars().count()).max().unwrap_or(0);
     for column in &report.columns {

@@ -21,7 +21,7 @@ use albers_measure::LeftOut;
 use albers_partition::split::rule::FactColumns;
 use albers_privacy::Requirement;
 use albers_release::ReleaseError;
-use albers_release::publish::{Destination, Payload, name_all};
+use albers_release::publish::{Payload, name_all};
 use albers_release::stream::{LeafRows, Shuffle, StreamPlan};
 use albers_storage::memory_budget::{MemoryBudget, Reservation};
 use albers_storage::spill::{self, Block, SpillStore};
@@ -33,10 +33,10 @@ use albers_table::schema::Role;
 
 use super::asked::Asked;
 use super::{Chosen, Scene, folder_of, method_words, show_levels};
-use crate::anonymize::{Clock, Outcome, report_of, seed_of, values_of};
+use crate::anonymize::{Clock, Outcome, destination_of, manifest_of, report_of, seed_of};
 use crate::error::Result;
 use crate::indexed::load::{CodedChunk, changed, table_of};
-use crate::indexed::releases::{Streamed, Targets, Written, manifest_of, stream_sizes};
+use crate::indexed::releases::{Streamed, Targets, Written, stream_sizes};
 use crate::indexed::survey::{Surveyed, Surveyor};
 use crate::indexed::{self, layout_of, stamp_of};
 use crate::job::Job;
@@ -328,14 +328,7 @@ impl Release<'_> {
                 ReleaseError::TooManySuppressed { n_suppressed, max_suppressed, n_rows }.into()
             );
         }
-        let destination = Destination {
-            path: self.output,
-            delimiter: table.delimiter,
-            values: values_of(job, Format::of(self.output)),
-            columns: &table.output_columns,
-            carried: &[],
-            seed: seed_of(job),
-        };
+        let destination = destination_of(job, table, self.output, &[]);
         let written = Written::of(shuffle, &destination, table, left_out, progress)?;
         let totals = &written.published.totals;
         let all_rows = totals.n_rows + n_suppressed as u64;

@@ -5,7 +5,6 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use albers_lattice::choose::Minimize;
 use albers_lattice::frequency_set::Room;
 use albers_lattice::ground::{Ground, fact_fields};
 use albers_lattice::question::Question;
@@ -406,7 +405,7 @@ fn minimal_report(scene: &Scene<'_>, ground: &Ground<'_>, own: &Generalization) 
         height: ground.height(levels) as u64,
         suppressed: verdict.n_suppressed,
         classes: verdict.n_classes,
-        ncp: scene.cost(ground, own, Minimize::Ncp),
+        ncp: ground.ncp(levels, verdict),
         discernibility: verdict.discernibility,
         precision: ground.precision(levels, verdict),
         weighted_height: ground.weighted_height(levels),

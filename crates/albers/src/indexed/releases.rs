@@ -14,11 +14,10 @@ use albers_storage::StorageError;
 use albers_storage::memory_budget::MemoryBudget;
 use albers_table::packed::RowLayout;
 use albers_table::progress::Progress;
-use albers_table::read::Format;
 
 use super::Protection;
 use super::load::LoadedTable;
-use crate::anonymize::{self, Clock, Outcome, report_of, seed_of};
+use crate::anonymize::{self, Clock, Outcome, destination_of, manifest_of, report_of, seed_of};
 use crate::error::{Error, Result};
 use crate::job::{GranularityChoice, Job};
 use crate::paths;
@@ -135,14 +134,7 @@ pub fn publish_all(
     let expected = Totals { n_rows: table.n_rows as u64, fingerprint, ..Totals::default() };
     let mut written = Vec::new();
     for (shuffle, target) in shuffles.into_iter().zip(&targets.releases) {
-        let destination = Destination {
-            path: &target.path,
-            delimiter: table.delimiter,
-            values: anonymize::values_of(job, Format::of(&target.path)),
-            columns: &table.output_columns,
-            carried: &[],
-            seed: seed_of(job),
-        };
+        let destination = destination_of(job, &table, &target.path, &[]);
         let left_out = LeftOut::default();
         written.push(Written::of(shuffle, &destination, &table, left_out, progress)?);
     }
@@ -186,10 +178,6 @@ fn finish_all(mut reports: Vec<(Published, Report)>, targets: &Targets) -> Resul
     sealed.insert(0, base.pending.seal(&manifest_of(&report))?);
     name_all(sealed)?;
     Ok(report)
-}
-
-pub fn manifest_of(report: &Report) -> String {
-    serde_json::to_string_pretty(report).expect("a report has only plain fields") + "\n"
 }
 
 fn method_of(job: &Job, is_coarser: bool) -> String {
