@@ -14,14 +14,14 @@
 //! full-subtree recoding and ordered-set partitioning); Fung, Wang & Yu 2005 (top-down
 //! specialization).
 //! Departures: a step is scored by the loss it saves, not by what it tells of a class label, and
-//! the better of two recodings is taken, one of which avoids small parts. An attribute with labels
+//! the best of several recodings is taken: some avoid small parts, some use less of the allowance of
+//! rows that may be left out, which lose everything. An attribute with labels
 //! is specialized down its hierarchy, any other is cut in two. A group shows the lowest label, or
 //! the bounds, of those of its values that occur. Rows of classes that violate the requirement can
 //! be left out, as long as they are few.
 //! Guarantee: every class satisfies the requirement, if the whole table does, and equal values are
 //! shown alike in all rows. If no row may be left out, no further step is allowable. If some may,
-//! the same is true for k, by rows or by subjects, and distinct l-diversity; under other rules a
-//! step that was refused once is not tried again, although a later one may have made room for it.
+//! nothing that was tried loses less, but a further step may still be allowable.
 //! The result depends on the table, the plan and nothing else.
 //! Cost: O(rows) for each level of a hierarchy; for a cut O(rows of its group) each time the group
 //! is the most promising one, more by a logarithm with rules. Memory for the codes, and twice for

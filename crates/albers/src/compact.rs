@@ -22,14 +22,14 @@ use albers_measure::released::loss_of_part;
 use albers_measure::{Classes, Loss};
 use albers_partition::groups::{GroupBlock, Groups};
 use albers_partition::space::Shown;
-use albers_release::publish::{Destination, manifest_path, publish};
+use albers_release::publish::{manifest_path, publish};
 use albers_release::verify::{Expectation, Verified, verify};
 use albers_table::progress::Progress;
 use albers_table::read::{self, Format};
 use albers_table::schema::Role;
 use serde::Serialize;
 
-use crate::anonymize::{self, Clock, seed_of};
+use crate::anonymize::{self, Clock, destination_of, seed_of};
 use crate::error::Result;
 use crate::job::Job;
 use crate::measure;
@@ -94,14 +94,7 @@ fn run(job: &Job, release: &Path, key: &str, progress: &dyn Progress) -> Result<
     let loss = loss_of_part(&verified, table.n_rows, &pairing);
     clock.seconds.verify = clock.lap();
 
-    let destination = Destination {
-        path: output,
-        delimiter: table.delimiter,
-        values,
-        columns: &table.output_columns,
-        carried: &table.carried,
-        seed: seed_of(&job),
-    };
+    let destination = destination_of(&job, &table, output, &table.carried);
     let pending = publish(&verified, &destination, progress)?;
     clock.seconds.write = clock.lap();
     clock.seconds.total = clock.start.elapsed().as_secs_f64();
