@@ -25,20 +25,20 @@ mod part;
 
 use std::sync::Arc;
 
+use albers_classes::packed::FactColumns;
+use albers_classes::packed::{RowBlock, RowLayout};
 use albers_partition::mondrian::Plan;
-use albers_partition::split::rule::FactColumns;
 use albers_partition::top::{CELL_ROWS, KeptNode, RouteStep, Top, cells_of_rows};
 use albers_privacy::Requirement;
 use albers_storage::memory_budget::{MemoryBudget, Reservation};
 use albers_storage::spill::{Block, SpillStore};
 use albers_storage::{Result, StorageError};
-use albers_table::packed::{RowBlock, RowLayout};
 use rayon::prelude::*;
 
 pub use build::{Subtree, top_of};
 use part::Part;
 
-use crate::rplus_tree::Region;
+use albers_classes::Region;
 
 /// How deep buffer trees may lie in one another before a part is taken for indivisible.
 const MAX_DEPTH: usize = 16;

@@ -20,6 +20,8 @@ pub mod grow;
 mod invariants;
 pub mod nodes;
 
+use albers_classes::Region;
+
 use grow::Grown;
 
 /// A split or a leaf, by its number.
@@ -63,9 +65,6 @@ pub struct RPlusTree {
     /// The same of each split.
     split_boxes: Vec<(u32, u32)>,
 }
-
-/// The region of a leaf: per attribute the least and greatest code that routes there.
-pub type Region = Vec<(u32, u32)>;
 
 impl RPlusTree {
     /// The tree of splits and leaves as they were grown: parents first, inside before outside.

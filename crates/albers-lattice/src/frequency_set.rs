@@ -279,7 +279,7 @@ impl<'a> Divided<'a> {
     }
 
     fn push(&mut self, layout: &KeyLayout, key: &[u64], count: u32) -> Result<()> {
-        let hash = albers_table::points::mix(layout.class_hash(key) ^ u64::from(self.depth));
+        let hash = albers_table::mix::mix(layout.class_hash(key) ^ u64::from(self.depth));
         let part = &mut self.parts[(hash >> (64 - self.n_bits)) as usize];
         part.buffer.push(key, count);
         part.n_entries += 1;

@@ -8,10 +8,10 @@
 //! Cost: the loss of all rows is a sum over attributes, known for every node before any is looked
 //! at.
 
-use albers_partition::split::rule::Facts;
+use albers_classes::points::Points;
+use albers_privacy::Facts;
 use albers_privacy::Requirement;
 use albers_storage::Result;
-use albers_table::points::Points;
 use rayon::prelude::*;
 
 use crate::dimension::Dimension;

@@ -168,7 +168,7 @@ impl KeyLayout {
     pub(crate) fn seed(&self) -> u64 {
         let fields = self.attributes.iter().zip(&self.levels);
         fields.fold(0x243f_6a88_85a3_08d3, |seed, (&attribute, &level)| {
-            albers_table::points::mix(seed ^ (attribute as u64) << 16 ^ u64::from(level))
+            albers_table::mix::mix(seed ^ (attribute as u64) << 16 ^ u64::from(level))
         })
     }
 

@@ -6,12 +6,12 @@
 //! violate the requirement are left out as a whole.
 //! Cost: one sort of the rows by their keys.
 
-use albers_partition::groups::{GroupBlock, Groups, Suppressed};
-use albers_partition::split::rule::Facts;
+use albers_classes::class_block::{ClassBlock, Groups, Suppressed};
+use albers_classes::points::{PointChunk, Points};
+use albers_privacy::Facts;
 use albers_privacy::{ClassSummary, Requirement};
 use albers_storage::Result;
 use albers_storage::memory_budget::Reservation;
-use albers_table::points::{PointChunk, Points};
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
@@ -65,7 +65,7 @@ pub fn groups(
         tasks.last_mut().expect("one was pushed").push(rows);
     }
     let block_of = |classes: &Vec<&[u32]>| {
-        let mut block = GroupBlock::default();
+        let mut block = ClassBlock::default();
         for rows in classes {
             block.row_ids.extend_from_slice(rows);
             rows.iter().for_each(|&row| block.codes.extend(codes_of(row)));

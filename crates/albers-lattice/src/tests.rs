@@ -5,14 +5,14 @@ mod patients;
 
 use std::io::Write as _;
 
-use albers_partition::split::rule::Facts;
+use albers_classes::points::Points;
+use albers_privacy::Facts;
 use albers_privacy::Requirement;
 use albers_storage::memory_budget::MemoryBudget;
 use albers_storage::spill::SpillStore;
 use albers_table::chunk::TextColumnBuilder;
 use albers_table::domain::{Coding, RawColumn, encode};
 use albers_table::hierarchy::HierarchySpec;
-use albers_table::points::Points;
 use albers_table::schema::ColumnType;
 
 use crate::dimension::Dimension;

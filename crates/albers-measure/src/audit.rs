@@ -6,7 +6,7 @@
 //! violates it.
 //! Cost: one pass over the rows, class by class.
 
-use albers_partition::split::rule::Facts;
+use albers_privacy::Facts;
 use albers_privacy::alpha_k::max_share;
 use albers_privacy::k_anonymity::group_size;
 use albers_privacy::l_diversity::{distinct_l, entropy_l};

@@ -14,10 +14,12 @@
 
 use std::collections::BTreeMap;
 
+use albers_classes::Attribute;
+use albers_classes::points::codes_hash;
 use albers_release::cell::Describer;
 use albers_release::stream::{GiantClass, Passed};
-use albers_release::{Attribute, ShownCell, Verified};
-use albers_table::points::{codes_hash, mix};
+use albers_release::{ShownCell, Verified};
+use albers_table::mix::mix;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 

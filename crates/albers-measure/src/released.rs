@@ -7,9 +7,11 @@
 //! Guarantee: equals the loss of the manifest for a release of this program.
 //! Cost: one pass over the rows; classes are sorted one by one to find equal rows.
 
+use albers_classes::Attribute;
+use albers_classes::points::codes_hash;
+use albers_release::Verified;
 use albers_release::parse::ReadCell;
-use albers_release::{Attribute, Verified};
-use albers_table::points::{codes_hash, mix};
+use albers_table::mix::mix;
 use rayon::prelude::*;
 
 use crate::classes::Classes;

@@ -4,15 +4,15 @@
 
 use std::hint::black_box;
 
+use albers_classes::points::Points;
+use albers_classes::space::{Axis, Shown, Space};
+use albers_generate::{Generator, Kind, Options};
 use albers_partition::mondrian::{Plan, partition};
-use albers_partition::space::{Axis, Shown, Space};
 use albers_partition::split::Policy;
-use albers_partition::split::rule::Facts;
+use albers_privacy::Facts;
 use albers_privacy::Requirement;
 use albers_table::chunk::{ColumnChunk, TickUnit, narrow_ticks};
 use albers_table::domain::{Coding, Domain, RawColumn, encode};
-use albers_table::generate::{Generator, Kind, Options};
-use albers_table::points::Points;
 use albers_table::progress::Silent;
 use albers_table::schema::ColumnType;
 use arrow_array::cast::AsArray;

@@ -1,22 +1,16 @@
 //! Top-down partitioning of points into classes.
 //!
-//! - [`space`]: the attributes as axes, and the loss of a box as it will be shown.
 //! - [`split`]: policies that choose where to cut a set of points.
 //! - [`local`]: local recoding, rows grouped by least added loss.
 //! - [`mondrian`]: the recursion that cuts until no allowable cut is left.
 //! - [`specialize`]: one recoding of each attribute for all rows, found by specialization.
 //! - [`top`]: the first cuts of a large table, chosen on a sample.
-//! - [`groups`]: what a method hands to the release.
 
-pub mod groups;
 pub mod local;
 pub mod mondrian;
-pub mod space;
 pub mod specialize;
 pub mod split;
 pub mod top;
-
-pub use groups::{GroupBlock, Groups, Suppressed};
 
 /// Calls `f::<L, M>(args)` with as many lanes as the attributes need; `sets` tells whether some
 /// attribute is shown as a small set.

@@ -27,11 +27,11 @@ mod regroup;
 mod settle;
 mod tuples;
 
-use albers_table::points::Points;
+use albers_classes::class_block::{ClassBlock, Groups};
+use albers_classes::points::Points;
 use albers_table::progress::Progress;
 use rayon::prelude::*;
 
-use crate::groups::{GroupBlock, Groups};
 use crate::mondrian::{MAX_ATTRIBUTES, Plan};
 use crate::split::Policy;
 use crate::split::rule::{Rule, RuleScratch};
@@ -216,11 +216,11 @@ fn in_table(mut members: Vec<Member>, ids: &[u32]) -> Vec<Member> {
 
 /// The rows of the classes. Rows of a tuple that is in several classes go to them in their order.
 fn blocks(tuples: &Tuples, classes: &[Vec<Member>]) -> Groups {
-    let mut blocks = vec![GroupBlock::default()];
+    let mut blocks = vec![ClassBlock::default()];
     let mut n_given = vec![0u32; tuples.len()];
     for class in classes {
         if blocks.last().is_none_or(|block| block.row_ids.len() >= CELL_ROWS) {
-            blocks.push(GroupBlock::default());
+            blocks.push(ClassBlock::default());
         }
         let block = blocks.last_mut().expect("there is one from the start");
         for &Member { tuple, n_rows } in class {
@@ -238,11 +238,11 @@ fn blocks(tuples: &Tuples, classes: &[Vec<Member>]) -> Groups {
 #[cfg(test)]
 mod tests {
     use albers_privacy::Requirement;
-    use albers_table::points::mix;
+    use albers_table::mix::mix;
 
     use super::*;
-    use crate::space::{Axis, AxisKind, Space};
-    use crate::split::rule::Facts;
+    use albers_classes::space::{Axis, AxisKind, Space};
+    use albers_privacy::Facts;
 
     /// An interval of many values, one with a missing value, and a set.
     fn space() -> Space {

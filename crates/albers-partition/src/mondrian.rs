@@ -18,16 +18,17 @@
 mod cell;
 mod routed;
 
+use albers_classes::Region;
+use albers_classes::class_block::{ClassBlock, Groups};
+use albers_classes::points::Points;
+use albers_classes::space::Space;
+use albers_privacy::Facts;
 use albers_privacy::Requirement;
-use albers_table::points::Points;
 use albers_table::progress::Progress;
 use rayon::prelude::*;
 
-use crate::groups::{GroupBlock, Groups};
-use crate::space::Space;
 use crate::split::Policy;
 use crate::split::extent::has_small_sets;
-use crate::split::rule::Facts;
 use crate::top::WHOLE_ROWS;
 
 /// The most attributes a point can have.
@@ -82,7 +83,7 @@ fn partition_lanes<const L: usize, const M: usize>(
     }
     let top = routed::grow_top::<L, M>(&points, plan);
     let routed = routed::route(&top, points, plan);
-    let blocks: Vec<GroupBlock> = (0..routed.n_cells())
+    let blocks: Vec<ClassBlock> = (0..routed.n_cells())
         .into_par_iter()
         .map(|cell_idx| {
             let block = cutter.cut(routed.cell(cell_idx, plan));
@@ -92,9 +93,6 @@ fn partition_lanes<const L: usize, const M: usize>(
         .collect();
     Groups::of_all(n_attributes, blocks)
 }
-
-/// The region of a set of points: per attribute the least and greatest code that routes there.
-pub type Region = Vec<(u32, u32)>;
 
 /// The region of all points.
 pub fn whole_region(plan: &Plan<'_>) -> Option<Region> {

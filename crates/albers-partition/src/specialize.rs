@@ -40,11 +40,11 @@ mod weigh;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use albers_table::points::Points;
+use albers_classes::class_block::Groups;
+use albers_classes::points::Points;
 use albers_table::progress::Progress;
 use rayon::prelude::*;
 
-use crate::groups::Groups;
 use crate::mondrian::{MAX_ATTRIBUTES, Plan};
 use classes::Classes;
 use column::{Column, Span};

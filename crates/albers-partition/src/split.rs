@@ -13,7 +13,8 @@ pub mod extent;
 pub mod median;
 pub mod rule;
 
-use crate::space::{AxisKind, LabelTree, Space, Specialization};
+use albers_classes::space::{AxisKind, LabelTree, Space, Specialization};
+
 use extent::{Extent, Weigher};
 use rule::{Allowance, RuleScratch};
 

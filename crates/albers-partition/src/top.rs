@@ -10,11 +10,14 @@
 
 use std::collections::BinaryHeap;
 
-use crate::mondrian::{Plan, Region, whole_region};
-use crate::space::{AxisKind, Space};
+use albers_classes::Region;
+use albers_classes::space::{AxisKind, Space};
+use albers_privacy::Facts;
+
+use crate::mondrian::{Plan, whole_region};
 use crate::split::apply::apply;
 use crate::split::extent::Weigher;
-use crate::split::rule::{Allowance, Facts, Rule};
+use crate::split::rule::{Allowance, Rule};
 use crate::split::{Chooser, Point, Scratch, Split, place_of, sort_by_part, value_of};
 
 /// Tables up to this size are cut without a sampled top.

@@ -6,20 +6,21 @@
 #[path = "mondrian/table.rs"]
 mod table;
 
+use albers_classes::points::Points;
+use albers_classes::space::{Axis, AxisKind, Shown, Space};
 use albers_partition::local::partition;
 use albers_partition::mondrian::Plan;
-use albers_partition::space::{Axis, AxisKind, Shown, Space};
 use albers_partition::split::Policy;
-use albers_partition::split::rule::Facts;
+use albers_privacy::Facts;
 use albers_privacy::Requirement;
 use albers_table::chunk::TextColumnBuilder;
 use albers_table::domain::{Coding, RawColumn, encode};
 use albers_table::hierarchy::HierarchySpec;
-use albers_table::points::Points;
 use albers_table::progress::Silent;
 use albers_table::schema::ColumnType;
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
+
 use table::{Class, Dice, Table};
 
 /// So many cases, unless `PROPTEST_CASES` asks for another number.

@@ -8,12 +8,12 @@
 
 use std::sync::Mutex;
 
-use albers_partition::space::Shown;
+use albers_classes::Attribute;
+use albers_classes::space::Shown;
 use albers_table::domain::End;
 use albers_table::hierarchy::{Hierarchy, Node};
 use rustc_hash::FxHashMap;
 
-use crate::attribute::Attribute;
 use crate::content::{ANY, values_loss};
 
 pub use crate::content::CellContent;

@@ -12,7 +12,6 @@
 //! - [`publish`](mod@publish): writes a verified release; there is no other way to write one.
 //! - [`stream`]: the same for releases larger than memory, bucket by bucket.
 
-pub mod attribute;
 pub mod cell;
 pub mod content;
 pub mod error;
@@ -21,7 +20,6 @@ pub mod publish;
 pub mod stream;
 pub mod verify;
 
-pub use attribute::Attribute;
 pub use cell::ShownCell;
 pub use error::{ReleaseError, Result};
 pub use verify::{Verified, verify};

@@ -13,14 +13,14 @@
 //! an interval. What a cell shows is never narrowed: only its bounds beyond the table are cut off.
 //! Cost: linear in the text; one table of the names of a category.
 
-use albers_partition::space::Shown;
+use albers_classes::Attribute;
+use albers_classes::space::Shown;
 use albers_table::domain::{Domain, End, OrderedValue};
 use albers_table::hierarchy::{Hierarchy, Node};
 use albers_table::schema::ColumnType;
 use albers_table::value;
 use rustc_hash::FxHashMap;
 
-use crate::attribute::Attribute;
 use crate::content::{ANY, CellContent};
 
 /// What a cell of a release shows, and what it loses.

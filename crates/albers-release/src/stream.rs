@@ -22,22 +22,22 @@ mod scatter;
 
 use std::time::Instant;
 
-use albers_partition::split::rule::FactColumns;
+use albers_classes::Attribute;
+use albers_classes::packed::FactColumns;
+use albers_classes::packed::{RowBlock, RowLayout};
 use albers_privacy::Requirement;
 use albers_storage::memory_budget::{MemoryBudget, Reservation};
 use albers_storage::spill::{Block, SpillStore};
-use albers_table::packed::{RowBlock, RowLayout};
 use albers_table::progress::Progress;
 use arrow_schema::Field;
 use rayon::prelude::*;
 
-use crate::attribute::Attribute;
 use crate::cell::Describer;
 use crate::error::{ReleaseError, Result};
 use crate::publish::{CarriedColumn, Destination, Payload, Pending, SlabLimits, Writer};
 use crate::verify::Verified;
-
 use bucket::Bucket;
+
 pub use giant::GiantClass;
 use scatter::{Scattered, scatter};
 

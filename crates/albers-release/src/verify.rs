@@ -6,13 +6,14 @@
 //! that depends on the seed and on what they show, not on the order of the input.
 //! Cost: one pass over the rows, and a sort of the classes.
 
-use albers_partition::groups::{GroupBlock, Groups};
-use albers_partition::split::rule::Facts;
+use albers_classes::Attribute;
+use albers_classes::class_block::{ClassBlock, Groups};
+use albers_classes::points::row_fingerprint;
+use albers_privacy::Facts;
 use albers_privacy::{ClassSummary, Requirement};
-use albers_table::points::{mix, row_fingerprint};
+use albers_table::mix::mix;
 use rayon::prelude::*;
 
-use crate::attribute::Attribute;
 use crate::cell::{Describer, ShownCell};
 use crate::error::{ReleaseError, Result};
 
@@ -51,7 +52,7 @@ pub struct Verified<'a> {
 }
 
 struct VerifiedBlock {
-    groups: GroupBlock,
+    groups: ClassBlock,
     /// What each class shows, attribute by attribute.
     cells: Vec<ShownCell>,
 }
@@ -98,7 +99,7 @@ impl<'a> Verified<'a> {
     pub(crate) fn piece(
         describers: Vec<Describer<'a>>,
         cells: Vec<ShownCell>,
-        groups: GroupBlock,
+        groups: ClassBlock,
     ) -> Verified<'a> {
         let n_rows = groups.row_ids.len();
         let class = ClassRef { key: 0, block: 0, class: 0, n_rows: n_rows as u32 };
@@ -262,7 +263,7 @@ fn memory_order(blocks: &[VerifiedBlock], order: &[ClassRef], ends: &[u32]) -> V
     published
 }
 
-fn class_rows(groups: &GroupBlock, class: usize) -> std::ops::Range<usize> {
+fn class_rows(groups: &ClassBlock, class: usize) -> std::ops::Range<usize> {
     let start = if class == 0 { 0 } else { groups.class_ends[class - 1] };
     start as usize..groups.class_ends[class] as usize
 }
@@ -275,7 +276,7 @@ fn cells_of(blocks: &[VerifiedBlock], class: ClassRef) -> &[ShownCell] {
 
 /// What each class of a block shows, from its rows, and the fingerprint of the rows.
 fn describe_block(
-    groups: GroupBlock,
+    groups: ClassBlock,
     describers: &[Describer<'_>],
     expected: &Expectation<'_>,
 ) -> (VerifiedBlock, u64) {

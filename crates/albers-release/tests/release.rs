@@ -3,20 +3,21 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use albers_partition::groups::{GroupBlock, Groups, Suppressed};
-use albers_partition::space::Shown;
-use albers_partition::split::rule::Facts;
+use albers_classes::Attribute;
+use albers_classes::class_block::{ClassBlock, Groups, Suppressed};
+use albers_classes::points::Points;
+use albers_classes::space::Shown;
+use albers_privacy::Facts;
 use albers_privacy::{Criterion, GroundDistance, Requirement, SensitiveColumn};
+use albers_release::ReleaseError;
 use albers_release::cell::Describer;
 use albers_release::publish::{
     CarriedColumn, Destination, OutputColumn, SlabLimits, Values, publish_in_slabs,
 };
 use albers_release::verify::{Expectation, Verified, verify};
-use albers_release::{Attribute, ReleaseError};
 use albers_table::chunk::TextColumnBuilder;
 use albers_table::domain::{Coding, RawColumn, encode};
 use albers_table::hierarchy::HierarchySpec;
-use albers_table::points::Points;
 use albers_table::progress::Silent;
 use albers_table::schema::ColumnType;
 use arrow_array::StringArray;
@@ -97,7 +98,7 @@ impl Table {
                 end += group.len() as u32;
                 end
             };
-            GroupBlock {
+            ClassBlock {
                 codes: row_ids.iter().map(|&row| self.codes[row as usize]).collect(),
                 class_ends: groups.iter().map(class_end).collect(),
                 row_ids,

@@ -10,6 +10,7 @@ pub mod input;
 pub mod memory_budget;
 pub mod output;
 pub mod spill;
+pub mod watch;
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -45,6 +46,9 @@ pub enum StorageError {
     /// Whoever was to take the bytes wants no more of them.
     #[error("the work was stopped")]
     Stopped,
+    /// Whoever watches the work wants no more of it.
+    #[error("the job was cancelled; nothing was written")]
+    Cancelled,
     /// The file cannot be created or written.
     #[error("cannot write {}: {source}; nothing was written; {}", path.display(), write_hint(source))]
     Write {

@@ -4,21 +4,20 @@
 //! - [`value`]: text to typed values and back.
 //! - [`hierarchy`]: generalization hierarchies, from files or built in.
 //! - [`profile`]: what a table looks like, in bounded memory.
-//! - [`generate`]: the synthetic tables of the papers.
 //! - [`write`](mod@write): record batches to CSV and Parquet files.
 
 pub mod chunk;
 pub mod domain;
 pub mod error;
-pub mod generate;
 pub mod hierarchy;
 mod infer;
-pub mod packed;
-pub mod points;
+pub mod mix;
 pub mod profile;
 pub mod progress;
 pub mod read;
 pub mod schema;
+pub mod sink;
+pub mod source;
 pub mod value;
 pub mod write;
 

@@ -3,20 +3,20 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use albers_classes::Attribute;
+use albers_classes::points::Points;
+use albers_classes::space::{Shown, Space};
 use albers_measure::Loss;
 use albers_partition::local;
 use albers_partition::mondrian::{self, Plan};
-use albers_partition::space::{Shown, Space};
 use albers_partition::specialize::{self, SpecializePlan};
 use albers_partition::split::Policy;
 use albers_privacy::Requirement;
-use albers_release::Attribute;
 use albers_release::publish::{
     CarriedColumn, Destination, Values, manifest_path, publish, row_keys,
 };
 use albers_release::verify::{Expectation, Verified, verify};
 use albers_table::hierarchy::HierarchySpec;
-use albers_table::points::Points;
 use albers_table::progress::Progress;
 use albers_table::read::Format;
 use albers_table::schema::Role;

@@ -6,7 +6,7 @@ use std::path::Path;
 use albers_measure::audit::{Audit, Missed, SensitiveReached, audit};
 use albers_measure::risk::{Risk, SizeBin, size_bins};
 use albers_measure::{Classes, Codes};
-use albers_partition::split::rule::Facts;
+use albers_privacy::Facts;
 use albers_privacy::{Criterion, Requirement, SensitiveColumn};
 use albers_table::domain::{CodedColumn, Coding, RawColumn, encode};
 use albers_table::progress::Progress;

@@ -18,10 +18,10 @@ mod given;
 
 use std::path::Path;
 
+use albers_classes::class_block::{ClassBlock, Groups};
+use albers_classes::space::Shown;
 use albers_measure::released::loss_of_part;
 use albers_measure::{Classes, Loss};
-use albers_partition::groups::{GroupBlock, Groups};
-use albers_partition::space::Shown;
 use albers_release::publish::{manifest_path, publish};
 use albers_release::verify::{Expectation, Verified, verify};
 use albers_table::progress::Progress;
@@ -38,7 +38,6 @@ use crate::report::Report;
 use crate::roles;
 use crate::secrets::{Protection, protect_rows};
 use crate::table::{self, Table};
-
 use given::{Accounted, Given};
 
 /// The manifest of a compacted release.
@@ -136,7 +135,7 @@ fn groups_of(classes: &Classes, original_rows: &[u32], codes: &[Vec<u32>]) -> Gr
     /// Blocks are described in parallel.
     const ROWS_PER_BLOCK: usize = 1 << 16;
     let mut blocks = Vec::new();
-    let mut block = GroupBlock::default();
+    let mut block = ClassBlock::default();
     for class in classes.iter() {
         for &released_row in class {
             let row = original_rows[released_row as usize];

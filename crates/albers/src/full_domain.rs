@@ -15,6 +15,9 @@ mod report;
 
 use std::path::Path;
 
+use albers_classes::Attribute;
+use albers_classes::class_block::Groups;
+use albers_classes::points::Points;
 use albers_lattice::bounded;
 use albers_lattice::choose::best;
 use albers_lattice::dimension::Dimension;
@@ -26,14 +29,11 @@ use albers_lattice::recode;
 use albers_lattice::search::{Effort, Found, Generalization, search};
 use albers_measure::released::{Pairing, loss_of_part};
 use albers_measure::{Loss, loss_of};
-use albers_partition::groups::Groups;
 use albers_privacy::ClassSummary;
-use albers_release::Attribute;
 use albers_release::publish::publish;
 use albers_release::verify::{Expectation, Verified, verify};
 use albers_storage::memory_budget::MemoryBudget;
 use albers_storage::spill::{self, SpillStore};
-use albers_table::points::Points;
 use albers_table::progress::Progress;
 use albers_table::read::Format;
 

@@ -13,15 +13,16 @@ pub(crate) mod survey;
 
 use std::path::Path;
 
+use albers_classes::packed::FactColumns;
+use albers_classes::packed::RowLayout;
+use albers_classes::space::{Axis, Space};
 use albers_index::buffer_tree::{BufferTree, BulkPlan, Sizes};
 use albers_partition::mondrian::Plan;
-use albers_partition::space::{Axis, Space};
-use albers_partition::split::rule::{FactColumns, Facts};
 use albers_partition::top::{CELL_ROWS, Top, WHOLE_ROWS};
+use albers_privacy::Facts;
 use albers_privacy::{ClassSummary, Requirement};
 use albers_storage::memory_budget::MemoryBudget;
 use albers_storage::spill::{self, SpillStore};
-use albers_table::packed::RowLayout;
 use albers_table::progress::Progress;
 use albers_table::read::Format;
 use albers_table::schema::Role;

@@ -47,6 +47,7 @@ mod roles;
 mod secrets;
 mod table;
 
+pub use albers_generate as generate;
 pub use albers_measure::Loss;
 pub use albers_partition::mondrian::MAX_ATTRIBUTES;
 pub use albers_privacy::violation::figure;
@@ -54,7 +55,6 @@ pub use albers_privacy::{Criterion, parse_diversity};
 pub use albers_release::publish::Values;
 pub use albers_storage::memory_budget::format_bytes;
 pub use albers_storage::output::remove_unfinished;
-pub use albers_table::generate;
 pub use albers_table::hierarchy::HierarchySpec;
 pub use albers_table::progress::{Progress, Silent};
 pub use albers_table::read::ReadOptions;

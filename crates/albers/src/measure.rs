@@ -11,10 +11,10 @@ pub(crate) mod pairs;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use albers_classes::Attribute;
+use albers_classes::space::Shown;
 use albers_measure::released::{Pairing, ReleasedColumn, loss_of_released, uncovered};
 use albers_measure::{Classes, Codes, Loss};
-use albers_partition::space::Shown;
-use albers_release::Attribute;
 use albers_release::content::CellContent;
 use albers_release::parse::{CellParser, CellProblem, is_set_of_values, shows_missing_too};
 use albers_table::TableError;
@@ -245,7 +245,7 @@ pub(crate) fn find_sets(job: &Job, released: &Released, attributes: &mut [Attrib
 /// The codes of the original, attribute by attribute.
 pub(crate) fn codes_of(table: &mut Table) -> Vec<Vec<u32>> {
     let points =
-        std::mem::replace(&mut table.points, albers_table::points::Points::new(Vec::new()));
+        std::mem::replace(&mut table.points, albers_classes::points::Points::new(Vec::new()));
     let mut codes = vec![Vec::with_capacity(table.n_rows); table.attributes.len()];
     for chunk in points.into_chunks() {
         for (all, of_chunk) in codes.iter_mut().zip(chunk.columns) {

@@ -1,6 +1,6 @@
 //! The requirement of a job, on the sensitive columns of its table.
 
-use albers_partition::split::rule::Facts;
+use albers_privacy::Facts;
 use albers_privacy::{ClassSummary, Criterion, GroundDistance, Requirement, SensitiveColumn};
 use albers_table::domain::Domain;
 use albers_table::schema::{ColumnType, Role};

@@ -3,14 +3,15 @@
 use std::ops::RangeInclusive;
 use std::path::Path;
 
-use albers_partition::space::Shown;
+use albers_classes::Attribute;
+use albers_classes::points::Points;
+use albers_classes::space::Shown;
 use albers_release::publish::CarriedColumn;
-use albers_release::{Attribute, publish::OutputColumn};
+use albers_release::publish::OutputColumn;
 use albers_storage::memory_budget::MemoryBudget;
 use albers_table::chunk::ColumnChunk;
 use albers_table::domain::{CodedColumn, Coding, RawColumn, encode};
 use albers_table::hierarchy::HierarchySpec;
-use albers_table::points::Points;
 use albers_table::progress::Progress;
 use albers_table::read::{self, ColumnRequest, HeaderColumn, SourceColumns};
 use albers_table::schema::{ColumnType, Role};

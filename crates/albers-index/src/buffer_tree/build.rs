@@ -1,19 +1,20 @@
 //! A part whose rows are in memory becomes a subtree.
 
+use albers_classes::Region;
+use albers_classes::packed::{RowBlock, RowLayout};
 use albers_partition::split::Point;
 use albers_partition::split::extent::has_small_sets;
 use albers_partition::split::rule::{Rule, RuleScratch};
 use albers_partition::top::{KeptNode, Top, cells_of_rows, is_sampled, sample_threshold};
 use albers_storage::Result;
 use albers_storage::memory_budget::Reservation;
-use albers_table::packed::{RowBlock, RowLayout};
 use rayon::prelude::*;
 
 use super::part::Part;
 use super::{BulkPlan, sorted_by_part};
 use crate::granularity::TreeRows;
+use crate::rplus_tree::RPlusTree;
 use crate::rplus_tree::grow::{Grown, GrownCell, Source, grow_cell};
-use crate::rplus_tree::{RPlusTree, Region};
 
 /// Rows are sorted into cells in stretches of this many.
 const STRETCH_ROWS: usize = 16_384;

@@ -1,9 +1,9 @@
 //! A part of the tree while rows arrive: a buffer, what was handed to the store, and counts.
 
+use albers_classes::packed::RowBlock;
 use albers_privacy::{ClassSummary, Requirement};
 use albers_storage::Result;
 use albers_storage::spill::Block;
-use albers_table::packed::RowBlock;
 
 use super::BulkPlan;
 

@@ -5,13 +5,15 @@
 //! Guarantee: every leaf satisfies the requirement if the cell does, and has no allowable split.
 //! Cost: O(records * attributes) per level.
 
+use albers_classes::packed::FactColumns;
+use albers_classes::packed::{RowBlock, RowLayout};
+use albers_classes::space::AxisKind;
 use albers_partition::mondrian::Plan;
-use albers_partition::space::AxisKind;
 use albers_partition::split::apply::apply;
 use albers_partition::split::extent::{Extent, Weigher};
-use albers_partition::split::rule::{Allowance, FactColumns, Facts, Rule};
+use albers_partition::split::rule::{Allowance, Rule};
 use albers_partition::split::{Chooser, Point, Scratch, Split};
-use albers_table::packed::{RowBlock, RowLayout};
+use albers_privacy::Facts;
 
 /// A node of a tree as it is grown: parents first, what lies inside before what lies outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

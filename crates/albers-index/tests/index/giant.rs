@@ -1,6 +1,6 @@
 //! Rows that cannot be divided.
 
-use albers_partition::space::{Axis, AxisKind, Space};
+use albers_classes::space::{Axis, AxisKind, Space};
 use albers_partition::split::Policy;
 use albers_privacy::Criterion;
 

@@ -3,19 +3,20 @@
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
+use albers_classes::Region;
+use albers_classes::packed::FactColumns;
+use albers_classes::packed::{RowBlock, RowLayout};
 use albers_index::buffer_tree::{BufferTree, BulkPlan, Giant, Loaded, Sizes, Subtree, top_of};
 use albers_index::granularity::{Granularity, classes};
-use albers_index::rplus_tree::Region;
 use albers_partition::mondrian::Plan;
 use albers_partition::split::Policy;
-use albers_partition::split::rule::{FactColumns, Facts};
 use albers_partition::top::{Top, is_sampled, sample_threshold};
+use albers_privacy::Facts;
 use albers_privacy::Requirement;
 use albers_storage::Result;
 use albers_storage::memory_budget::MemoryBudget;
 use albers_storage::spill::SpillStore;
 use albers_storage::spill::backend::{Backend, MemoryBackend};
-use albers_table::packed::{RowBlock, RowLayout};
 use rayon::ThreadPool;
 
 use super::oracle;

@@ -1,6 +1,6 @@
 //! Random tables of codes, and what is asked of their leaves and classes.
 
-use albers_partition::space::{Axis, AxisKind, Shown, Space};
+use albers_classes::space::{Axis, AxisKind, Shown, Space};
 use albers_privacy::{ClassSummary, Criterion, GroundDistance, Requirement, SensitiveColumn};
 use albers_table::chunk::TextColumnBuilder;
 use albers_table::domain::{Coding, RawColumn, encode};

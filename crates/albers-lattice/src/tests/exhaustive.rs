@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use albers_partition::split::rule::Facts;
+use albers_privacy::Facts;
 use albers_privacy::{ClassSummary, Criterion, GroundDistance, Requirement, SensitiveColumn};
 use proptest::prelude::*;
 

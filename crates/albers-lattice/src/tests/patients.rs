@@ -1,6 +1,6 @@
 //! The example of the paper: figures 1, 2, 5 and 7.
 
-use albers_partition::split::rule::Facts;
+use albers_privacy::Facts;
 use albers_privacy::Requirement;
 
 use super::{Column, TestTable};

@@ -9,9 +9,10 @@
 //!   a newcomer:       ^          ^            ^                     loses the sum of its slots
 //! ```
 
+use albers_classes::space::{Axis, AxisKind, LabelTree, Space};
+
 use super::Member;
 use super::tuples::Tuples;
-use crate::space::{Axis, AxisKind, LabelTree, Space};
 
 /// Labels of at most so many codes in a cell have a table of what each pair of codes loses.
 const PAIRED_CODES: usize = 256;

@@ -9,7 +9,7 @@
 //!
 //! Where only the number of rows counts, a move may take some rows of a tuple and leave others.
 
-use albers_table::points::mix;
+use albers_table::mix::mix;
 
 use super::board::{Board, Class};
 use super::regroup::{Loose, Regrouper};

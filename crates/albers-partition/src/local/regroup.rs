@@ -1,6 +1,6 @@
 //! A few near classes taken apart and grown anew from other seeds.
 
-use albers_table::points::mix;
+use albers_table::mix::mix;
 
 use super::greedy::LENT_FACTOR;
 use super::ground::{Covered, Ground};

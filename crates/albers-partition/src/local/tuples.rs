@@ -1,6 +1,6 @@
 //! The distinct tuples of a table, with the rows that have them.
 
-use albers_table::points::{Points, codes_hash};
+use albers_classes::points::{Points, codes_hash};
 use rayon::prelude::*;
 
 /// Distinct tuples of codes, and the rows of each in the order of their keys.

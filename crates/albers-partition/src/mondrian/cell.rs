@@ -1,13 +1,15 @@
 //! One cell: its points in memory, cut until nothing is allowable.
 
-use albers_table::points::PointChunk;
+use albers_classes::Region;
+use albers_classes::class_block::ClassBlock;
+use albers_classes::points::PointChunk;
+use albers_classes::space::AxisKind;
+use albers_privacy::Facts;
 
-use super::{Plan, Region, whole_region};
-use crate::groups::GroupBlock;
-use crate::space::AxisKind;
+use super::{Plan, whole_region};
 use crate::split::apply::{apply, move_first};
 use crate::split::extent::Weigher;
-use crate::split::rule::{Allowance, Facts, Rule};
+use crate::split::rule::{Allowance, Rule};
 use crate::split::{Chooser, Point, Scratch, Split};
 
 /// Nodes above this size are cut further on two threads.
@@ -89,7 +91,7 @@ impl<'a, const L: usize, const M: usize> Cutter<'a, L, M> {
     }
 
     /// Cuts a cell into classes.
-    pub fn cut(&self, cell: Cell<L>) -> GroupBlock {
+    pub fn cut(&self, cell: Cell<L>) -> ClassBlock {
         let Cell { mut points, row_ids, n_attributes, region } = cell;
         let facts = self.plan.has_rule().then(|| self.plan.facts.gather(&row_ids));
         let chooser = self.chooser(facts.as_ref());
@@ -98,7 +100,7 @@ impl<'a, const L: usize, const M: usize> Cutter<'a, L, M> {
         let leaves = self.divide(&chooser, node);
         let mut codes = Vec::with_capacity(points.len() * n_attributes);
         points.iter().for_each(|point| codes.extend_from_slice(&point[..n_attributes]));
-        GroupBlock {
+        ClassBlock {
             row_ids: locals.iter().map(|&local| row_ids[local as usize]).collect(),
             codes,
             class_ends: leaves.iter().map(|leaf| leaf.end).collect(),

@@ -1,6 +1,6 @@
 //! The rows of a large table in memory, routed to the cells of the sampled top.
 
-use albers_table::points::{PointChunk, Points};
+use albers_classes::points::{PointChunk, Points};
 use rayon::prelude::*;
 
 use super::Plan;

@@ -1,10 +1,10 @@
 //! The classes as groups of the release.
 
+use albers_classes::class_block::{ClassBlock, Groups, Suppressed};
 use rayon::prelude::*;
 
 use super::classes::{Class, Classes};
 use super::column::{Column, Span};
-use crate::groups::{GroupBlock, Groups, Suppressed};
 
 /// A block is closed when it has so many rows.
 const BLOCK_ROWS: usize = 1 << 14;
@@ -29,8 +29,8 @@ pub fn groups_of(classes: &Classes, spans: &[Span], columns: &[Column<'_>]) -> G
     Groups { n_attributes: columns.len(), blocks, suppressed }
 }
 
-fn block_of(run: &[u32], classes: &Classes, spans: &[Span], columns: &[Column<'_>]) -> GroupBlock {
-    let mut block = GroupBlock::default();
+fn block_of(run: &[u32], classes: &Classes, spans: &[Span], columns: &[Column<'_>]) -> ClassBlock {
+    let mut block = ClassBlock::default();
     for &number in run {
         let class = &classes.all()[number as usize];
         push_rows(class, columns, &mut block.row_ids, &mut block.codes);

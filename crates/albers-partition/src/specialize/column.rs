@@ -1,10 +1,10 @@
 //! An attribute as ranks of the codes that occur, and what dividing a group of them saves.
 
-use albers_table::points::{PointChunk, Points};
+use albers_classes::points::{PointChunk, Points};
+use albers_classes::space::{Axis, AxisKind, Space};
 use rayon::prelude::*;
 
 use super::Step;
-use crate::space::{Axis, AxisKind, Space};
 
 /// One attribute. Every rank occurs, so that groups are intervals of ranks without gaps.
 pub struct Column<'a> {

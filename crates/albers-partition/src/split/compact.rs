@@ -13,7 +13,8 @@
 //! cut. In large tables a node of more than 128 points is weighed on 64 of them, and its cut checked
 //! against all.
 
-use crate::space::{LabelTree, Specialization};
+use albers_classes::space::{LabelTree, Specialization};
+
 use crate::split::extent::{Extent, Weigher};
 use crate::split::rule::{Allowance, Rule, RuleScratch};
 use crate::split::{

@@ -3,7 +3,8 @@
 //! All attributes of a point lie in `L` lanes that are compared at once; the loops are written so
 //! that the compiler turns them into vector instructions.
 
-use crate::space::{AxisKind, LabelTree, Space};
+use albers_classes::space::{AxisKind, LabelTree, Space};
+
 use crate::split::Point;
 
 /// The least and greatest code per attribute, and the values seen where few are possible.

@@ -1,8 +1,8 @@
 //! Tables that are too large to be cut at once: the first cuts are chosen on a sample.
 
-use albers_partition::space::{Axis, AxisKind, Space};
+use albers_classes::space::{Axis, AxisKind, Space};
 use albers_partition::split::Policy;
-use albers_partition::split::rule::Facts;
+use albers_privacy::Facts;
 use albers_privacy::{Criterion, Requirement};
 
 use super::table::{Dice, Table, bound, sensitive};

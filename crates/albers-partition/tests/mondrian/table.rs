@@ -1,14 +1,14 @@
 //! Random tables of codes, and what must be true of their classes.
 
+use albers_classes::points::{Points, row_fingerprint};
+use albers_classes::space::{Axis, AxisKind, Shown, Space};
 use albers_partition::mondrian::{Plan, partition};
-use albers_partition::space::{Axis, AxisKind, Shown, Space};
 use albers_partition::split::Policy;
-use albers_partition::split::rule::Facts;
+use albers_privacy::Facts;
 use albers_privacy::{ClassSummary, Criterion, GroundDistance, Requirement, SensitiveColumn};
 use albers_table::chunk::TextColumnBuilder;
 use albers_table::domain::{Coding, Domain, RawColumn, encode};
 use albers_table::hierarchy::HierarchySpec;
-use albers_table::points::{Points, row_fingerprint};
 use albers_table::progress::Silent;
 use albers_table::schema::ColumnType;
 

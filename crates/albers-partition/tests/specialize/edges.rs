@@ -1,7 +1,7 @@
 //! Tables that are out of the ordinary: tiny, uniform, wide, missing, or with many values.
 
-use albers_partition::space::{Axis, AxisKind, Shown, Space};
-use albers_partition::split::rule::Facts;
+use albers_classes::space::{Axis, AxisKind, Shown, Space};
+use albers_privacy::Facts;
 use albers_privacy::Requirement;
 use albers_table::chunk::TextColumnBuilder;
 use albers_table::domain::{CodedColumn, Coding, RawColumn, encode};

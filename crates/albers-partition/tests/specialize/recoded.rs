@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use albers_classes::points::{Points, row_fingerprint};
+use albers_classes::space::AxisKind;
 use albers_partition::mondrian::Plan;
-use albers_partition::space::AxisKind;
 use albers_partition::specialize::{SpecializePlan, partition};
 use albers_partition::split::Policy;
-use albers_table::points::{Points, row_fingerprint};
 use albers_table::progress::Silent;
 
 use crate::table::{Class, Table};

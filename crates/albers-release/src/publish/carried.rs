@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, Hasher};
 
 use albers_table::TableError;
-use albers_table::points::mix;
+use albers_table::mix::mix;
 use albers_table::schema::ColumnType;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, new_empty_array};

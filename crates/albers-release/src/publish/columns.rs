@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use albers_partition::space::Shown;
+use albers_classes::space::Shown;
 use albers_table::schema::ColumnType;
 use arrow_array::builder::StringBuilder;
 use arrow_array::types::{

@@ -4,10 +4,10 @@
 //!   block   | n_runs | runs | regions | rows |
 //! ```
 
-use albers_partition::groups::{GroupBlock, Groups};
+use albers_classes::class_block::{ClassBlock, Groups};
+use albers_classes::packed::RowBlock;
 use albers_storage::spill::Block;
-use albers_table::packed::RowBlock;
-use albers_table::points::mix;
+use albers_table::mix::mix;
 use rayon::prelude::*;
 
 use super::scatter::{Run, Scattered, half_of};
@@ -271,9 +271,9 @@ impl BucketRows {
     }
 
     /// Some classes; `starts` are the first rows of the runs.
-    fn block_of(&self, plan: &StreamPlan<'_>, classes: &[&[u32]], starts: &[u32]) -> GroupBlock {
+    fn block_of(&self, plan: &StreamPlan<'_>, classes: &[&[u32]], starts: &[u32]) -> ClassBlock {
         let n_attributes = plan.attributes.len();
-        let mut block = GroupBlock::default();
+        let mut block = ClassBlock::default();
         for class in classes {
             for &run in *class {
                 let start = starts[run as usize];

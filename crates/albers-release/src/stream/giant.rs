@@ -6,18 +6,19 @@
 
 use std::collections::BTreeSet;
 
-use albers_partition::groups::GroupBlock;
-use albers_partition::space::Shown;
+use albers_classes::Attribute;
+use albers_classes::class_block::ClassBlock;
+use albers_classes::packed::RowBlock;
+use albers_classes::points::{codes_hash, row_fingerprint};
+use albers_classes::space::Shown;
 use albers_privacy::ClassSummary;
 use albers_storage::spill::Block;
-use albers_table::packed::RowBlock;
-use albers_table::points::{codes_hash, mix, row_fingerprint};
+use albers_table::mix::mix;
 use rustc_hash::FxHashMap;
 
 use super::bucket::{Bucket, leaf_row, whole_leaf};
 use super::scatter::{Run, Scattered, bucket_of};
 use super::{Door, Passed, Shuffle, StreamPlan, Totals};
-use crate::attribute::Attribute;
 use crate::cell::{Describer, ShownCell};
 use crate::error::{ReleaseError, Result};
 use crate::publish::RowKeys;
@@ -293,7 +294,7 @@ fn row_order(plan: &StreamPlan<'_>, bucket: Bucket) -> Result<(Vec<Bucket>, u32)
     Ok((pieces, n_pieces.trailing_zeros()))
 }
 
-fn group_of(plan: &StreamPlan<'_>, rows: &RowBlock) -> GroupBlock {
+fn group_of(plan: &StreamPlan<'_>, rows: &RowBlock) -> ClassBlock {
     let n_attributes = plan.attributes.len();
     let mut codes = vec![0; rows.n_rows() * n_attributes];
     for (row, slot) in codes.chunks_exact_mut(n_attributes).enumerate() {
@@ -301,5 +302,5 @@ fn group_of(plan: &StreamPlan<'_>, rows: &RowBlock) -> GroupBlock {
     }
     let n_rows = rows.n_rows() as u32;
     let row_ids = (0..n_rows).collect();
-    GroupBlock { row_ids, codes, class_ends: vec![n_rows], regions: Vec::new() }
+    ClassBlock { row_ids, codes, class_ends: vec![n_rows], regions: Vec::new() }
 }

@@ -1,6 +1,6 @@
 //! Classes described, and their rows sorted by the buckets that their descriptions belong to.
 
-use albers_table::packed::RowBlock;
+use albers_classes::packed::RowBlock;
 
 use super::{ClassLeaves, LeafRows, StreamPlan};
 use crate::cell::{Describer, ShownCell};

@@ -20,7 +20,7 @@ use super::occupancy::{self, Occupancy};
 use super::scale::{self, Scale};
 use super::{CategoryValues, Coding, Domain, DomainKind, RawColumn, rescale};
 use crate::chunk::{Cells, ColumnChunk, TickUnit};
-use crate::points::mix;
+use crate::mix::mix;
 use crate::profile::distinct_sample::DistinctSample;
 use crate::schema::ColumnType;
 use crate::value::TickFormat;

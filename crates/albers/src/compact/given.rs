@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use albers_classes::points::row_fingerprint;
+use albers_classes::space::Shown;
 use albers_measure::Classes;
 use albers_measure::released::{Pairing, ReleasedColumn, loss_of_released};
-use albers_partition::space::Shown;
 use albers_privacy::ClassSummary;
-use albers_table::points::row_fingerprint;
 use albers_table::progress::Progress;
 use albers_table::schema::Role;
 use rayon::prelude::*;

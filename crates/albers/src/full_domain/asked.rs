@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
+use albers_classes::Attribute;
 use albers_lattice::bottom_up::BottomUp;
 use albers_lattice::choose::Minimize;
 use albers_lattice::dimension::Dimension;
 use albers_lattice::incognito::{MAX_CUBE_ATTRIBUTES, Variant};
 use albers_lattice::lattice::Levels;
 use albers_lattice::search::{Algorithm, too_many_nodes};
-use albers_release::Attribute;
 use albers_table::domain::Domain;
 use albers_table::schema::Role;
 

@@ -12,21 +12,21 @@
 
 use std::path::Path;
 
+use albers_classes::packed::FactColumns;
+use albers_classes::packed::{RowBlock, RowLayout};
+use albers_classes::points::row_fingerprint;
 use albers_index::buffer_tree::Sizes;
 use albers_lattice::frequency_set::{Room, SetBuilder};
 use albers_lattice::ground::{Ground, fact_fields};
 use albers_lattice::layout::KeyLayout;
 use albers_lattice::recode::{ClassKeys, Violating};
 use albers_measure::LeftOut;
-use albers_partition::split::rule::FactColumns;
 use albers_privacy::Requirement;
 use albers_release::ReleaseError;
 use albers_release::publish::{Payload, name_all};
 use albers_release::stream::{LeafRows, Shuffle, StreamPlan};
 use albers_storage::memory_budget::{MemoryBudget, Reservation};
 use albers_storage::spill::{self, Block, SpillStore};
-use albers_table::packed::{RowBlock, RowLayout};
-use albers_table::points::row_fingerprint;
 use albers_table::progress::Progress;
 use albers_table::read::{self, Format, SourceChunk};
 use albers_table::schema::Role;

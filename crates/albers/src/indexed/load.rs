@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
+use albers_classes::Attribute;
+use albers_classes::packed::RowBlock;
+use albers_classes::points::{Points, row_fingerprint};
 use albers_index::buffer_tree::{BufferTree, BulkPlan, RoutedRows};
-use albers_release::Attribute;
 use albers_release::publish::{OutputColumn, Payload, PayloadRows};
 use albers_storage::memory_budget::{MemoryBudget, Reservation};
 use albers_table::TableError;
 use albers_table::chunk::ColumnChunk;
-use albers_table::packed::RowBlock;
-use albers_table::points::{Points, row_fingerprint};
 use albers_table::progress::Progress;
 use albers_table::read::{self, SourceChunk};
 use albers_table::schema::Role;

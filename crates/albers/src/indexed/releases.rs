@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use albers_classes::packed::RowLayout;
 use albers_index::buffer_tree::{BufferTree, BulkPlan, Loaded, Subtree};
 use albers_index::granularity::{self, Granularity};
 use albers_measure::{LeftOut, Loss, LossOfParts};
@@ -12,7 +13,6 @@ use albers_release::stream::{
 };
 use albers_storage::StorageError;
 use albers_storage::memory_budget::MemoryBudget;
-use albers_table::packed::RowLayout;
 use albers_table::progress::Progress;
 
 use super::Protection;

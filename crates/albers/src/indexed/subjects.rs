@@ -7,7 +7,7 @@
 use std::hash::BuildHasher;
 
 use albers_table::chunk::{Cells, ColumnChunk, TickUnit};
-use albers_table::points::mix;
+use albers_table::mix::mix;
 use rustc_hash::FxBuildHasher;
 
 /// The code of all rows without a subject: they count as one person.

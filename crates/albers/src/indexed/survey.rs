@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use albers_partition::space::Shown;
+use albers_classes::space::Shown;
 use albers_partition::top::{is_sampled, sample_threshold};
 use albers_release::publish::{CarriedSurvey, Payload};
 use albers_storage::StorageError;

@@ -1,7 +1,8 @@
 //! A quasi-identifier on its way out.
 
-use albers_partition::space::{Axis, Shown};
 use albers_table::domain::Domain;
+
+use crate::space::{Axis, Shown};
 
 /// A quasi-identifier: its values, how they are shown and how much they count.
 pub struct Attribute {

@@ -5,7 +5,7 @@ pub struct Groups {
     /// Number of attributes.
     pub n_attributes: usize,
     /// The classes, in blocks; a class lies in one block.
-    pub blocks: Vec<GroupBlock>,
+    pub blocks: Vec<ClassBlock>,
     /// Rows that are in no class: they are left out of the release.
     pub suppressed: Suppressed,
 }
@@ -21,7 +21,7 @@ pub struct Suppressed {
 
 /// A run of classes.
 #[derive(Default)]
-pub struct GroupBlock {
+pub struct ClassBlock {
     /// The number of each row in the table, class by class.
     pub row_ids: Vec<u32>,
     /// The codes of each row, row by row.
@@ -35,7 +35,7 @@ pub struct GroupBlock {
 
 impl Groups {
     /// Classes that hold all rows.
-    pub fn of_all(n_attributes: usize, blocks: Vec<GroupBlock>) -> Groups {
+    pub fn of_all(n_attributes: usize, blocks: Vec<ClassBlock>) -> Groups {
         Groups { n_attributes, blocks, suppressed: Suppressed::default() }
     }
 
@@ -50,7 +50,7 @@ impl Groups {
     }
 }
 
-impl GroupBlock {
+impl ClassBlock {
     /// The rows of each class, as ranges into the block's rows.
     pub fn classes(&self) -> impl ExactSizeIterator<Item = std::ops::Range<usize>> + '_ {
         (0..self.class_ends.len()).map(|class_idx| {

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use albers_table::write::BatchWriter;
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use rustc_hash::FxHashSet;
 
 use super::*;
-use crate::write::BatchWriter;
 
 /// Figure 9: name, distinct values, height of the hierarchy.
 const ADULT: [(&str, usize, usize); 9] = [

@@ -30,11 +30,10 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use albers_table::{Result, TableError};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
 use rayon::prelude::*;
-
-use crate::{Result, TableError};
 
 pub use self::agrawal::{ClassFunction, TargetFunction};
 use self::draw::Draw;

@@ -9,6 +9,8 @@
 //! look at (subject, sensitive codes). The row number stands last, so that four bytes can be read
 //! or written at the start of any field. The payload of a row is the cells that leave as they came.
 
+use albers_privacy::Facts;
+
 /// Where the fields of a row stand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowLayout {
@@ -246,6 +248,38 @@ impl RowBlock {
             rest = after;
         }
         rest
+    }
+}
+
+/// Where the facts of packed rows stand.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FactColumns {
+    /// The fact that tells the subject.
+    pub subject: Option<usize>,
+    /// The facts that the requirement looks at, in the order of its sensitive columns.
+    pub ruled: Vec<usize>,
+}
+
+impl FactColumns {
+    /// The facts of some packed rows, in their order.
+    pub fn facts_of(
+        &self,
+        layout: &RowLayout,
+        block: &RowBlock,
+        rows: impl Iterator<Item = u32> + Clone,
+    ) -> Facts {
+        let subjects = match self.subject {
+            Some(fact) => rows.clone().map(|row| block.fact(layout, row as usize, fact)).collect(),
+            None => Vec::new(),
+        };
+        let mut sensitive = Vec::new();
+        if !self.ruled.is_empty() {
+            for row in rows {
+                let codes = self.ruled.iter();
+                sensitive.extend(codes.map(|&fact| block.fact(layout, row as usize, fact)));
+            }
+        }
+        Facts { subjects, sensitive, n_sensitive: self.ruled.len() }
     }
 }
 

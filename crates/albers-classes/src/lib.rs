@@ -1,0 +1,19 @@
+//! The vocabulary that all methods share: a record is a point, a published group is a box.
+//!
+//! - [`points`]: the table as points, one code per row and attribute.
+//! - [`packed`]: rows as bytes, with their facts and what they carry.
+//! - [`attribute`]: a quasi-identifier with its values, and how a class shows them.
+//! - [`space`]: the attributes as axes, and the loss of a box as it will be shown.
+//! - [`class_block`]: rows in classes, as a method hands them to the door.
+
+pub mod attribute;
+pub mod class_block;
+pub mod packed;
+pub mod points;
+pub mod space;
+
+pub use attribute::Attribute;
+pub use class_block::{ClassBlock, Groups, Suppressed};
+
+/// The least and greatest code of a box on each attribute.
+pub type Region = Vec<(u32, u32)>;
