@@ -1,5 +1,7 @@
 //! What a method hands to the release: rows in groups, with their codes.
 
+use crate::region::{ClassRegion, FeatureValue, Holes};
+
 /// All rows of a table, divided into classes.
 pub struct Groups {
     /// Number of attributes.
@@ -31,6 +33,36 @@ pub struct ClassBlock {
     /// The least and greatest code of each class's region, attribute by attribute; empty when
     /// regions were not asked for.
     pub regions: Vec<(u32, u32)>,
+    /// What else there is to tell of the classes; most methods tell nothing.
+    pub details: Option<Box<ClassDetails>>,
+}
+
+/// What some classes show or are bounded by beside their boxes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ClassDetails {
+    /// The values of the published features, class by class.
+    pub features: Vec<FeatureValue>,
+    /// The holes of the classes' regions.
+    pub holes: Holes,
+}
+
+impl ClassDetails {
+    /// The values that a class shows, of so many features.
+    pub fn features_of(&self, class_idx: usize, n_features: usize) -> &[FeatureValue] {
+        &self.features[class_idx * n_features..(class_idx + 1) * n_features]
+    }
+
+    /// Adds the next class.
+    pub fn push(&mut self, features: &[FeatureValue], holes: &[(u32, u32)]) {
+        self.features.extend_from_slice(features);
+        self.holes.push(holes.iter().copied());
+    }
+
+    /// Forgets all classes and keeps the room.
+    pub fn clear(&mut self) {
+        self.features.clear();
+        self.holes.clear();
+    }
 }
 
 impl Groups {
@@ -51,6 +83,22 @@ impl Groups {
 }
 
 impl ClassBlock {
+    /// Adds a class with its region and the features that it shows: its rows and their codes.
+    pub fn push_class(
+        &mut self,
+        row_ids: &[u32],
+        codes: &[u32],
+        region: &ClassRegion,
+        features: &[FeatureValue],
+    ) {
+        self.row_ids.extend_from_slice(row_ids);
+        self.codes.extend_from_slice(codes);
+        self.class_ends.push(self.row_ids.len() as u32);
+        self.regions.extend_from_slice(region.outer());
+        let details = self.details.get_or_insert_default();
+        details.push(features, &region.holes().concat());
+    }
+
     /// The rows of each class, as ranges into the block's rows.
     pub fn classes(&self) -> impl ExactSizeIterator<Item = std::ops::Range<usize>> + '_ {
         (0..self.class_ends.len()).map(|class_idx| {

@@ -5,15 +5,18 @@
 //! - [`attribute`]: a quasi-identifier with its values, and how a class shows them.
 //! - [`space`]: the attributes as axes, and the loss of a box as it will be shown.
 //! - [`class_block`]: rows in classes, as a method hands them to the door.
+//! - [`region`]: boxes with holes, and what a class shows beside its box.
 
 pub mod attribute;
 pub mod class_block;
 pub mod packed;
 pub mod points;
+pub mod region;
 pub mod space;
 
 pub use attribute::Attribute;
-pub use class_block::{ClassBlock, Groups, Suppressed};
+pub use class_block::{ClassBlock, ClassDetails, Groups, Suppressed};
+pub use region::{ClassRegion, FeatureValue, Holes, Span};
 
 /// The least and greatest code of a box on each attribute.
 pub type Region = Vec<(u32, u32)>;

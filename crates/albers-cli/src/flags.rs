@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use albers::{
-    Categories, ColumnType, GranularityChoice, Job, Method, MinimizeChoice, Role, SearchVariant,
-    SplitPolicy, Values,
+    Categories, Choice, ColumnType, Format, Granularity, Job, Method, Minimize, Policy, Role,
+    SearchVariant, Values,
 };
 use anyhow::{Result, anyhow};
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 /// What the columns are.
 #[derive(Args, Default)]
@@ -70,16 +71,16 @@ pub struct RequirementFlags {
 #[command(next_help_heading = "Method")]
 pub struct MethodFlags {
     /// How classes are found
-    #[arg(long, value_enum)]
-    pub method: Option<MethodFlag>,
+    #[arg(long, value_parser = choice::<Method>())]
+    pub method: Option<Method>,
     /// How cuts are chosen
-    #[arg(long, value_enum)]
-    pub split: Option<SplitFlag>,
+    #[arg(long, value_parser = choice::<Policy>())]
+    pub split: Option<Policy>,
     #[command(flatten)]
     pub search: SearchFlags,
     /// What the best full-domain release has least of
-    #[arg(long, value_enum)]
-    pub minimize: Option<MinimizeFlag>,
+    #[arg(long, value_parser = choice::<Minimize>())]
+    pub minimize: Option<Minimize>,
     /// The level of a column's hierarchy at which a full-domain release shows it, 0 for its own
     /// values; columns that are not named stay as they are
     #[arg(long = "level", value_name = "COLUMN=LEVEL", value_delimiter = ',')]
@@ -89,22 +90,16 @@ pub struct MethodFlags {
     #[arg(long, value_name = "K", value_delimiter = ',')]
     pub also_k: Vec<u64>,
     /// How leaves of the index are brought together for --also-k
-    #[arg(long, value_enum)]
-    pub granularity: Option<GranularityFlag>,
-    /// The memory to work in, such as 256MB; a quarter of the machine's when not given. What does
-    /// not fit goes to temporary files
-    #[arg(long, value_name = "SIZE")]
-    pub memory: Option<String>,
-    /// Where temporary files go; beside the release when not given. They have no names and are gone
-    /// when the program ends, however it ends
-    #[arg(long, value_name = "FOLDER")]
-    pub spill_dir: Option<PathBuf>,
+    #[arg(long, value_parser = choice::<Granularity>())]
+    pub granularity: Option<Granularity>,
+    #[command(flatten)]
+    pub resources: ResourceFlags,
     /// How columns with a hierarchy are shown
-    #[arg(long, value_enum)]
-    pub categories: Option<CategoriesFlag>,
+    #[arg(long, value_parser = choice::<Categories>())]
+    pub categories: Option<Categories>,
     /// How intervals are written
-    #[arg(long, value_enum)]
-    pub values: Option<ValuesFlag>,
+    #[arg(long, value_parser = choice::<Values>())]
+    pub values: Option<Values>,
     /// Publish the regions of the classes instead of the bounds of their rows
     #[arg(long)]
     pub no_compact: bool,
@@ -117,9 +112,67 @@ pub struct MethodFlags {
     /// Decides the order of classes and rows
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+}
+
+/// What a job may use.
+#[derive(Args, Default)]
+pub struct ResourceFlags {
+    /// The memory to work in, such as 256MB; a quarter of the machine's when not given. What does
+    /// not fit goes to temporary files
+    #[arg(long, value_name = "SIZE")]
+    pub memory: Option<String>,
+    /// Where temporary files go; beside the release when not given. They have no names and are gone
+    /// when the program ends, however it ends
+    #[arg(long, value_name = "FOLDER")]
+    pub spill_dir: Option<PathBuf>,
     /// Threads to work on; all cores when not given. The result is the same for any number
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
+}
+
+impl ResourceFlags {
+    /// Puts them into a job.
+    pub fn apply(self, job: &mut Job) -> Result<()> {
+        if let Some(text) = &self.memory {
+            let size = text.parse().map_err(|problem: String| {
+                anyhow!("memory '{text}': {problem}; use for example 256MB or 2GB")
+            })?;
+            job.memory = Some(size);
+        }
+        job.spill_dir = self.spill_dir.or(job.spill_dir.take());
+        job.threads = self.threads.or(job.threads);
+        Ok(())
+    }
+}
+
+/// Where a table comes from and where it goes, beyond the names of files.
+#[derive(Args, Default)]
+pub struct StreamFlags {
+    /// The format of the table; told by its ending when not given, csv for standard input
+    #[arg(long, value_parser = choice::<Format>())]
+    pub from: Option<Format>,
+    /// The format of the release; told by its ending when not given, csv for standard output
+    #[arg(long, value_parser = choice::<Format>())]
+    pub to: Option<Format>,
+    /// Where the manifest goes; beside the release when not given
+    #[arg(long, value_name = "FILE")]
+    pub manifest: Option<PathBuf>,
+}
+
+impl StreamFlags {
+    /// Puts them into a job.
+    pub fn apply(self, job: &mut Job) {
+        job.from = self.from.or(job.from);
+        job.to = self.to.or(job.to);
+        job.manifest = self.manifest.or(job.manifest.take());
+    }
+}
+
+/// Reads one of the words of a choice; help texts list them with what they mean.
+pub fn choice<C: Choice + Send + Sync>() -> impl TypedValueParser<Value = C> {
+    let words = C::ALL.iter().map(|choice| PossibleValue::new(choice.name()).help(choice.about()));
+    PossibleValuesParser::new(words.collect::<Vec<_>>())
+        .map(|word| C::of_name(&word).expect("only the words of the choice are let through"))
 }
 
 /// How a lattice is searched.
@@ -127,8 +180,8 @@ pub struct MethodFlags {
 pub struct SearchFlags {
     /// How the lattice is searched: basic, super-roots or cube for incognito, rollup or scan for
     /// bottom-up
-    #[arg(long, value_enum)]
-    pub variant: Option<VariantFlag>,
+    #[arg(long, value_parser = choice::<SearchVariant>())]
+    pub variant: Option<SearchVariant>,
     /// The share of the rows that may be left out, such as 0.02
     #[arg(long, value_name = "SHARE")]
     pub suppress: Option<f64>,
@@ -136,97 +189,6 @@ pub struct SearchFlags {
     /// much better it could be
     #[arg(long, value_name = "TIME")]
     pub time: Option<String>,
-}
-
-/// How a lattice is searched.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum VariantFlag {
-    /// Incognito: each root from the table
-    Basic,
-    /// Incognito: the roots of one subset of the columns together (default)
-    SuperRoots,
-    /// Incognito: from sets computed beforehand for all subsets of the columns
-    Cube,
-    /// Bottom-up: each set from one below (default)
-    Rollup,
-    /// Bottom-up: each set from the table
-    Scan,
-}
-
-/// What the best full-domain release has least of.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum MinimizeFlag {
-    /// The normalized certainty penalty, by the weights of the columns (default)
-    Ncp,
-    /// The sum of the levels
-    Height,
-    /// The sum of the squared class sizes
-    Discernibility,
-    /// The levels as shares of their hierarchies, by the weights of the columns
-    Weights,
-}
-
-/// How classes are found.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum MethodFlag {
-    /// In memory if the table fits there, by an index on disk if not (default)
-    Auto,
-    /// Top-down cuts in memory
-    Mondrian,
-    /// An R+-tree loaded by a buffer tree: tables of any size, several releases of one index
-    Rtree,
-    /// Full-domain: every value of a column at the same level of its hierarchy, the best of all
-    Incognito,
-    /// Full-domain, by a binary search for the least sum of levels
-    Samarati,
-    /// Full-domain, by a search of the whole lattice from its bottom
-    BottomUp,
-    /// Whole columns, shown or suppressed
-    AttributeSuppression,
-    /// One label for each value of a column, wherever it stands
-    Subtree,
-    /// One interval or set for each value of a column, wherever it stands
-    OrderedSet,
-    /// Rows grouped by least added loss: loses least, takes longest; classes may overlap
-    Local,
-}
-
-/// How leaves of an index are brought together for a coarser release.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum GranularityFlag {
-    /// The finest cut through the index, with merges where a side is too small (default)
-    Cut,
-    /// Leaves one after another, until they are enough
-    LeafScan,
-    /// Whole nodes of the index
-    Hierarchical,
-}
-
-/// How cuts are chosen.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum SplitFlag {
-    /// The least loss over all cuts of all columns (default)
-    Compact,
-    /// The widest column, nearest its median: faster, loses more
-    Median,
-}
-
-/// How columns with a hierarchy are shown.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum CategoriesFlag {
-    /// As the label of the lowest common ancestor (default)
-    Label,
-    /// As the set of values that occur, ordered values as an interval: loses less
-    Set,
-}
-
-/// How intervals are written.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum ValuesFlag {
-    /// One column of text, [48, 62] (default for CSV)
-    Interval,
-    /// Two typed columns, age_min and age_max (default for Parquet)
-    Bounds,
 }
 
 /// `COLUMN=VALUE`.
@@ -297,14 +259,23 @@ pub fn job(
     }
     for hierarchy in columns.hierarchies {
         let Assignment { column, value } = hierarchy.split(&job);
-        job.column(&column).hierarchy = Some(value);
+        let spec = value.parse().map_err(|problem: String| {
+            anyhow!(
+                "hierarchy of column '{column}': {problem}; use a file, prefix, ranges:SIZES, \
+                 dates or suppress"
+            )
+        })?;
+        job.column(&column).hierarchy = Some(spec);
     }
     job.delimiter = columns.delimiter.or(job.delimiter);
     job.missing.extend(columns.missing);
 
     job.k = requirement.k.or(job.k);
     for Assignment { column, value } in requirement.l_diversity {
-        job.column(&column).l_diversity = Some(value);
+        let diversity = value.parse();
+        let diversity =
+            diversity.map_err(|error| anyhow!("l-diversity of column '{column}': {error}"))?;
+        job.column(&column).l_diversity = Some(diversity);
     }
     for Assignment { column, value } in requirement.t_closeness {
         job.column(&column).t_closeness = Some(value);
@@ -316,23 +287,24 @@ pub fn job(
         job.column(&column).variance = Some(value);
     }
 
-    job.method = method.method.map(Into::into).or(job.method);
-    job.variant = method.search.variant.map(Into::into).or(job.variant);
+    job.method = method.method.or(job.method);
+    job.variant = method.search.variant.or(job.variant);
     job.suppress = method.search.suppress.or(job.suppress);
-    job.time = method.search.time.or(job.time);
-    job.minimize = method.minimize.map(Into::into).or(job.minimize);
+    if let Some(text) = &method.search.time {
+        job.time = Some(text.parse().map_err(|error| anyhow!("time '{text}': {error}"))?);
+    }
+    job.minimize = method.minimize.or(job.minimize);
     for Assignment { column, value } in method.levels {
         job.column(&column).level = Some(value);
     }
-    job.split = method.split.map(Into::into).or(job.split);
+    job.split = method.split.or(job.split);
     if !method.also_k.is_empty() {
         job.also_k = method.also_k;
     }
-    job.granularity = method.granularity.map(Into::into).or(job.granularity);
-    job.memory = method.memory.or(job.memory);
-    job.spill_dir = method.spill_dir.or(job.spill_dir);
-    job.categories = method.categories.map(Into::into).or(job.categories);
-    job.values = method.values.map(Into::into).or(job.values);
+    job.granularity = method.granularity.or(job.granularity);
+    method.resources.apply(&mut job)?;
+    job.categories = method.categories.or(job.categories);
+    job.values = method.values.or(job.values);
     job.compact = if method.no_compact { Some(false) } else { job.compact };
     for column in method.bias {
         job.column(column.trim()).bias = Some(true);
@@ -341,7 +313,6 @@ pub fn job(
         job.column(&column).weight = Some(value);
     }
     job.seed = method.seed.or(job.seed);
-    job.threads = method.threads.or(job.threads);
     Ok(job)
 }
 
@@ -366,81 +337,4 @@ fn set_roles(job: &mut Job, flags: &ColumnFlags) -> Result<()> {
         job.column(&name).role = column.role;
     }
     Ok(())
-}
-
-impl From<MethodFlag> for Method {
-    fn from(flag: MethodFlag) -> Method {
-        match flag {
-            MethodFlag::Auto => Method::Auto,
-            MethodFlag::Mondrian => Method::Mondrian,
-            MethodFlag::Rtree => Method::Rtree,
-            MethodFlag::Incognito => Method::Incognito,
-            MethodFlag::Samarati => Method::Samarati,
-            MethodFlag::BottomUp => Method::BottomUp,
-            MethodFlag::AttributeSuppression => Method::AttributeSuppression,
-            MethodFlag::Subtree => Method::Subtree,
-            MethodFlag::OrderedSet => Method::OrderedSet,
-            MethodFlag::Local => Method::Local,
-        }
-    }
-}
-
-impl From<VariantFlag> for SearchVariant {
-    fn from(flag: VariantFlag) -> SearchVariant {
-        match flag {
-            VariantFlag::Basic => SearchVariant::Basic,
-            VariantFlag::SuperRoots => SearchVariant::SuperRoots,
-            VariantFlag::Cube => SearchVariant::Cube,
-            VariantFlag::Rollup => SearchVariant::Rollup,
-            VariantFlag::Scan => SearchVariant::Scan,
-        }
-    }
-}
-
-impl From<MinimizeFlag> for MinimizeChoice {
-    fn from(flag: MinimizeFlag) -> MinimizeChoice {
-        match flag {
-            MinimizeFlag::Ncp => MinimizeChoice::Ncp,
-            MinimizeFlag::Height => MinimizeChoice::Height,
-            MinimizeFlag::Discernibility => MinimizeChoice::Discernibility,
-            MinimizeFlag::Weights => MinimizeChoice::Weights,
-        }
-    }
-}
-
-impl From<GranularityFlag> for GranularityChoice {
-    fn from(flag: GranularityFlag) -> GranularityChoice {
-        match flag {
-            GranularityFlag::Cut => GranularityChoice::Cut,
-            GranularityFlag::LeafScan => GranularityChoice::LeafScan,
-            GranularityFlag::Hierarchical => GranularityChoice::Hierarchical,
-        }
-    }
-}
-
-impl From<SplitFlag> for SplitPolicy {
-    fn from(flag: SplitFlag) -> SplitPolicy {
-        match flag {
-            SplitFlag::Compact => SplitPolicy::Compact,
-            SplitFlag::Median => SplitPolicy::Median,
-        }
-    }
-}
-
-impl From<CategoriesFlag> for Categories {
-    fn from(flag: CategoriesFlag) -> Categories {
-        match flag {
-            CategoriesFlag::Label => Categories::Label,
-            CategoriesFlag::Set => Categories::Set,
-        }
-    }
-}
-
-impl From<ValuesFlag> for Values {
-    fn from(flag: ValuesFlag) -> Values {
-        match flag {
-            ValuesFlag::Interval => Values::Interval,
-            ValuesFlag::Bounds => Values::Bounds,
-        }
-    }
 }

@@ -1,9 +1,10 @@
 //! A progress bar on a terminal, nothing elsewhere.
 
 use std::io::IsTerminal;
+use std::ops::ControlFlow;
 use std::time::Duration;
 
-use albers::Progress;
+use albers::{Phase, Watch};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Shows phase, rows, rows per second and time left on standard error.
@@ -25,15 +26,15 @@ impl Bar {
     }
 }
 
-impl Progress for Bar {
-    fn phase(&self, name: &'static str, n_rows: Option<u64>) {
+impl Watch for Bar {
+    fn phase(&self, phase: Phase, n_rows: Option<u64>) {
         let template = match n_rows {
             Some(_) => "{msg:>10} {bar:30} {human_pos} of {human_len} rows, {per_sec}, {eta} left",
             None => "{msg:>10} {spinner} {elapsed}",
         };
         let style = ProgressStyle::with_template(template).expect("the templates are valid");
         self.bar.set_style(style);
-        self.bar.set_message(name);
+        self.bar.set_message(phase.name());
         self.bar.reset();
         self.bar.set_position(0);
         match n_rows {
@@ -42,8 +43,9 @@ impl Progress for Bar {
         }
     }
 
-    fn advance(&self, n_rows: u64) {
+    fn advance(&self, n_rows: u64) -> ControlFlow<()> {
         self.bar.inc(n_rows);
+        ControlFlow::Continue(())
     }
 }
 

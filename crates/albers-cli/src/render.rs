@@ -3,6 +3,9 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
+use albers::wording::{Field, Setting};
+use albers::{Error, ErrorKind, Note};
+
 /// Prints to standard output. A reader that has gone away is no failure.
 pub fn print(text: &str) {
     let mut out = std::io::stdout().lock();
@@ -31,10 +34,44 @@ pub fn say(text: &str) {
 /// Prints an error and returns its exit code.
 pub fn fail(error: &anyhow::Error) -> ExitCode {
     // Without the chain of sources: messages say all, and end with what the user can do.
-    let _ = writeln!(std::io::stderr(), "albers: {error}");
-    let about_requirement =
-        error.downcast_ref::<albers::Error>().is_some_and(albers::Error::is_about_the_requirement);
+    let own = error.downcast_ref::<Error>();
+    let message = own.map_or_else(|| error.to_string(), message_of);
+    let _ = writeln!(std::io::stderr(), "albers: {message}");
+    let about_requirement = own.is_some_and(|own| own.kind() == ErrorKind::Requirement);
     ExitCode::from(if about_requirement { 1 } else { 2 })
+}
+
+/// What an error says, with settings by the names of their flags.
+fn message_of(error: &Error) -> String {
+    if let Error::Usage { problem, advice } = error {
+        return format!("{}; {}", problem.text(&flag), advice.text(&flag));
+    }
+    let message = error.to_string();
+    match error.advice() {
+        Some(advice) => message.replace(&advice.to_string(), &advice.text(&flag)),
+        None => message,
+    }
+}
+
+/// The lines of some notes.
+pub fn notes(notes: &[Note]) -> impl Iterator<Item = String> + '_ {
+    notes.iter().map(|note| format!("note: {}", note.wording().text(&flag)))
+}
+
+/// A setting as its flag.
+fn flag(setting: &Setting) -> String {
+    let flag = match setting.field {
+        Field::K => "-k".to_owned(),
+        Field::Output => "-o".to_owned(),
+        Field::Compact => "--no-compact".to_owned(),
+        field => format!("--{}", field.name()),
+    };
+    match (&setting.column, &setting.value) {
+        (None, None) => flag,
+        (None, Some(value)) => format!("{flag} {value}"),
+        (Some(column), None) => format!("{flag} '{column}'"),
+        (Some(column), Some(value)) => format!("{flag} '{column}={value}'"),
+    }
 }
 
 /// A count with commas between thousands.

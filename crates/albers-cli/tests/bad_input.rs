@@ -110,12 +110,12 @@ fn an_error_of_the_system_is_told_once() {
 }
 
 #[test]
-fn a_folder_as_input_is_refused() {
+fn a_folder_without_tables_as_input_is_refused() {
     let folder = people();
     std::fs::create_dir(folder.path("sub")).unwrap();
     std::fs::create_dir(folder.path("sub.parquet")).unwrap();
     for name in ["sub", "sub.parquet"] {
-        bad(&[&format!("{name} is a folder")], "name a file")
+        bad(&[&format!("{name}: the folder holds no tables")], ".gz or .zst")
             .of(&folder, &format!("anonymize {name} -o out.csv {ROLES}"));
     }
 }
@@ -125,7 +125,7 @@ fn a_pipe_as_input_is_refused_without_waiting_for_a_writer() {
     let folder = people();
     let made = std::process::Command::new("mkfifo").arg(folder.path("pipe")).status().unwrap();
     assert!(made.success());
-    let refusal = bad(&["pipe is a pipe or a device"], "write it to a file first");
+    let refusal = bad(&["pipe is a pipe or a device"], "read it from standard input with -");
     refusal.of(&folder, &format!("anonymize pipe -o out.csv {ROLES}"));
     refusal.of(&folder, "check pipe --quasi age");
 }
@@ -538,7 +538,7 @@ fn a_k_that_is_no_count_is_refused() {
         bad(&["'-k <N>'"], "try '--help'.")
             .of(&people(), &anonymize(&format!("--quasi age -k={k}")));
     }
-    bad(&["not said how many rows"], "give -k, for example -k 5")
+    bad(&["no k: how many rows"], "give -k 5, for example")
         .of(&people(), &anonymize("--quasi age"));
 }
 
@@ -577,8 +577,8 @@ fn parameters_out_of_their_range_are_refused_with_their_column() {
         ("--t-closeness disease=NaN", "t of column 'disease' is NaN", "between 0 and 1"),
         ("--alpha disease=0", "alpha of column 'disease' is 0", "above 0, at most 1"),
         ("--alpha disease=1.1", "alpha of column 'disease' is 1.1", "above 0, at most 1"),
-        ("--l-diversity disease=0", "l of column 'disease' is 0", "ask for anything)"),
-        ("--l-diversity disease=recursive:0,2", "c of column 'disease' is 0", "c above 0"),
+        ("--l-diversity disease=0", "diversity of column 'disease': l is 0", "ask for anything)"),
+        ("--l-diversity disease=recursive:0,2", "of column 'disease': c is 0", "c above 0"),
         ("--variance disease=-1", "the least variance of column 'disease' is -1", "at least 0"),
         ("--variance disease=1", "column 'disease'", "l-diversity or t-closeness of it instead"),
     ] {
@@ -701,9 +701,8 @@ fn a_wrong_delimiter_is_refused_and_shows_no_row() {
 
 #[test]
 fn what_must_be_said_and_is_not_is_asked_for() {
-    bad(&["not said where the release goes"], "give -o FILE")
-        .of(&people(), &format!("anonymize in.csv {ROLES}"));
-    bad(&["there is no table to read"], "name a CSV or Parquet file")
+    bad(&["no output file"], "give -o FILE").of(&people(), &format!("anonymize in.csv {ROLES}"));
+    bad(&["there is no table to read"], "name a CSV or Parquet file, or - for a pipe")
         .of(&people(), &format!("anonymize -o out.csv {ROLES}"));
 }
 
@@ -718,7 +717,7 @@ fn a_job_file_with_a_fault_is_named_with_the_line() {
         (3, "seed = 1\n\nk = \"two\"\n", "expected u64"),
         (2, "seed = 1\nk = -2\n", "expected u64"),
         (2, "[columns.age]\nrole = \"quazi\"\n", "unknown variant `quazi`"),
-        (2, "k = 2\nsplit = \"best\"\n", "unknown variant `best`"),
+        (2, "k = 2\nsplit = \"best\"\n", "'best' is none of compact, median"),
         (3, "k = 2\n\n???\n", ""),
         (2, "k = 2\nk = 3\n", "duplicate key"),
     ] {

@@ -179,7 +179,7 @@ fn labels_are_lowest_common_ancestors_and_may_be_coarser_than_the_release() {
     let flags = "--key id -o out.csv --quasi zip --type zip=code --hierarchy zip=prefix";
     let found = compact(&folder, &format!("in.csv sets.csv {flags}"));
     assert!(number(&found["loss"]["ncp"]) > number(&found["ncp_before"]), "{found}");
-    assert!(has_note(&found, "--categories set"), "{found}");
+    assert!(has_note(&found, "`categories = set`"), "{found}");
     let found = compact(&folder, &format!("in.csv sets.csv {flags} --categories set"));
     close(&found["loss"]["ncp"], &found["ncp_before"]);
     assert!(!has_note(&found, "--categories set"), "{found}");

@@ -233,7 +233,7 @@ fn bad_input_is_refused_with_a_hint_and_leaves_nothing_behind() {
         (vec!["empty.csv"], "the file is empty"),
         (vec!["header.csv"], "column names but no rows"),
         (vec!["ragged.csv"], "line 3"),
-        (vec!["sub"], "is a folder"),
+        (vec!["sub"], "the folder holds no tables"),
         (vec!["header.csv", "-o", "sub"], "is a folder"),
         (vec!["header.csv", "-o", "nowhere/job.toml"], "no folder nowhere"),
         (vec!["header.csv", "-k", "0"], "k = 0"),

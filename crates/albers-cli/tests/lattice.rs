@@ -492,7 +492,7 @@ fn what_makes_no_sense_is_refused_with_what_to_do() {
             "{full} -k 2 --method incognito --categories set",
             2,
             &["shows the labels"],
-            "mondrian or local",
+            "--method mondrian",
         ),
         ("{full} -k 13 --method incognito", 2, &["k = 13 is more than the 12 rows"], "at most 12"),
         (
@@ -533,7 +533,7 @@ fn what_makes_no_sense_is_refused_with_what_to_do() {
             &["its own way"],
             "without --variant",
         ),
-        ("{full} -k 2 --method incognito --also-k 4", 2, &["incognito does not make"], "--also-k"),
+        ("{full} -k 2 --method incognito --also-k 4", 2, &["--also-k has no effect"], "rtree"),
     ];
     for (arguments, code, says, hint) in cases {
         let arguments = arguments.replace("{full}", full);

@@ -138,7 +138,7 @@ fn what_a_model_cannot_do_is_refused_with_what_to_do() {
         ("{ROLES} -k 2 --method subtree --categories set", "not sets", "--method ordered-set"),
         ("{ROLES} -k 2 --method ordered-set --categories label", "not labels", "--method subtree"),
         ("{ROLES} -k 2 --method local --no-compact", "--no-compact has no effect", "mondrian"),
-        ("{ROLES} -k 2 --method local --also-k 5", "local does not make", "--also-k"),
+        ("{ROLES} -k 2 --method local --also-k 5", "--also-k has no effect", "rtree"),
         (
             "{ROLES} -k 2 --method subtree --t-closeness disease=0.3 --suppress 0.1",
             "under t-closeness",

@@ -149,7 +149,7 @@ impl Generator {
             return Err(TableError::Column {
                 column: "class".to_owned(),
                 problem: format!("the {kind} table has no class or target functions"),
-                hint: format!("leave them out, or generate the {} table", Kind::Agrawal),
+                hint: format!("leave them out, or generate the {} table", Kind::Agrawal).into(),
             });
         }
         let (schema, model) = match kind {

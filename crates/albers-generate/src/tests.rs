@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use albers_table::write::BatchWriter;
+use albers_table::sink::{FileSink, Sink as _, WriteOptions};
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
@@ -122,7 +122,8 @@ fn a_table_without_rows_is_written_as_its_header() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("voters.csv");
     let generator = Generator::new(Kind::Voters, 0, 1, Options::default()).unwrap();
-    let mut writer = BatchWriter::create(&path, generator.schema()).unwrap();
+    let mut writer = FileSink::new(&path, None, None).unwrap();
+    writer.begin(generator.schema(), WriteOptions::default()).unwrap();
     for batch in generator.into_batches() {
         writer.write(&batch).unwrap();
     }

@@ -226,8 +226,11 @@ impl<'a> BufferTree<'a> {
         Ok(())
     }
 
-    /// Builds all parts, from left to right, and hands them on.
-    pub fn drain(mut self, sink: &mut dyn FnMut(Loaded) -> Result<()>) -> Result<()> {
+    /// Builds all parts, from left to right, and hands them on; the sink may fail in its own way.
+    pub fn drain<E: From<StorageError>>(
+        mut self,
+        sink: &mut dyn FnMut(Loaded) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
         for part in &mut self.parts {
             part.flush(self.plan)?;
         }
@@ -337,14 +340,14 @@ fn region_within(region: Option<&Region>, within: Option<&Region>) -> Option<Reg
 }
 
 /// Builds a part in memory, or divides it further, or finds that it cannot be divided.
-fn drain_part(
+fn drain_part<E: From<StorageError>>(
     plan: &BulkPlan<'_>,
     (top, root): (&Top, u32),
     part: Part,
     region: Option<Region>,
     depth: usize,
-    sink: &mut dyn FnMut(Loaded) -> Result<()>,
-) -> Result<()> {
+    sink: &mut dyn FnMut(Loaded) -> std::result::Result<(), E>,
+) -> std::result::Result<(), E> {
     let n_bytes = part.n_payload_bytes + part.n_rows as usize * plan.row_bytes();
     // How much memory is free depends on the threads; what is divided must not.
     if n_bytes > MAX_EXCESS * plan.sizes.part_bytes {
@@ -357,18 +360,18 @@ fn drain_part(
             sink(Loaded::Subtree(Box::new(subtree)))
         }
         Err(StorageError::OverBudget { .. }) => divide(plan, part, region, depth, sink),
-        Err(error) => Err(error),
+        Err(error) => Err(error.into()),
     }
 }
 
 /// Loads a buffer tree from a part that does not fit in memory.
-fn divide(
+fn divide<E: From<StorageError>>(
     plan: &BulkPlan<'_>,
     part: Part,
     region: Option<Region>,
     depth: usize,
-    sink: &mut dyn FnMut(Loaded) -> Result<()>,
-) -> Result<()> {
+    sink: &mut dyn FnMut(Loaded) -> std::result::Result<(), E>,
+) -> std::result::Result<(), E> {
     let n_rows = part.n_rows;
     let payload_bytes = part.n_payload_bytes / n_rows.max(1) as usize;
     let part_rows = plan.sizes.part_bytes / (plan.row_bytes() + payload_bytes);

@@ -17,18 +17,25 @@ use crate::rplus_tree::grow::Source;
 use crate::rplus_tree::{Child, RPlusTree};
 
 /// How leaves are brought together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Granularity {
+    /// The runs of a walk through the tree that lose least.
+    #[default]
+    Cut,
     /// Leaves in tree order, a class closed as soon as it satisfies the requirement.
     LeafScan,
     /// The lowest nodes of the index that satisfy it together with all their siblings.
-    Hierarchical {
-        /// The most children of a node.
-        fan_out: usize,
-    },
-    /// The runs of a walk through the tree that lose least.
-    Cut,
+    Hierarchical,
 }
+
+albers_storage::choices!(Granularity {
+    Cut: "cut", "The runs of neighbouring leaves that lose least";
+    LeafScan: "leaf-scan", "Leaves one after another, until they are enough";
+    Hierarchical: "hierarchical", "Whole nodes of the index";
+});
+
+/// The most children of a node of the index, unless a test wants a deeper tree.
+pub const FAN_OUT: usize = 16;
 
 /// A tree with its rows.
 #[derive(Clone, Copy)]
@@ -53,16 +60,18 @@ impl TreeRows<'_> {
 }
 
 /// Which leaves belong together: the number of each leaf's class, numbered by their first leaves.
-/// All leaves together must satisfy the requirement.
+/// All leaves together must satisfy the requirement. Nodes have at most `fan_out` children, see
+/// [`FAN_OUT`].
 pub fn classes(
     rows: TreeRows<'_>,
     granularity: Granularity,
+    fan_out: usize,
     requirement: &Requirement,
     plan: &Plan<'_>,
 ) -> Vec<u32> {
     let classes = match granularity {
         Granularity::LeafScan => leaf_scan(rows, requirement),
-        Granularity::Hierarchical { fan_out } => hierarchical(rows, requirement, fan_out),
+        Granularity::Hierarchical => hierarchical(rows, requirement, fan_out),
         Granularity::Cut => {
             let n_attributes = rows.tree.n_attributes();
             let sets = has_small_sets(plan.space);

@@ -7,10 +7,10 @@
 
 use albers_storage::Result;
 
+use crate::found::{Effort, Found, found};
 use crate::ground::Ground;
 use crate::lattice::{Lattice, NodeSet};
 use crate::question::Question;
-use crate::search::{Effort, Found, found};
 use crate::walk::{Family, Sourcing, Walked, walk};
 
 /// How the bottom-up search comes by its frequency sets.

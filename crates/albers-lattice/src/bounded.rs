@@ -26,10 +26,10 @@ use albers_storage::Result;
 use rayon::prelude::*;
 
 use crate::choose::{Incumbent, Minimize, judge};
+use crate::found::Generalization;
 use crate::ground::Ground;
 use crate::lattice::{Lattice, Levels, NodeSet, height_of};
 use crate::question::{Question, Verdict};
-use crate::search::Generalization;
 use crate::walk::{Family, Sourcing, walk};
 
 /// What was found in the time.

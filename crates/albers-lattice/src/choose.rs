@@ -11,15 +11,16 @@
 use albers_storage::Result;
 use rayon::prelude::*;
 
+use crate::found::{Found, Generalization, judge_nodes};
 use crate::ground::Ground;
 use crate::lattice::Levels;
 use crate::question::{Question, Verdict};
-use crate::search::{Found, Generalization, judge_nodes};
 
 /// What the best generalization has least of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Minimize {
     /// The normalized certainty penalty.
+    #[default]
     Ncp,
     /// The sum of the levels.
     Height,
@@ -28,6 +29,13 @@ pub enum Minimize {
     /// The levels as shares of their hierarchies, with the weights of the attributes.
     Weights,
 }
+
+albers_storage::choices!(Minimize {
+    Ncp: "ncp", "The normalized certainty penalty, by the weights of the columns";
+    Height: "height", "The sum of the levels";
+    Discernibility: "discernibility", "The sum of the squared class sizes";
+    Weights: "weights", "The levels as shares of their hierarchies, by the weights of the columns";
+});
 
 impl Minimize {
     /// The cost of a generalization.

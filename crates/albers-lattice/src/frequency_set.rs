@@ -19,6 +19,7 @@
 use albers_storage::Result;
 use albers_storage::memory_budget::{MemoryBudget, Reservation};
 use albers_storage::spill::{Block, SpillStore};
+use albers_storage::watch::Watch;
 use rustc_hash::FxHashSet;
 
 use crate::aggregate::{Aggregator, Full};
@@ -28,11 +29,13 @@ use crate::layout::{KeyLayout, Mapping};
 
 /// Where frequency sets live.
 #[derive(Clone, Copy)]
-pub struct Room<'a> {
+pub struct Workspace<'a> {
     /// The memory of all.
     pub budget: &'a MemoryBudget,
     /// Where what does not fit goes.
     pub store: &'a SpillStore,
+    /// Who may cancel the work: asked before each look at a frequency set.
+    pub watch: &'a dyn Watch,
 }
 
 /// How many rows have which values of some attributes at some levels.
@@ -69,7 +72,7 @@ impl FrequencySet {
     /// The set of a coarser layout: fewer attributes, or higher levels, or both.
     pub fn derive(
         &self,
-        room: Room<'_>,
+        room: Workspace<'_>,
         dimensions: &[Dimension],
         layout: KeyLayout,
     ) -> Result<FrequencySet> {
@@ -131,7 +134,7 @@ impl FrequencySet {
 
     fn derive_in_parts(
         &self,
-        room: Room<'_>,
+        room: Workspace<'_>,
         mapping: &Mapping<'_>,
         layout: KeyLayout,
     ) -> Result<FrequencySet> {
@@ -150,7 +153,11 @@ impl FrequencySet {
     }
 
     /// Hands all entries to `see`, some at a time, until it returns false.
-    fn visit(&self, room: Room<'_>, see: &mut dyn FnMut(&Entries) -> Result<bool>) -> Result<()> {
+    fn visit(
+        &self,
+        room: Workspace<'_>,
+        see: &mut dyn FnMut(&Entries) -> Result<bool>,
+    ) -> Result<()> {
         for part in &self.parts {
             match part {
                 Part::Memory { entries, .. } => {
@@ -174,7 +181,7 @@ impl FrequencySet {
     /// Hands all entries to `see`, whole classes at a time where `whole_classes` says so.
     pub(crate) fn visit_classes(
         &self,
-        room: Room<'_>,
+        room: Workspace<'_>,
         whole_classes: bool,
         see: &mut dyn FnMut(&Entries),
     ) -> Result<()> {
@@ -203,17 +210,17 @@ impl FrequencySet {
 
 /// A set that is being made of whole parts.
 struct Builder<'a> {
-    room: Room<'a>,
+    room: Workspace<'a>,
     set: FrequencySet,
 }
 
 impl<'a> Builder<'a> {
-    fn new(room: Room<'a>, layout: KeyLayout) -> Builder<'a> {
+    fn new(room: Workspace<'a>, layout: KeyLayout) -> Builder<'a> {
         Builder { room, set: FrequencySet { layout, parts: Vec::new(), n_entries: 0 } }
     }
 
     fn add_part(&mut self, entries: Entries) -> Result<()> {
-        let Room { budget, store } = self.room;
+        let Workspace { budget, store, .. } = self.room;
         self.set.n_entries += entries.len() as u64;
         let n_bytes = entries.len() * Entries::entry_bytes(self.set.layout.n_words());
         // Some memory stays free for the work on the next sets.
@@ -241,7 +248,7 @@ fn stored(store: &SpillStore, entries: &Entries) -> Result<Vec<Block>> {
 
 /// Entries divided by a hash of their classes; equal keys are not added up yet.
 struct Divided<'a> {
-    room: Room<'a>,
+    room: Workspace<'a>,
     parts: Vec<DividedPart>,
     n_bits: u32,
     /// How often they were divided before, so that other bits of the hash decide.
@@ -256,7 +263,7 @@ struct DividedPart {
 }
 
 impl<'a> Divided<'a> {
-    fn new(room: Room<'a>, layout: &KeyLayout, n_entries: u64, depth: u32) -> Divided<'a> {
+    fn new(room: Workspace<'a>, layout: &KeyLayout, n_entries: u64, depth: u32) -> Divided<'a> {
         // A table of keys takes up to 48 bytes per entry of one word while it grows.
         let n_bytes = n_entries as usize * 48 * layout.n_words();
         let free_bytes = room.budget.free_bytes() / (2 * rayon::current_num_threads());
@@ -322,7 +329,7 @@ impl<'a> Divided<'a> {
 impl DividedPart {
     fn visit(
         &self,
-        room: Room<'_>,
+        room: Workspace<'_>,
         layout: &KeyLayout,
         see: &mut dyn FnMut(&Entries) -> Result<()>,
     ) -> Result<()> {
@@ -334,7 +341,7 @@ impl DividedPart {
 
     fn sum(
         &self,
-        room: Room<'_>,
+        room: Workspace<'_>,
         layout: &KeyLayout,
         mut sums: Aggregator,
     ) -> Result<std::result::Result<Entries, Full>> {
@@ -352,7 +359,7 @@ impl DividedPart {
 
 /// The set of a whole table at the lowest levels, row by row.
 pub struct SetBuilder<'a> {
-    room: Room<'a>,
+    room: Workspace<'a>,
     layout: KeyLayout,
     /// Rows that are not added up yet.
     pending: Entries,
@@ -362,16 +369,21 @@ pub struct SetBuilder<'a> {
 
 impl<'a> SetBuilder<'a> {
     /// Of no rows yet.
-    pub fn new(room: Room<'a>, layout: KeyLayout) -> SetBuilder<'a> {
+    pub fn new(room: Workspace<'a>, layout: KeyLayout) -> SetBuilder<'a> {
         let pending = Entries::new(layout.n_words());
         SetBuilder { room, layout, pending, blocks: Vec::new(), n_rows: 0 }
     }
 
     /// Adds rows by their keys; see [`KeyLayout::pack`].
     pub fn add_keys(&mut self, keys: &[u64]) -> Result<()> {
-        for key in keys.chunks_exact(self.layout.n_words()) {
-            self.pending.push(key, 1);
-            self.n_rows += 1;
+        self.add_counted(keys, std::iter::repeat(1))
+    }
+
+    /// Adds rows that somebody has counted already: so many have each key.
+    pub fn add_counted(&mut self, keys: &[u64], counts: impl Iterator<Item = u32>) -> Result<()> {
+        for (key, count) in keys.chunks_exact(self.layout.n_words()).zip(counts) {
+            self.pending.push(key, count);
+            self.n_rows += u64::from(count);
             if self.pending.len() >= BLOCK_ENTRIES {
                 let bytes = self.pending.to_bytes(0..self.pending.len());
                 self.blocks.push(self.room.store.put(bytes)?);

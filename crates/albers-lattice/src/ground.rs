@@ -15,7 +15,7 @@ use albers_storage::Result;
 use rayon::prelude::*;
 
 use crate::dimension::Dimension;
-use crate::frequency_set::{FrequencySet, Room, SetBuilder};
+use crate::frequency_set::{FrequencySet, SetBuilder, Workspace};
 use crate::lattice::height_of;
 use crate::layout::{FactField, KeyLayout};
 use crate::question::Verdict;
@@ -25,7 +25,7 @@ pub struct Ground<'a> {
     /// The attributes.
     pub dimensions: &'a [Dimension],
     /// Where frequency sets live.
-    pub room: Room<'a>,
+    pub room: Workspace<'a>,
     facts: Vec<FactField>,
     table: FrequencySet,
     n_rows: u64,
@@ -43,11 +43,12 @@ pub fn fact_fields(requirement: &Requirement) -> Vec<FactField> {
 }
 
 impl<'a> Ground<'a> {
-    /// The ground of a table in memory. The codes of its points are values of level 0.
+    /// The ground of a table in memory. The codes of its points are values of level 0. With counts,
+    /// each point stands for so many rows that are alike in all that the search looks at.
     pub fn of_points(
         dimensions: &'a [Dimension],
-        room: Room<'a>,
-        points: &Points,
+        room: Workspace<'a>,
+        (points, counts): (&Points, Option<&[u32]>),
         facts: &Facts,
         requirement: &Requirement,
     ) -> Result<Ground<'a>> {
@@ -70,8 +71,14 @@ impl<'a> Ground<'a> {
             })
             .collect();
         let mut builder = SetBuilder::new(room, layout);
-        for keys in packed {
-            builder.add_keys(&keys)?;
+        for (keys, chunk) in packed.iter().zip(points.chunks()) {
+            match counts {
+                None => builder.add_keys(keys)?,
+                Some(counts) => {
+                    let of_chunk = counts[chunk.first_row as usize..].iter().copied();
+                    builder.add_counted(keys, of_chunk)?;
+                }
+            }
         }
         Ground::new(dimensions, room, fields, builder)
     }
@@ -80,7 +87,7 @@ impl<'a> Ground<'a> {
     /// [`KeyLayout::bottom`].
     pub fn new(
         dimensions: &'a [Dimension],
-        room: Room<'a>,
+        room: Workspace<'a>,
         facts: Vec<FactField>,
         builder: SetBuilder<'_>,
     ) -> Result<Ground<'a>> {

@@ -27,11 +27,11 @@ use albers_storage::Result;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
+use crate::found::{Effort, Found, found};
 use crate::frequency_set::FrequencySet;
 use crate::ground::Ground;
 use crate::lattice::{Lattice, NodeSet};
 use crate::question::Question;
-use crate::search::{Effort, Found, found};
 use crate::walk::{Family, Sourcing, Walked, walk};
 
 /// How Incognito comes by the frequency sets of its roots.

@@ -17,6 +17,7 @@ pub mod bounded;
 pub mod choose;
 pub mod dimension;
 mod entries;
+pub mod found;
 pub mod frequency_set;
 pub mod ground;
 pub mod incognito;

@@ -20,7 +20,7 @@ use albers_storage::Result;
 
 use crate::dimension::Dimension;
 use crate::entries::Entries;
-use crate::frequency_set::{FrequencySet, Room};
+use crate::frequency_set::{FrequencySet, Workspace};
 use crate::layout::KeyLayout;
 
 /// What a search asks of each generalization.
@@ -58,7 +58,8 @@ impl Question<'_> {
     }
 
     /// Looks at a frequency set.
-    pub fn judge(&self, room: Room<'_>, set: &FrequencySet) -> Result<Verdict> {
+    pub fn judge(&self, room: Workspace<'_>, set: &FrequencySet) -> Result<Verdict> {
+        room.watch.check()?;
         let mut tally = Tally::default();
         let losses = LossTable::new(self, set.layout());
         let only_rows = self.requirement.is_only_row_count();
@@ -102,7 +103,7 @@ impl Question<'_> {
     /// counts decide, returns the summary of all rows in classes that do.
     pub(crate) fn each_class(
         &self,
-        room: Room<'_>,
+        room: Workspace<'_>,
         set: &FrequencySet,
         see: &mut dyn FnMut(&[u64], bool),
     ) -> Result<Option<ClassSummary>> {

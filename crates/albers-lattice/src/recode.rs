@@ -16,7 +16,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
 use crate::dimension::Dimension;
-use crate::frequency_set::{FrequencySet, Room};
+use crate::frequency_set::{FrequencySet, Workspace};
 use crate::layout::KeyLayout;
 use crate::question::Question;
 
@@ -121,7 +121,7 @@ impl Violating {
     pub fn of(
         question: &Question<'_>,
         keys: &ClassKeys<'_>,
-        room: Room<'_>,
+        room: Workspace<'_>,
         set: &FrequencySet,
     ) -> Result<Violating> {
         const SET_BYTES: usize = 32;

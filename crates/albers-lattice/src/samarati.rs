@@ -9,10 +9,10 @@
 
 use albers_storage::Result;
 
+use crate::found::{Effort, Found, found, judge_nodes};
 use crate::ground::Ground;
 use crate::lattice::{Lattice, NodeSet};
 use crate::question::{Question, Verdict};
-use crate::search::{Effort, Found, found, judge_nodes};
 
 /// Nodes that are looked at together before one of them may end the search of a height.
 const BATCH_NODES: usize = 32;

@@ -10,13 +10,14 @@ use albers_privacy::Facts;
 use albers_privacy::Requirement;
 use albers_storage::memory_budget::MemoryBudget;
 use albers_storage::spill::SpillStore;
+use albers_storage::watch::Silent;
 use albers_table::chunk::TextColumnBuilder;
 use albers_table::domain::{Coding, RawColumn, encode};
 use albers_table::hierarchy::HierarchySpec;
 use albers_table::schema::ColumnType;
 
 use crate::dimension::Dimension;
-use crate::frequency_set::Room;
+use crate::frequency_set::Workspace;
 use crate::ground::Ground;
 use crate::question::Question;
 
@@ -65,10 +66,10 @@ impl TestTable {
         let budget = MemoryBudget::new(n_bytes);
         let folder = tempfile::tempdir().expect("a temporary folder");
         let store = SpillStore::in_folder(folder.path(), budget.clone());
-        let room = Room { budget: &budget, store: &store };
+        let room = Workspace { budget: &budget, store: &store, watch: &Silent };
         let points = Points::new(self.codes.iter().map(|codes| vec![codes.clone()]).collect());
         let Self { dimensions, facts, requirement, .. } = self;
-        let ground = Ground::of_points(dimensions, room, &points, facts, requirement);
+        let ground = Ground::of_points(dimensions, room, (&points, None), facts, requirement);
         let done = work(&ground.expect("memory and disk suffice"));
         (done, store.written_bytes())
     }

@@ -21,11 +21,11 @@ use albers_storage::Result;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
+use crate::found::Effort;
 use crate::frequency_set::FrequencySet;
 use crate::ground::Ground;
 use crate::lattice::{Lattice, NodeSet};
 use crate::question::{Question, Verdict};
-use crate::search::Effort;
 
 /// Generalizations of one subset of the attributes.
 pub(crate) struct Family {

@@ -1,6 +1,6 @@
 //! How much a release loses, and how safe a table is.
 //!
-//! - [`loss`]: discernibility, certainty penalty and divergence of a verified release.
+//! - [`loss`]: discernibility, certainty penalty and divergence of what passes the door.
 //! - [`classes`]: rows that show the same, in any table.
 //! - [`released`]: the same losses, of a release that was read back from a file.
 //! - [`mod@audit`]: which requirement the classes of a table satisfy.
@@ -14,6 +14,6 @@ pub mod risk;
 
 pub use audit::{Audit, audit};
 pub use classes::{Classes, Codes};
-pub use loss::{LeftOut, Loss, LossOfParts, loss_of};
+pub use loss::{Loss, LossOfParts};
 pub use released::{ReleasedColumn, loss_of_released};
 pub use risk::{Risk, SizeBin};

@@ -1,4 +1,4 @@
-//! Discernibility, certainty penalty and divergence of a verified release.
+//! Discernibility, certainty penalty and divergence of a release, from what passes the door.
 //!
 //! Source: Iwuchukwu & Naughton 2007, definitions 3 to 5; Kifer & Gehrke 2006 for the divergence.
 //! Departures: an exact category loses 0, not 1 / values, so that a release that changes nothing
@@ -16,10 +16,8 @@ use std::collections::BTreeMap;
 
 use albers_classes::Attribute;
 use albers_classes::points::codes_hash;
-use albers_release::cell::Describer;
-use albers_release::stream::{GiantClass, Passed};
-use albers_release::{ShownCell, Verified};
-use albers_table::mix::mix;
+use albers_release::door::{GiantClass, LeftOut, Passed, PassedClasses, secret_hash};
+use albers_release::{Describer, ShownCell};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -100,115 +98,79 @@ impl Sums {
     }
 }
 
-/// Computes the loss of a release. `sensitive` holds the codes of each sensitive column by row.
-pub fn loss_of(release: &Verified<'_>, sensitive: &[Vec<u32>]) -> Loss {
-    let attributes = release.describers().iter().map(|describer| describer.attribute());
-    sums_of_release(release, sensitive).into_loss(release.n_rows(), attributes)
-}
-
-/// Rows that are left out of a release that comes in parts.
-#[derive(Default)]
-pub struct LeftOut {
-    /// A number for the secret and one for the codes of each row.
-    tuples: Vec<(u64, u64)>,
-}
-
-impl LeftOut {
-    /// What a row takes.
-    pub const ROW_BYTES: usize = size_of::<(u64, u64)>();
-
-    /// Adds a row.
-    pub fn add(&mut self, codes: &[u32], sensitive: impl Iterator<Item = u32>) {
-        let secret = sensitive.fold(0, |hash, code| mix(hash ^ u64::from(code)));
-        self.tuples.push((secret, codes_hash(codes)));
-    }
-
-    /// Number of rows.
-    pub fn n_rows(&self) -> u64 {
-        self.tuples.len() as u64
-    }
-}
-
-/// The loss of a release that comes in parts.
-pub struct LossOfParts {
+/// The loss of a release, from what passes the door: all at once or part by part.
+pub struct LossOfParts<'a> {
+    attributes: &'a [Attribute],
     sums: Sums,
-    n_rows: usize,
+    n_rows: u64,
 }
 
-impl LossOfParts {
-    /// Of no part yet, with so many attributes.
-    pub fn new(n_attributes: usize) -> LossOfParts {
-        LossOfParts { sums: Sums::zero(n_attributes), n_rows: 0 }
+impl<'a> LossOfParts<'a> {
+    /// Of no part yet.
+    pub fn new(attributes: &'a [Attribute]) -> LossOfParts<'a> {
+        LossOfParts { attributes, sums: Sums::zero(attributes.len()), n_rows: 0 }
     }
 
-    /// Adds some classes.
+    /// Adds some classes, or the rows that are left out.
     pub fn add(&mut self, part: &Passed<'_, '_>) {
-        let (own, n_rows) = match part {
-            Passed::Classes { classes, sensitive } => {
-                (sums_of_release(classes, sensitive), classes.n_rows())
+        let (more, n_rows) = match part {
+            Passed::Classes(classes) => (sums_of_classes(*classes), classes.n_rows()),
+            Passed::Giant(giant) => (sums_of_giant(giant), giant.n_rows),
+            Passed::LeftOut(left_out) => {
+                (sums_of_left_out(left_out, self.attributes), left_out.n_rows())
             }
-            Passed::Giant(giant) => (sums_of_giant(giant), giant.n_rows as usize),
         };
         let sums = std::mem::replace(&mut self.sums, Sums::zero(0));
-        self.sums = sums.plus(&own);
+        self.sums = sums.plus(&more);
         self.n_rows += n_rows;
     }
 
-    /// Adds the rows that are left out, which lose everything; `n_original` rows there were in all.
-    /// In the divergence they form one class that covers the whole domain.
-    pub fn add_left_out<'a>(
-        &mut self,
-        mut left_out: LeftOut,
-        n_original: u64,
-        attributes: impl Iterator<Item = &'a Attribute>,
-    ) {
-        let n_left_out = left_out.tuples.len() as f64;
-        let volumes = attributes.map(|attribute| (attribute.domain.n_values() as f64).ln());
-        let log_volume: f64 = volumes.sum();
-        self.sums.discernibility += n_left_out * n_original as f64;
-        self.sums.by_attribute.iter_mut().for_each(|sum| *sum += n_left_out);
-        self.sums.log_ratios += n_left_out * log_volume + log_counts(&mut left_out.tuples);
-        self.n_rows += left_out.tuples.len();
-    }
-
     /// The loss of all parts.
-    pub fn finish<'a>(self, attributes: impl Iterator<Item = &'a Attribute> + Clone) -> Loss {
-        self.sums.into_loss(self.n_rows, attributes)
+    pub fn finish(self) -> Loss {
+        self.sums.into_loss(self.n_rows as usize, self.attributes.iter())
     }
 }
 
-/// The sums of all rows of a release.
-pub(crate) fn sums_of_release(release: &Verified<'_>, sensitive: &[Vec<u32>]) -> Sums {
+/// Rows that are left out lose everything. In the divergence they form one class that covers the
+/// whole domain.
+fn sums_of_left_out(left_out: &LeftOut, attributes: &[Attribute]) -> Sums {
+    let n_rows = left_out.n_rows() as f64;
+    let volumes = attributes.iter().map(|attribute| (attribute.domain.n_values() as f64).ln());
+    let log_volume: f64 = volumes.sum();
+    Sums {
+        discernibility: n_rows * left_out.n_original() as f64,
+        by_attribute: vec![n_rows; attributes.len()],
+        log_ratios: n_rows * log_volume + log_counts_sorted(left_out.tuples()),
+    }
+}
+
+/// The sums of all rows of some classes.
+fn sums_of_classes(classes: PassedClasses<'_, '_>) -> Sums {
     const CLASSES_PER_TASK: usize = 4096;
-    let n_attributes = release.describers().len();
-    let n_tasks = release.n_classes().div_ceil(CLASSES_PER_TASK);
+    let n_attributes = classes.describers().len();
     // Tasks are summed in their order, so that the figures do not depend on the threads.
-    let by_task: Vec<Sums> = (0..n_tasks)
-        .into_par_iter()
-        .map(|task| {
-            let end = ((task + 1) * CLASSES_PER_TASK).min(release.n_classes());
-            let classes = &release.classes_by_memory()[task * CLASSES_PER_TASK..end];
-            sums_of(release, classes, sensitive)
-        })
+    let by_task: Vec<Sums> = classes
+        .classes_by_memory()
+        .par_chunks(CLASSES_PER_TASK)
+        .map(|class_idxs| sums_of(classes, class_idxs))
         .collect();
     by_task.iter().fold(Sums::zero(n_attributes), |sum, task| sum.plus(task))
 }
 
-fn sums_of(release: &Verified<'_>, classes: &[u32], sensitive: &[Vec<u32>]) -> Sums {
-    let describers = release.describers();
+fn sums_of(classes: PassedClasses<'_, '_>, class_idxs: &[u32]) -> Sums {
+    let describers = classes.describers();
     let mut sums = Sums::zero(describers.len());
     let mut tuples = Vec::new();
-    for &class_idx in classes {
-        let class = release.class(class_idx as usize);
+    for &class_idx in class_idxs {
+        let class = classes.class(class_idx as usize);
         let n_rows = class.n_rows() as f64;
         sums.discernibility += n_rows * n_rows;
         let log_volume = sums.add_cells(describers, class.cells, n_rows);
         tuples.clear();
         for (row_ids, codes) in class.parts() {
-            for (row_id, codes) in row_ids.iter().zip(codes.chunks_exact(describers.len())) {
-                let secret = sensitive.iter().map(|column| column[*row_id as usize]);
-                let secret = secret.fold(0, |hash, code| mix(hash ^ u64::from(code)));
-                tuples.push((secret, codes_hash(codes)));
+            for (&row, codes) in row_ids.iter().zip(codes.chunks_exact(describers.len())) {
+                let secrets = classes.sensitive().iter().map(|column| column[row as usize]);
+                tuples.push((secret_hash(secrets), codes_hash(codes)));
             }
         }
         // Per row: its tuple's count, times the volume, over the rows that share its secret.
@@ -240,6 +202,11 @@ fn sums_of_giant(giant: &GiantClass<'_>) -> Sums {
 /// its secret does.
 pub(crate) fn log_counts(tuples: &mut [(u64, u64)]) -> f64 {
     tuples.sort_unstable();
+    log_counts_sorted(tuples)
+}
+
+/// The same, of tuples that are sorted.
+fn log_counts_sorted(tuples: &[(u64, u64)]) -> f64 {
     let mut sum = 0.0;
     for same_secret in tuples.chunk_by(|a, b| a.0 == b.0) {
         let n_secret = same_secret.len() as f64;

@@ -9,13 +9,12 @@
 
 use albers_classes::Attribute;
 use albers_classes::points::codes_hash;
-use albers_release::Verified;
+use albers_release::door::secret_hash;
 use albers_release::parse::ReadCell;
-use albers_table::mix::mix;
 use rayon::prelude::*;
 
 use crate::classes::Classes;
-use crate::loss::{Loss, Sums, log_counts, sums_of_release};
+use crate::loss::{Loss, Sums, log_counts};
 
 /// A quasi-identifier of a release.
 pub struct ReleasedColumn<'a> {
@@ -69,14 +68,6 @@ pub fn loss_of_released(
     let sums = sums_of_suppressed(attributes.clone(), n_original, n_suppressed, pairing);
     let sums = by_task.iter().fold(sums, |sum, task| sum.plus(task));
     sums.into_loss(n_original, attributes)
-}
-
-/// The loss of a verified release that may leave out some of the `n_original` rows.
-pub fn loss_of_part(release: &Verified<'_>, n_original: usize, pairing: &Pairing<'_>) -> Loss {
-    let attributes = release.describers().iter().map(|describer| describer.attribute());
-    let n_suppressed = n_original - release.n_rows();
-    let sums = sums_of_suppressed(attributes.clone(), n_original, n_suppressed, Some(pairing));
-    sums.plus(&sums_of_release(release, pairing.sensitive)).into_loss(n_original, attributes)
 }
 
 /// For each attribute, the rows that do not cover their row of the original, if there are any.
@@ -159,10 +150,9 @@ impl Pairing<'_> {
         tuples.clear();
         for row in rows {
             let at = row as usize;
-            let secret = self.sensitive.iter().map(|column| column[at]);
+            let secret = secret_hash(self.sensitive.iter().map(|column| column[at]));
             codes.clear();
             codes.extend(self.codes.iter().map(|column| column[at]));
-            let secret = secret.fold(0, |hash, code| mix(hash ^ u64::from(code)));
             tuples.push((secret, codes_hash(&codes)));
         }
     }

@@ -3,11 +3,13 @@
 //! - [`split`]: policies that choose where to cut a set of points.
 //! - [`local`]: local recoding, rows grouped by least added loss.
 //! - [`mondrian`]: the recursion that cuts until no allowable cut is left.
+//! - [`plan`]: what all of them are given.
 //! - [`specialize`]: one recoding of each attribute for all rows, found by specialization.
 //! - [`top`]: the first cuts of a large table, chosen on a sample.
 
 pub mod local;
 pub mod mondrian;
+pub mod plan;
 pub mod specialize;
 pub mod split;
 pub mod top;

@@ -29,10 +29,11 @@ mod tuples;
 
 use albers_classes::class_block::{ClassBlock, Groups};
 use albers_classes::points::Points;
-use albers_table::progress::Progress;
+use albers_storage::Result;
+use albers_storage::watch::{Phase, Watch};
 use rayon::prelude::*;
 
-use crate::mondrian::{MAX_ATTRIBUTES, Plan};
+use crate::plan::{MAX_ATTRIBUTES, Plan};
 use crate::split::Policy;
 use crate::split::rule::{Rule, RuleScratch};
 use crate::top::CELL_ROWS;
@@ -57,21 +58,21 @@ pub fn partition(
     points: Points,
     row_keys: &[u64],
     plan: &Plan<'_>,
-    progress: &dyn Progress,
-) -> Groups {
+    watch: &dyn Watch,
+) -> Result<Groups> {
     assert!(points.n_attributes() <= MAX_ATTRIBUTES, "checked when the job was planned");
     assert!(!plan.keep_regions, "classes that overlap have no regions of their own");
-    progress.phase("partition", Some(points.n_rows() as u64));
+    watch.phase(Phase::Partition, Some(points.n_rows() as u64));
     if points.n_rows() == 0 {
-        return Groups::of_all(points.n_attributes(), Vec::new());
+        return Ok(Groups::of_all(points.n_attributes(), Vec::new()));
     }
     let tuples = Tuples::new(points, row_keys);
     let rule = plan.has_rule().then_some(Rule { requirement: plan.requirement, facts: plan.facts });
     let min_rows = u32::try_from(plan.min_rows()).unwrap_or(u32::MAX);
     let test = Test { tuples: &tuples, min_rows, rule };
     let grouper = Grouper { plan, tuples: &tuples, test };
-    let classes = grouper.improve(&grouper.group(progress));
-    blocks(&tuples, &classes)
+    let classes = grouper.improve(&grouper.group(watch)?, watch)?;
+    Ok(blocks(&tuples, &classes))
 }
 
 /// Some rows of a tuple, which is named by its number in the table or its place in a cell.
@@ -123,7 +124,7 @@ struct Grouper<'a> {
 
 impl Grouper<'_> {
     /// Classes of all tuples, found cell by cell.
-    fn group(&self, progress: &dyn Progress) -> Vec<Vec<Member>> {
+    fn group(&self, watch: &dyn Watch) -> Result<Vec<Vec<Member>>> {
         let codes = |tuple| self.tuples.codes(tuple);
         let items = Items { n_items: self.tuples.len(), codes: &codes, size: &|_| 1 };
         let cells = cells::cells(self.plan, Policy::Compact, &items, self.cell_tuples());
@@ -132,10 +133,10 @@ impl Grouper<'_> {
             .map(|ids| {
                 let grouped = self.group_cell(ids);
                 let n_rows: u64 = ids.iter().map(|&id| u64::from(self.tuples.n_rows(id))).sum();
-                progress.advance(n_rows);
-                grouped
+                watch.done(n_rows)?;
+                Ok(grouped)
             })
-            .collect();
+            .collect::<Result<_>>()?;
         let (classes, rests): (Vec<_>, Vec<_>) = grouped.into_iter().unzip();
         let mut classes: Vec<Vec<Member>> = classes.into_iter().flatten().collect();
         let rest: Vec<Member> = rests.into_iter().flatten().collect();
@@ -147,7 +148,7 @@ impl Grouper<'_> {
                 Absorbed::All(_) => panic!("the whole table must satisfy the requirement"),
             }
         }
-        classes
+        Ok(classes)
     }
 
     /// Classes of the tuples of a cell, and the members of none, if the cell has no class at all.
@@ -158,20 +159,20 @@ impl Grouper<'_> {
         let rest = settle::place(&mut board, &self.test, ids, start.rest);
         improve::improve(&mut board, &self.test, ids);
         let mut classes = board.into_classes();
-        let mut homeless = Vec::new();
+        let mut unplaced = Vec::new();
         if !rest.is_empty() {
             match settle::absorb(&ground, &self.test, ids, rest, &mut classes) {
                 Absorbed::Class(class) => classes.push(class),
-                Absorbed::All(members) => homeless = members,
+                Absorbed::All(members) => unplaced = members,
             }
         }
         let named = |members: Vec<Member>| in_table(members, ids);
-        (classes.into_iter().map(named).collect(), in_table(homeless, ids))
+        (classes.into_iter().map(named).collect(), in_table(unplaced, ids))
     }
 
     /// Improves classes across the borders of the cells they were found in: in cells of whole
     /// classes, cut otherwise.
-    fn improve(&self, classes: &[Vec<Member>]) -> Vec<Vec<Member>> {
+    fn improve(&self, classes: &[Vec<Member>], watch: &dyn Watch) -> Result<Vec<Vec<Member>>> {
         let codes = |class: u32| self.tuples.codes(classes[class as usize][0].tuple);
         let size = |class: u32| classes[class as usize].len();
         let items = Items { n_items: classes.len(), codes: &codes, size: &size };
@@ -179,12 +180,13 @@ impl Grouper<'_> {
         let improved: Vec<Vec<Vec<Member>>> = cells
             .par_iter()
             .map(|cell| {
+                watch.check()?;
                 let own: Vec<&[Member]> =
                     cell.iter().map(|&class| classes[class as usize].as_slice()).collect();
-                self.improve_cell(&own)
+                Ok(self.improve_cell(&own))
             })
-            .collect();
-        improved.into_iter().flatten().collect()
+            .collect::<Result<_>>()?;
+        Ok(improved.into_iter().flatten().collect())
     }
 
     fn improve_cell(&self, classes: &[&[Member]]) -> Vec<Vec<Member>> {

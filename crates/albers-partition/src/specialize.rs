@@ -42,10 +42,11 @@ use std::collections::BinaryHeap;
 
 use albers_classes::class_block::Groups;
 use albers_classes::points::Points;
-use albers_table::progress::Progress;
+use albers_storage::Result;
+use albers_storage::watch::{Phase, Watch};
 use rayon::prelude::*;
 
-use crate::mondrian::{MAX_ATTRIBUTES, Plan};
+use crate::plan::{MAX_ATTRIBUTES, Plan};
 use classes::Classes;
 use column::{Column, Span};
 use weigh::Judge;
@@ -68,12 +69,12 @@ pub struct SpecializePlan<'a> {
 }
 
 /// Divides points into classes of equal groups. The whole table must satisfy the requirement.
-pub fn partition(points: Points, plan: &SpecializePlan<'_>, progress: &dyn Progress) -> Groups {
+pub fn partition(points: Points, plan: &SpecializePlan<'_>, watch: &dyn Watch) -> Result<Groups> {
     assert!(points.n_attributes() <= MAX_ATTRIBUTES, "checked when the job was planned");
     let n_rows = points.n_rows();
-    progress.phase("partition", Some(n_rows as u64));
+    watch.phase(Phase::Partition, Some(n_rows as u64));
     if n_rows == 0 {
-        return Groups::of_all(points.n_attributes(), Vec::new());
+        return Ok(Groups::of_all(points.n_attributes(), Vec::new()));
     }
     let columns = column::columns_of(points, plan.plan.space);
     let mut tries: Vec<(usize, f64)> = Vec::new();
@@ -86,16 +87,16 @@ pub fn partition(points: Points, plan: &SpecializePlan<'_>, progress: &dyn Progr
     let recode = |&(max_suppressed, caution): &(usize, f64)| {
         let plan = SpecializePlan { plan: plan.plan, max_suppressed };
         let mut recoding = Recoding::top(&columns, &plan, caution);
-        recoding.refine();
-        recoding
+        recoding.refine(watch)?;
+        Ok(recoding)
     };
-    let recodings: Vec<Recoding<'_>> = tries.par_iter().map(recode).collect();
+    let recodings: Vec<Recoding<'_>> = tries.par_iter().map(recode).collect::<Result<_>>()?;
     let best = recodings.into_iter().min_by(|a, b| a.loss().total_cmp(&b.loss()));
     let recoding = best.expect("one way is tried");
     let groups = blocks::groups_of(&recoding.classes, &recoding.spans(), &columns);
     assert!(groups.suppressed.row_ids.len() <= plan.max_suppressed, "steps keep to the allowance");
-    progress.advance(n_rows as u64);
-    groups
+    watch.done(n_rows as u64)?;
+    Ok(groups)
 }
 
 /// The recoding of all attributes on its way from the top.
@@ -179,8 +180,9 @@ impl<'a> Recoding<'a> {
     ///
     /// What a step saves never changes, and a step that is refused stays refused: what a candidate
     /// can hope for only falls. It is weighed when it is the most promising of all.
-    fn refine(&mut self) {
+    fn refine(&mut self, watch: &dyn Watch) -> Result<()> {
         while let Some(candidate) = self.candidates.pop() {
+            watch.check()?;
             let group_idx = candidate.group;
             let Some(ends) = self.weighed(group_idx) else { continue };
             let group = &self.groups[group_idx as usize];
@@ -191,6 +193,7 @@ impl<'a> Recoding<'a> {
                 _ => self.divide(group_idx, &ends),
             }
         }
+        Ok(())
     }
 
     /// The last rank of each part of the best allowable division of a group.

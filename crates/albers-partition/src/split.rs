@@ -1,6 +1,6 @@
 //! Policies that choose where to cut a set of points.
 //!
-//! A policy is a pure function from points to a [`Split`]; [`crate::mondrian`] acts on it. A split
+//! A policy is a pure function from points to a [`Split`]; Mondrian acts on it. A split
 //! is *allowable* when every part satisfies the requirement.
 //!
 //! - [`mod@compact`]: the least loss of the parts, over all allowable cuts of all attributes.
@@ -19,13 +19,19 @@ use extent::{Extent, Weigher};
 use rule::{Allowance, RuleScratch};
 
 /// The ways to choose a split.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Policy {
     /// See [`mod@compact`].
+    #[default]
     Compact,
     /// See [`mod@median`].
     Median,
 }
+
+albers_storage::choices!(Policy {
+    Compact: "compact", "The least loss over all cuts of all columns";
+    Median: "median", "The widest column, nearest its median: faster, loses more";
+});
 
 /// A division of points into parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,7 +14,7 @@ use albers_classes::Region;
 use albers_classes::space::{AxisKind, Space};
 use albers_privacy::Facts;
 
-use crate::mondrian::{Plan, whole_region};
+use crate::plan::{Plan, whole_region};
 use crate::split::apply::apply;
 use crate::split::extent::Weigher;
 use crate::split::rule::{Allowance, Rule};

@@ -13,10 +13,10 @@ use albers_partition::mondrian::Plan;
 use albers_partition::split::Policy;
 use albers_privacy::Facts;
 use albers_privacy::Requirement;
+use albers_storage::watch::Silent;
 use albers_table::chunk::TextColumnBuilder;
 use albers_table::domain::{Coding, RawColumn, encode};
 use albers_table::hierarchy::HierarchySpec;
-use albers_table::progress::Silent;
 use albers_table::schema::ColumnType;
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
@@ -45,7 +45,7 @@ fn classes(table: &Table) -> Vec<Class> {
         policy: Policy::Compact,
         keep_regions: false,
     };
-    let groups = partition(points, &[], &plan, &Silent);
+    let groups = partition(points, &[], &plan, &Silent).expect("nothing cancels it");
     assert!(groups.suppressed.row_ids.is_empty());
     let n_attributes = table.columns.len();
     let mut is_seen = vec![false; table.n_rows];

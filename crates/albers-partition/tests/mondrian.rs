@@ -8,9 +8,10 @@ mod mondrian {
 }
 
 use albers_partition::split::Policy;
-use mondrian::table::Table;
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
+
+use mondrian::table::Table;
 
 /// So many cases, unless `PROPTEST_CASES` asks for another number.
 fn config(cases: u32) -> ProptestConfig {

@@ -13,6 +13,7 @@ mod specialize {
 
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
+
 use specialize::recoded::Recoded;
 use table::Table;
 

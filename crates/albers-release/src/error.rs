@@ -2,6 +2,8 @@
 
 use albers_privacy::Violation;
 use albers_storage::StorageError;
+use albers_storage::wording;
+use albers_storage::wording::{Field, Wording};
 use albers_table::TableError;
 
 /// The result of an operation on releases.
@@ -24,21 +26,22 @@ pub enum ReleaseError {
     /// More rows are left out than may be.
     #[error(
         "{n_suppressed} of {n_rows} rows would be left out, and only {max_suppressed} may be; \
-         nothing was written; allow more with --suppress"
+         nothing was written; {}",
+        self.advice().unwrap_or_default()
     )]
     TooManySuppressed {
         /// Rows left out.
-        n_suppressed: usize,
+        n_suppressed: u64,
         /// Rows that may be.
-        max_suppressed: usize,
+        max_suppressed: u64,
         /// Rows of the table.
-        n_rows: usize,
+        n_rows: u64,
     },
     /// Every row would be left out.
     #[error("all {n_rows} rows would be left out; nothing was written; ask for less")]
     NothingLeft {
         /// Rows of the table.
-        n_rows: usize,
+        n_rows: u64,
     },
     /// Rows were lost, doubled or changed on their way through a method.
     #[error(
@@ -46,13 +49,20 @@ pub enum ReleaseError {
          this is a defect of the program, please report it"
     )]
     RowsChanged,
-    /// Some files had their names already when another could not be given its own.
-    #[error("{source}; {consequence}")]
-    NoManifest {
-        /// Why the manifest cannot be written.
-        source: StorageError,
-        /// What became of the data.
-        consequence: String,
+    /// A row is not where its class is.
+    #[error(
+        "a row lies outside of the region of its class, or in a hole of it; nothing was written; \
+         this is a defect of the program, please report it"
+    )]
+    OutsideRegion,
+    /// What a method handed over is not whole.
+    #[error(
+        "classes came without {missing}; nothing was written; \
+         this is a defect of the program, please report it"
+    )]
+    Incomplete {
+        /// What there should have been.
+        missing: &'static str,
     },
     /// A file cannot be written.
     #[error(transparent)]
@@ -60,4 +70,18 @@ pub enum ReleaseError {
     /// A table cannot be written.
     #[error(transparent)]
     Table(#[from] TableError),
+}
+
+impl ReleaseError {
+    /// What the user can do, with settings that each face names in its own words.
+    pub fn advice(&self) -> Option<Wording> {
+        match self {
+            ReleaseError::TooManySuppressed { .. } => {
+                Some(wording!["allow more with ", Field::Suppress])
+            }
+            ReleaseError::Storage(error) => error.advice(),
+            ReleaseError::Table(error) => error.advice(),
+            _ => None,
+        }
+    }
 }

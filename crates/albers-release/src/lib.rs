@@ -1,25 +1,23 @@
 //! What goes out: classes as they will be shown, verified and written through one door.
 //!
 //! ```text
-//!   groups of a method ──► describe ──► verify ──► Verified ──► publish ──► file + manifest
-//!                          (from the rows)  (grouped by what is shown)
+//!   classes of a method ──► door ──► describe ──► verify ──► publish ──► sinks
+//!                                 (from the rows)  (grouped by what is shown)
 //! ```
 //!
-//! - [`cell`]: what a class shows on one attribute, as codes and as text.
-//! - [`content`]: what a cell shows, spelled out: its loss, and which values it covers.
+//! - [`describe`]: what a class shows on one attribute, as codes and as text, and what it loses.
 //! - [`parse`]: the text of a release, ours or anybody's, back to what it shows.
-//! - [`verify`](mod@verify): recomputes every class from its rows and checks the requirement.
-//! - [`publish`](mod@publish): writes a verified release; there is no other way to write one.
-//! - [`stream`]: the same for releases larger than memory, bucket by bucket.
+//! - [`door`]: takes classes and rows that are left out, verifies all of them, measures and writes;
+//!   in memory or, where the rows do not fit there, bucket by bucket.
+//! - [`publish`]: the columns of a release, and how verified classes become rows of it.
 
-pub mod cell;
-pub mod content;
+pub mod describe;
+pub mod door;
 pub mod error;
 pub mod parse;
 pub mod publish;
-pub mod stream;
-pub mod verify;
+mod verify;
 
-pub use cell::ShownCell;
+pub use describe::{CellContent, Describer, ShownCell};
+pub use door::{Door, DoorPlan, Passage, Passed, RowStore};
 pub use error::{ReleaseError, Result};
-pub use verify::{Verified, verify};

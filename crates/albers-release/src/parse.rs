@@ -4,7 +4,7 @@
 //!   48                        a value
 //!   [48, 62]  [48, 63)  48-62 an interval; an end that is turned outward is left out
 //!   Teaching                  a label of the hierarchy
-//!   {A, "B, C"}               a set; members as `cell` writes them
+//!   {A, "B, C"}               a set; members as `describe` writes them
 //!   {, [48, 62]}              the missing value, or what follows
 //!   *                         any value
 //! ```
@@ -15,13 +15,15 @@
 
 use albers_classes::Attribute;
 use albers_classes::space::Shown;
+use albers_storage::wording;
+use albers_storage::wording::{Field, Wording};
 use albers_table::domain::{Domain, End, OrderedValue};
 use albers_table::hierarchy::{Hierarchy, Node};
 use albers_table::schema::ColumnType;
 use albers_table::value;
 use rustc_hash::FxHashMap;
 
-use crate::content::{ANY, CellContent};
+use crate::describe::{ANY, CellContent};
 
 /// What a cell of a release shows, and what it loses.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,19 +67,23 @@ impl CellProblem {
     }
 
     /// What the user can do, for a message.
-    pub fn hint(self, column: &str) -> String {
+    pub fn hint(self, column: &str) -> Wording {
         match self {
-            CellProblem::NotUnderstood => format!(
-                "give the column's --hierarchy if it shows labels, --categories set if it has one \
-                 and shows intervals or sets, or its --type with '{column}=TYPE'"
-            ),
+            CellProblem::NotUnderstood => wording![
+                "give the column's ",
+                Field::Hierarchy,
+                " if it shows labels, ",
+                Field::Categories.of("set"),
+                " if it has one and shows intervals or sets, or ",
+                Field::Type.of_column(column, "TYPE")
+            ],
             CellProblem::NoValueThere => {
-                "make sure that this is the release of this original".to_owned()
+                "make sure that this is the release of this original".into()
             }
-            CellProblem::Reversed => "write the least value first".to_owned(),
-            CellProblem::NothingMissing => "write * for a suppressed value".to_owned(),
+            CellProblem::Reversed => "write the least value first".into(),
+            CellProblem::NothingMissing => "write * for a suppressed value".into(),
             CellProblem::HalfBounds => {
-                "write both bounds, or none of them for a missing value".to_owned()
+                "write both bounds, or none of them for a missing value".into()
             }
         }
     }

@@ -1,44 +1,50 @@
 //! The check before the door: every class recomputed from its rows.
 //!
 //! Guarantee: a [`Verified`] release satisfies its requirement, grouped by what its rows will show
-//! and whatever the method that made the groups claims; it holds exactly the rows that were read,
-//! with their codes, but for those that may be and are left out; and its classes are in an order
-//! that depends on the seed and on what they show, not on the order of the input.
+//! and whatever the method that made the classes claims; and its classes are in an order that
+//! depends on the seed and on what they show, not on the order of the input. Whoever describes
+//! rows gets their fingerprint and must compare it with what was read.
 //! Cost: one pass over the rows, and a sort of the classes.
 
-use albers_classes::Attribute;
-use albers_classes::class_block::{ClassBlock, Groups};
+use albers_classes::class_block::ClassBlock;
 use albers_classes::points::row_fingerprint;
+use albers_classes::region::is_in_box;
+use albers_classes::{Attribute, FeatureValue};
 use albers_privacy::Facts;
 use albers_privacy::{ClassSummary, Requirement};
+use albers_storage::watch::Watch;
 use albers_table::mix::mix;
 use rayon::prelude::*;
 
-use crate::cell::{Describer, ShownCell};
+use crate::describe::{Describer, ShownCell};
 use crate::error::{ReleaseError, Result};
 
-/// What a release is to be checked against.
-pub struct Expectation<'a> {
-    /// What every class must satisfy.
-    pub requirement: &'a Requirement,
-    /// What the requirement looks at, by row number.
-    pub facts: &'a Facts,
-    /// Rows read.
-    pub n_rows: usize,
-    /// How many of them may be left out.
-    pub max_suppressed: usize,
-    /// The fingerprint of the points that were read.
-    pub fingerprint: u64,
-    /// The number that each row has in its table, where the groups number only some of its rows.
-    pub row_ids: Option<&'a [u32]>,
-    /// Decides the order of the classes.
-    pub seed: u64,
+/// What classes show beside the bounds of their points, and in which order they leave.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ShowOptions {
+    /// Decides the order of classes and rows.
+    pub(crate) seed: u64,
     /// Whether classes show their regions instead of their points' bounds.
-    pub show_regions: bool,
+    pub(crate) show_regions: bool,
+    /// Whether every row must lie in its class's region and outside of the region's holes.
+    pub(crate) is_nested: bool,
+    /// Values that each class shows beside its cells.
+    pub(crate) n_features: usize,
 }
 
-/// A release that may go out.
-pub struct Verified<'a> {
+/// Classes with what they show, not yet checked.
+pub(crate) struct Described<'a> {
+    describers: Vec<Describer<'a>>,
+    blocks: Vec<VerifiedBlock>,
+    options: ShowOptions,
+    /// Rows of all classes.
+    pub(crate) n_rows: u64,
+    /// Tells whether every row is there with its codes.
+    pub(crate) fingerprint: u64,
+}
+
+/// Classes that may go out.
+pub(crate) struct Verified<'a> {
     describers: Vec<Describer<'a>>,
     blocks: Vec<VerifiedBlock>,
     /// The method's classes in the order of publication.
@@ -47,12 +53,11 @@ pub struct Verified<'a> {
     ends: Vec<u32>,
     /// The published classes in the order in which their rows lie in memory.
     by_memory: Vec<u32>,
-    n_rows: usize,
-    n_suppressed: usize,
+    n_rows: u64,
 }
 
 struct VerifiedBlock {
-    groups: ClassBlock,
+    classes: ClassBlock,
     /// What each class shows, attribute by attribute.
     cells: Vec<ShownCell>,
 }
@@ -70,6 +75,8 @@ struct ClassRef {
 pub struct Class<'v> {
     /// What it shows, attribute by attribute.
     pub cells: &'v [ShownCell],
+    /// The values of the published features.
+    pub features: &'v [FeatureValue],
     members: &'v [ClassRef],
     blocks: &'v [VerifiedBlock],
 }
@@ -79,11 +86,11 @@ impl<'v> Class<'v> {
     pub fn parts(self) -> impl Iterator<Item = (&'v [u32], &'v [u32])> {
         let n_attributes = self.cells.len();
         self.members.iter().map(move |member| {
-            let groups = &self.blocks[member.block as usize].groups;
-            let rows = class_rows(groups, member.class as usize);
+            let classes = &self.blocks[member.block as usize].classes;
+            let rows = class_rows(classes, member.class as usize);
             (
-                &groups.row_ids[rows.clone()],
-                &groups.codes[rows.start * n_attributes..rows.end * n_attributes],
+                &classes.row_ids[rows.clone()],
+                &classes.codes[rows.start * n_attributes..rows.end * n_attributes],
             )
         })
     }
@@ -99,38 +106,32 @@ impl<'a> Verified<'a> {
     pub(crate) fn piece(
         describers: Vec<Describer<'a>>,
         cells: Vec<ShownCell>,
-        groups: ClassBlock,
+        classes: ClassBlock,
     ) -> Verified<'a> {
-        let n_rows = groups.row_ids.len();
+        let n_rows = classes.row_ids.len();
         let class = ClassRef { key: 0, block: 0, class: 0, n_rows: n_rows as u32 };
         Verified {
             describers,
-            blocks: vec![VerifiedBlock { groups, cells }],
+            blocks: vec![VerifiedBlock { classes, cells }],
             order: vec![class],
             ends: vec![1],
             by_memory: vec![0],
-            n_rows,
-            n_suppressed: 0,
+            n_rows: n_rows as u64,
         }
     }
 
     /// Number of rows.
-    pub fn n_rows(&self) -> usize {
+    pub(crate) fn n_rows(&self) -> u64 {
         self.n_rows
     }
 
-    /// Number of rows that are left out.
-    pub fn n_suppressed(&self) -> usize {
-        self.n_suppressed
-    }
-
     /// Number of published classes.
-    pub fn n_classes(&self) -> usize {
+    pub(crate) fn n_classes(&self) -> usize {
         self.ends.len()
     }
 
     /// One describer per attribute.
-    pub fn describers(&self) -> &[Describer<'a>] {
+    pub(crate) fn describers(&self) -> &[Describer<'a>] {
         &self.describers
     }
 
@@ -141,103 +142,80 @@ impl<'a> Verified<'a> {
 
     /// The published classes, by their place in the order of publication, in the order in which a
     /// pass over all rows is fastest.
-    pub fn classes_by_memory(&self) -> &[u32] {
+    pub(crate) fn classes_by_memory(&self) -> &[u32] {
         &self.by_memory
     }
 
     /// A published class, in the order of publication.
-    pub fn class(&self, class_idx: usize) -> Class<'_> {
+    pub(crate) fn class(&self, class_idx: usize) -> Class<'_> {
         let start = if class_idx == 0 { 0 } else { self.ends[class_idx - 1] };
         let members = &self.order[start as usize..self.ends[class_idx] as usize];
-        Class { cells: cells_of(&self.blocks, members[0]), members, blocks: &self.blocks }
+        let (cells, features) = shown_by(&self.blocks, members[0]);
+        Class { cells, features, members, blocks: &self.blocks }
     }
 }
 
-/// Checks groups and puts them in the order of publication. Every row that was read must be in a
-/// class or among those left out, of which there may not be too many.
-pub fn verify<'a>(
-    mut groups: Groups,
+/// Recomputes what classes show from their rows. `row_ids` are the numbers that the rows have in
+/// their table, where the classes number only some of its rows.
+pub(crate) fn describe<'a>(
+    blocks: Vec<ClassBlock>,
     attributes: &'a [Attribute],
-    expected: &Expectation<'_>,
-) -> Result<Verified<'a>> {
-    let suppressed = std::mem::take(&mut groups.suppressed);
-    let n_suppressed = suppressed.row_ids.len();
-    if n_suppressed > expected.max_suppressed {
-        let (n_rows, max_suppressed) = (expected.n_rows, expected.max_suppressed);
-        return Err(ReleaseError::TooManySuppressed { n_suppressed, max_suppressed, n_rows });
-    }
-    if n_suppressed > 0 && groups.n_rows() == 0 {
-        return Err(ReleaseError::NothingLeft { n_rows: expected.n_rows });
-    }
-    let codes = suppressed.codes.chunks_exact(groups.n_attributes.max(1));
-    let left_out = suppressed
-        .row_ids
-        .iter()
-        .zip(codes)
-        .fold(0u64, |sum, (&row_id, codes)| sum.wrapping_add(row_fingerprint(row_id, codes)));
-    let (mut verified, fingerprint) = verify_part(groups, attributes, expected)?;
-    if verified.n_rows() + n_suppressed != expected.n_rows
-        || fingerprint.wrapping_add(left_out) != expected.fingerprint
-    {
-        return Err(ReleaseError::RowsChanged);
-    }
-    verified.n_suppressed = n_suppressed;
-    Ok(verified)
-}
-
-/// Checks some classes of a release, and returns the fingerprint of their rows: whoever puts the
-/// parts together must see that all rows are there.
-pub(crate) fn verify_part<'a>(
-    groups: Groups,
-    attributes: &'a [Attribute],
-    expected: &Expectation<'_>,
-) -> Result<(Verified<'a>, u64)> {
-    let n_rows = groups.n_rows();
-    let n_attributes = groups.n_attributes;
-    if n_attributes != attributes.len() {
-        return Err(ReleaseError::RowsChanged);
-    }
+    options: ShowOptions,
+    row_ids: Option<&[u32]>,
+    watch: &dyn Watch,
+) -> Result<Described<'a>> {
     let describers: Vec<Describer<'a>> = attributes.iter().map(Describer::new).collect();
-    let described: Vec<(VerifiedBlock, u64)> = groups
-        .blocks
+    let described: Vec<(VerifiedBlock, u64)> = blocks
         .into_par_iter()
-        .map(|block| describe_block(block, &describers, expected))
-        .collect();
-    let fingerprint =
-        described.iter().fold(0u64, |sum, (_, fingerprint)| sum.wrapping_add(*fingerprint));
-    let blocks: Vec<VerifiedBlock> = described.into_iter().map(|(block, _)| block).collect();
-    let mut order: Vec<ClassRef> = blocks
-        .par_iter()
-        .enumerate()
-        .flat_map_iter(|(block_idx, block)| {
-            let cells = block.cells.chunks_exact(n_attributes);
-            let describers = &describers;
-            cells.zip(block.groups.classes()).enumerate().map(move |(class, (cells, rows))| {
-                ClassRef {
-                    key: content_key(cells, describers, expected.seed),
-                    block: block_idx as u32,
-                    class: class as u32,
-                    n_rows: rows.len() as u32,
-                }
-            })
+        .map(|block| {
+            check_block(&block, attributes.len(), options)?;
+            watch.done(block.row_ids.len() as u64)?;
+            Ok(describe_block(block, &describers, options, row_ids))
         })
-        .collect();
-    order.par_sort_unstable_by(|a, b| {
-        a.key.cmp(&b.key).then_with(|| cells_of(&blocks, *a).cmp(cells_of(&blocks, *b)))
-    });
-    let mut ends = Vec::with_capacity(order.len());
-    for at in 1..=order.len() {
-        let shows_the_same = at < order.len()
-            && order[at].key == order[at - 1].key
-            && cells_of(&blocks, order[at]) == cells_of(&blocks, order[at - 1]);
-        if !shows_the_same {
-            ends.push(at as u32);
+        .collect::<Result<_>>()?;
+    let fingerprint = described.iter().fold(0u64, |sum, (_, own)| sum.wrapping_add(*own));
+    let blocks: Vec<VerifiedBlock> = described.into_iter().map(|(block, _)| block).collect();
+    let n_rows = blocks.iter().map(|block| block.classes.row_ids.len() as u64).sum();
+    Ok(Described { describers, blocks, options, n_rows, fingerprint })
+}
+
+impl<'a> Described<'a> {
+    /// Puts the classes in the order of publication and checks them. `facts` are by the rows'
+    /// numbers in the classes.
+    pub(crate) fn verify(self, requirement: &Requirement, facts: &Facts) -> Result<Verified<'a>> {
+        let Described { describers, blocks, options, n_rows, .. } = self;
+        let mut order: Vec<ClassRef> = blocks
+            .par_iter()
+            .enumerate()
+            .flat_map_iter(|(block_idx, block)| {
+                let describers = &describers;
+                block.classes.classes().enumerate().map(move |(class, rows)| {
+                    let (cells, features) = block.shown_by(class);
+                    ClassRef {
+                        key: content_key(cells, features, describers, options.seed),
+                        block: block_idx as u32,
+                        class: class as u32,
+                        n_rows: rows.len() as u32,
+                    }
+                })
+            })
+            .collect();
+        let shown = |class: &ClassRef| shown_by(&blocks, *class);
+        order.par_sort_unstable_by(|a, b| a.key.cmp(&b.key).then_with(|| shown(a).cmp(&shown(b))));
+        let mut ends = Vec::with_capacity(order.len());
+        for end in 1..=order.len() {
+            let shows_the_same = end < order.len()
+                && order[end].key == order[end - 1].key
+                && shown(&order[end]) == shown(&order[end - 1]);
+            if !shows_the_same {
+                ends.push(end as u32);
+            }
         }
+        let by_memory = memory_order(&blocks, &order, &ends);
+        let verified = Verified { describers, blocks, order, ends, by_memory, n_rows };
+        check_requirement(&verified, requirement, facts)?;
+        Ok(verified)
     }
-    let by_memory = memory_order(&blocks, &order, &ends);
-    let verified = Verified { describers, blocks, order, ends, by_memory, n_rows, n_suppressed: 0 };
-    check_requirement(&verified, expected)?;
-    Ok((verified, fingerprint))
 }
 
 /// The published classes in the order of their first members' rows.
@@ -247,7 +225,7 @@ fn memory_order(blocks: &[VerifiedBlock], order: &[ClassRef], ends: &[u32]) -> V
     let mut n_classes = 0;
     for block in blocks {
         starts.push(n_classes);
-        n_classes += block.groups.class_ends.len();
+        n_classes += block.classes.class_ends.len();
     }
     let mut published = vec![NOT_FIRST; n_classes];
     for (class_idx, &end) in ends.iter().enumerate() {
@@ -263,31 +241,79 @@ fn memory_order(blocks: &[VerifiedBlock], order: &[ClassRef], ends: &[u32]) -> V
     published
 }
 
-fn class_rows(groups: &ClassBlock, class: usize) -> std::ops::Range<usize> {
-    let start = if class == 0 { 0 } else { groups.class_ends[class - 1] };
-    start as usize..groups.class_ends[class] as usize
+fn class_rows(classes: &ClassBlock, class: usize) -> std::ops::Range<usize> {
+    let start = if class == 0 { 0 } else { classes.class_ends[class - 1] };
+    start as usize..classes.class_ends[class] as usize
 }
 
-fn cells_of(blocks: &[VerifiedBlock], class: ClassRef) -> &[ShownCell] {
-    let block = &blocks[class.block as usize];
-    let n_attributes = block.cells.len() / block.groups.class_ends.len();
-    &block.cells[class.class as usize * n_attributes..(class.class as usize + 1) * n_attributes]
+impl VerifiedBlock {
+    /// The cells and the features of a class.
+    fn shown_by(&self, class: usize) -> (&[ShownCell], &[FeatureValue]) {
+        let n_classes = self.classes.class_ends.len();
+        let n_attributes = self.cells.len() / n_classes;
+        let features = match &self.classes.details {
+            Some(details) => details.features_of(class, details.features.len() / n_classes),
+            None => &[],
+        };
+        (&self.cells[class * n_attributes..(class + 1) * n_attributes], features)
+    }
+}
+
+fn shown_by(blocks: &[VerifiedBlock], class: ClassRef) -> (&[ShownCell], &[FeatureValue]) {
+    blocks[class.block as usize].shown_by(class.class as usize)
+}
+
+/// Refuses blocks that do not hold what they say, and rows that are not where their class is.
+fn check_block(block: &ClassBlock, n_attributes: usize, options: ShowOptions) -> Result<()> {
+    let (n_rows, n_classes) = (block.row_ids.len(), block.class_ends.len());
+    let n_in_classes = block.class_ends.last().map_or(0, |&end| end as usize);
+    let has_empty = (0..n_classes).any(|class| {
+        block.class_ends[class] <= class.checked_sub(1).map_or(0, |last| block.class_ends[last])
+    });
+    if n_in_classes != n_rows || block.codes.len() != n_rows * n_attributes || has_empty {
+        return Err(ReleaseError::RowsChanged);
+    }
+    let has_regions = block.regions.len() == n_classes * n_attributes;
+    if (options.show_regions || options.is_nested) && !has_regions {
+        return Err(ReleaseError::Incomplete { missing: "their regions" });
+    }
+    let n_features = block.details.as_ref().map_or(0, |details| details.features.len());
+    if n_features != n_classes * options.n_features {
+        return Err(ReleaseError::Incomplete { missing: "what they show beside their cells" });
+    }
+    if options.is_nested && !are_in_regions(block, n_attributes) {
+        return Err(ReleaseError::OutsideRegion);
+    }
+    Ok(())
+}
+
+/// Whether every row lies in its class's region and in none of the region's holes.
+fn are_in_regions(block: &ClassBlock, n_attributes: usize) -> bool {
+    block.classes().enumerate().all(|(class, rows)| {
+        let region = &block.regions[class * n_attributes..(class + 1) * n_attributes];
+        let codes = &block.codes[rows.start * n_attributes..rows.end * n_attributes];
+        codes.chunks_exact(n_attributes).all(|row| {
+            let details = block.details.as_ref();
+            is_in_box(region, row) && !details.is_some_and(|own| own.holes.contain(class, row))
+        })
+    })
 }
 
 /// What each class of a block shows, from its rows, and the fingerprint of the rows.
 fn describe_block(
-    groups: ClassBlock,
+    classes: ClassBlock,
     describers: &[Describer<'_>],
-    expected: &Expectation<'_>,
+    options: ShowOptions,
+    row_ids: Option<&[u32]>,
 ) -> (VerifiedBlock, u64) {
-    let show_regions = expected.show_regions;
+    let show_regions = options.show_regions;
     let n_attributes = describers.len();
-    let mut cells = Vec::with_capacity(groups.class_ends.len() * n_attributes);
+    let mut cells = Vec::with_capacity(classes.class_ends.len() * n_attributes);
     let mut fingerprint = 0u64;
     let are_plain = !show_regions && describers.iter().all(Describer::is_plain_interval);
     let (mut lo, mut hi) = (vec![0; n_attributes], vec![0; n_attributes]);
-    for (class, rows) in groups.classes().enumerate() {
-        let codes = &groups.codes[rows.start * n_attributes..rows.end * n_attributes];
+    for (class, rows) in classes.classes().enumerate() {
+        let codes = &classes.codes[rows.start * n_attributes..rows.end * n_attributes];
         if are_plain {
             lo.fill(u32::MAX);
             hi.fill(0);
@@ -302,19 +328,19 @@ fn describe_block(
             for (attribute, describer) in describers.iter().enumerate() {
                 let shown = codes[attribute..].iter().step_by(n_attributes).copied();
                 cells.push(if show_regions {
-                    let (lo, hi) = groups.regions[class * n_attributes + attribute];
+                    let (lo, hi) = classes.regions[class * n_attributes + attribute];
                     covering(describer, lo, hi, shown)
                 } else {
                     describer.describe(shown)
                 });
             }
         }
-        for (row, &row_id) in codes.chunks_exact(n_attributes).zip(&groups.row_ids[rows]) {
-            let row_id = expected.row_ids.map_or(row_id, |row_ids| row_ids[row_id as usize]);
+        for (row, &row_id) in codes.chunks_exact(n_attributes).zip(&classes.row_ids[rows]) {
+            let row_id = row_ids.map_or(row_id, |row_ids| row_ids[row_id as usize]);
             fingerprint = fingerprint.wrapping_add(row_fingerprint(row_id, row));
         }
     }
-    (VerifiedBlock { groups, cells }, fingerprint)
+    (VerifiedBlock { classes, cells }, fingerprint)
 }
 
 /// The description of a region, widened should a row lie outside of it.
@@ -329,19 +355,28 @@ pub(crate) fn covering(
 }
 
 /// A number that orders classes at random but depends only on what they show and on the seed.
-pub(crate) fn content_key(cells: &[ShownCell], describers: &[Describer<'_>], seed: u64) -> u64 {
+pub(crate) fn content_key(
+    cells: &[ShownCell],
+    features: &[FeatureValue],
+    describers: &[Describer<'_>],
+    seed: u64,
+) -> u64 {
     let start = mix(seed ^ 0x6a09_e667_f3bc_c908);
-    cells
+    let key = cells
         .iter()
         .zip(describers)
-        .fold(start, |key, (&cell, describer)| mix(key ^ describer.content_hash(cell)))
+        .fold(start, |key, (&cell, describer)| mix(key ^ describer.content_hash(cell)));
+    features.iter().flat_map(|value| value.to_words()).fold(key, |key, word| mix(key ^ word))
 }
 
 /// Looks at every class; of those that violate the requirement, the first in the order of
 /// publication is reported, whichever thread finds it.
-fn check_requirement(verified: &Verified<'_>, expected: &Expectation<'_>) -> Result<()> {
+fn check_requirement(
+    verified: &Verified<'_>,
+    requirement: &Requirement,
+    facts: &Facts,
+) -> Result<()> {
     const CLASSES_PER_TASK: usize = 1024;
-    let requirement = expected.requirement;
     let first_violating = |class_idxs: &[u32]| -> Option<u32> {
         let mut summary = ClassSummary::new(requirement.shape());
         let violates = |class_idx: &u32| {
@@ -349,7 +384,7 @@ fn check_requirement(verified: &Verified<'_>, expected: &Expectation<'_>) -> Res
             if requirement.is_only_row_count().is_some_and(|k| class.n_rows() as u64 >= k) {
                 return false;
             }
-            summarize(class, expected, &mut summary);
+            summarize(class, facts, &mut summary);
             !requirement.holds(&summary)
         };
         class_idxs.iter().copied().filter(violates).min()
@@ -357,16 +392,16 @@ fn check_requirement(verified: &Verified<'_>, expected: &Expectation<'_>) -> Res
     let first = verified.by_memory.par_chunks(CLASSES_PER_TASK).filter_map(first_violating).min();
     let Some(class_idx) = first else { return Ok(()) };
     let mut summary = ClassSummary::new(requirement.shape());
-    summarize(verified.class(class_idx as usize), expected, &mut summary);
+    summarize(verified.class(class_idx as usize), facts, &mut summary);
     Err(ReleaseError::RequirementViolated {
         n_rows: summary.n_rows(),
         violations: requirement.violations(&summary),
     })
 }
 
-fn summarize(class: Class<'_>, expected: &Expectation<'_>, summary: &mut ClassSummary) {
+fn summarize(class: Class<'_>, facts: &Facts, summary: &mut ClassSummary) {
     summary.clear();
     for (row_ids, _) in class.parts() {
-        row_ids.iter().for_each(|&row| expected.facts.add(row as usize, summary));
+        row_ids.iter().for_each(|&row| facts.add(row as usize, summary));
     }
 }

@@ -1,21 +1,28 @@
 //! Bytes in and out: the only crate that opens files.
 //!
-//! - [`input`] opens a file for reading and undoes gzip or zstd.
+//! - [`input`] opens files for reading, at any place and by any thread, and undoes gzip or zstd.
 //! - [`output`] writes to a temporary file in the target's folder and renames it at the end, so that
 //!   a reader never sees half a file and a failure leaves nothing behind.
 //! - [`memory_budget`] counts the memory that is set aside and refuses more than the limit.
+//! - [`scratch`] is a file without a name, for bytes that must be read again.
 //! - [`spill`] keeps bytes in memory while the budget allows it and in a temporary file otherwise.
+//! - [`watch`] is told how far long work is, and can cancel it.
 
+pub mod choice;
 pub mod input;
 pub mod memory_budget;
 pub mod output;
+mod positioned;
+pub mod scratch;
 pub mod spill;
 pub mod watch;
+pub mod wording;
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use memory_budget::{advised_bytes, format_bytes};
+use wording::{Field, Wording};
 
 /// What can go wrong with a file, by what the user can do about it.
 #[derive(Debug, thiserror::Error)]
@@ -36,7 +43,8 @@ pub enum StorageError {
     },
     /// The path names something that cannot be read twice.
     #[error(
-        "{} is a pipe or a device, but files are read more than once; write it to a file first",
+        "{} is a pipe or a device, but files are read more than once; \
+         read it from standard input with -",
         path.display()
     )]
     NotAFile {
@@ -57,11 +65,19 @@ pub enum StorageError {
         /// What the operating system said.
         source: std::io::Error,
     },
+    /// A stream does not take what is written to it.
+    #[error("cannot write to {name}: {source}; what went there is not whole, throw it away")]
+    Send {
+        /// What the stream is called.
+        name: String,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
     /// The memory budget is too small.
     #[error(
-        "the memory budget of {} is too small for {what}; give --memory {} or more",
+        "the memory budget of {} is too small for {what}; {}",
         format_bytes(*limit_bytes),
-        advised_bytes(*needed_bytes)
+        self.advice().unwrap_or_default()
     )]
     OverBudget {
         /// What the memory was asked for.
@@ -75,7 +91,7 @@ pub enum StorageError {
     #[error(
         "cannot write temporary data in {}: {source}; nothing was published; {}",
         folder.display(),
-        spill_write_hint(source)
+        self.advice().unwrap_or_default()
     )]
     SpillWrite {
         /// The folder of the temporary data.
@@ -85,9 +101,9 @@ pub enum StorageError {
     },
     /// Temporary data cannot be read back.
     #[error(
-        "cannot read temporary data back from {}: {source}; nothing was published; \
-         check the disk, or name another folder with --spill-dir",
-        folder.display()
+        "cannot read temporary data back from {}: {source}; nothing was published; {}",
+        folder.display(),
+        self.advice().unwrap_or_default()
     )]
     SpillRead {
         /// The folder of the temporary data.
@@ -127,18 +143,36 @@ fn write_hint(source: &std::io::Error) -> &'static str {
     }
 }
 
+impl StorageError {
+    /// What the user can do, with settings that each face names in its own words.
+    pub fn advice(&self) -> Option<Wording> {
+        match self {
+            StorageError::OverBudget { needed_bytes, .. } => {
+                let needed = advised_bytes(*needed_bytes);
+                Some(wording!["give ", Field::Memory.of(needed), " or more"])
+            }
+            StorageError::SpillWrite { source, .. } => Some(spill_write_hint(source)),
+            StorageError::SpillRead { .. } => {
+                Some(wording!["check the disk, or name another folder with ", Field::SpillDir])
+            }
+            _ => None,
+        }
+    }
+}
+
 /// What the user can do about temporary data that cannot be written.
-fn spill_write_hint(source: &std::io::Error) -> &'static str {
+fn spill_write_hint(source: &std::io::Error) -> Wording {
+    let another = "or name another folder with ";
     match source.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
-            "make room there, or name another folder with --spill-dir"
+            wording!["make room there, ", another, Field::SpillDir]
         }
         ErrorKind::NotFound | ErrorKind::NotADirectory => {
-            "name a folder that exists with --spill-dir"
+            wording!["name a folder that exists with ", Field::SpillDir]
         }
         ErrorKind::PermissionDenied => {
-            "ask for the right to write there, or name another folder with --spill-dir"
+            wording!["ask for the right to write there, ", another, Field::SpillDir]
         }
-        _ => "check the folder and its disk, or name another folder with --spill-dir",
+        _ => wording!["check the folder and its disk, ", another, Field::SpillDir],
     }
 }

@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "the memory budget of 64 KiB is too small for the rows of a chunk; \
-             give --memory 96KB or more"
+             give `memory = 96KB` or more"
         );
     }
 

@@ -33,6 +33,11 @@ pub fn remove_unfinished() {
     std::mem::forget(unfinished);
 }
 
+/// Removes a file that had its name already.
+pub fn remove(path: &Path) -> io::Result<()> {
+    std::fs::remove_file(path)
+}
+
 /// A file that appears under its name only when [`OutputFile::finish`] succeeds.
 #[derive(Debug)]
 pub struct OutputFile {
@@ -130,7 +135,7 @@ impl Drop for OutputFile {
     }
 }
 
-/// An [`OutputFile`] that packs what is written by the ending of its name.
+/// An [`OutputFile`] that packs what is written.
 pub enum PackedOutput {
     /// As it is.
     Plain(io::BufWriter<OutputFile>),
@@ -141,11 +146,16 @@ pub enum PackedOutput {
 }
 
 impl PackedOutput {
-    /// Creates the temporary file beside `target`.
+    /// Creates the temporary file beside `target`, packed by the ending of its name.
     pub fn create(target: &Path) -> Result<PackedOutput> {
+        PackedOutput::create_as(target, Packing::of(target))
+    }
+
+    /// Creates the temporary file beside `target`, packed as told.
+    pub fn create_as(target: &Path, packing: Packing) -> Result<PackedOutput> {
         const BUFFER_BYTES: usize = 1 << 20;
         let file = OutputFile::create(target)?;
-        Ok(match Packing::of(target) {
+        Ok(match packing {
             Packing::Plain => PackedOutput::Plain(io::BufWriter::with_capacity(BUFFER_BYTES, file)),
             Packing::Gzip => PackedOutput::Gzip(flate2::write::GzEncoder::new(
                 file,

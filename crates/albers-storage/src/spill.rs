@@ -33,6 +33,7 @@ mod tests;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use crate::memory_budget::{MemoryBudget, Reservation};
@@ -56,12 +57,12 @@ pub fn check_folder(folder: &Path) -> Result<()> {
 
 /// Blocks in memory and, beyond the budget, at a backend. Any thread may use it at any time.
 pub struct SpillStore {
-    backend: Box<dyn Backend>,
+    backend: Arc<dyn Backend>,
     folder: PathBuf,
     budget: MemoryBudget,
-    room_bytes: AtomicUsize,
+    room_bytes: Arc<AtomicUsize>,
     space: Space,
-    packer: Packer,
+    packer: Arc<Packer>,
     written_bytes: AtomicU64,
     read_bytes: AtomicU64,
 }
@@ -80,12 +81,27 @@ impl SpillStore {
         budget: MemoryBudget,
     ) -> SpillStore {
         SpillStore {
-            backend,
+            backend: Arc::from(backend),
             folder,
             budget,
-            room_bytes: AtomicUsize::new(0),
+            room_bytes: Arc::default(),
             space: Space::default(),
-            packer: Packer::default(),
+            packer: Arc::default(),
+            written_bytes: AtomicU64::new(0),
+            read_bytes: AtomicU64::new(0),
+        }
+    }
+
+    /// The same store, whose bytes are counted apart: blocks of one can be taken from the other.
+    #[must_use]
+    pub fn counted_apart(&self) -> SpillStore {
+        SpillStore {
+            backend: Arc::clone(&self.backend),
+            folder: self.folder.clone(),
+            budget: self.budget.clone(),
+            room_bytes: Arc::clone(&self.room_bytes),
+            space: self.space.clone(),
+            packer: Arc::clone(&self.packer),
             written_bytes: AtomicU64::new(0),
             read_bytes: AtomicU64::new(0),
         }
@@ -129,6 +145,11 @@ impl SpillStore {
             Place::Memory(kept) => Ok(kept.bytes.clone()),
             Place::Backend(stored) => self.read_stored(stored, block.n_bytes),
         }
+    }
+
+    /// The folder that messages name.
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// How many bytes were written to the backend, as packed as they were.

@@ -1,6 +1,6 @@
 //! A stretch of rows as read: typed cells, column by column.
 //!
-//! Readers produce chunks; [`crate::domain`] turns their cells into ordered codes once the whole
+//! Readers produce chunks; domains turn their cells into ordered codes once the whole
 //! column has been seen. Whole numbers are kept as 32-bit distances from the chunk's least value,
 //! so that a chunk of small 64-bit integers takes no more memory than its codes will.
 

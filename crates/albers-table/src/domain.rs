@@ -21,6 +21,8 @@ mod occupancy;
 mod scale;
 mod survey;
 
+use albers_storage::wording;
+use albers_storage::wording::Field;
 use arrow_schema::DataType;
 
 use crate::chunk::{Cells, ColumnChunk, TickUnit};
@@ -385,7 +387,7 @@ fn only_some_offsets(column: &str) -> TableError {
     TableError::Column {
         column: column.to_owned(),
         problem: "only some of its times carry an offset".to_owned(),
-        hint: "write all of them with an offset, or none".to_owned(),
+        hint: "write all of them with an offset, or none".into(),
     }
 }
 
@@ -393,7 +395,7 @@ fn too_wide(column: &str) -> TableError {
     TableError::Column {
         column: column.to_owned(),
         problem: "its numbers do not fit in 64 bits at their longest fraction".to_owned(),
-        hint: format!("read the column with --type '{column}=float'"),
+        hint: wording!["read the column with ", Field::Type.of_column(column, "float")],
     }
 }
 

@@ -1,8 +1,7 @@
 //! What can be wrong with a table, said without showing any of its values.
 
-use std::path::PathBuf;
-
 use albers_storage::StorageError;
+use albers_storage::wording::Wording;
 
 /// The result of an operation on tables.
 pub type Result<T> = std::result::Result<T, TableError>;
@@ -17,40 +16,40 @@ pub enum TableError {
     #[error(transparent)]
     Storage(#[from] StorageError),
     /// A cell does not fit its column.
-    #[error("{}, {place}, column '{column}': {problem}; {hint}", path.display())]
+    #[error("{table}, {place}, column '{column}': {problem}; {hint}")]
     Cell {
-        /// The file.
-        path: PathBuf,
-        /// `line 7` of a text file, `row 7` of any other.
+        /// What the table is called: a file, or `standard input`.
+        table: String,
+        /// `line 7` of a text, `row 7` of any other.
         place: String,
         /// The column's name.
         column: String,
         /// What is wrong with the cell.
         problem: String,
         /// What the user can do.
-        hint: String,
+        hint: Wording,
     },
-    /// A line of a text file is not a row of the table.
-    #[error("{}, line {line}: {problem}; {hint}", path.display())]
+    /// A line of a text is not a row of the table.
+    #[error("{table}, line {line}: {problem}; {hint}")]
     Line {
-        /// The file.
-        path: PathBuf,
+        /// What the table is called: a file, or `standard input`.
+        table: String,
         /// The 1-based line.
         line: u64,
         /// What is wrong with it.
         problem: String,
         /// What the user can do.
-        hint: String,
+        hint: Wording,
     },
-    /// The file as a whole is not a table.
-    #[error("{}: {problem}; {hint}", path.display())]
+    /// The whole is not a table, or not one that can be read or written as asked.
+    #[error("{table}: {problem}; {hint}")]
     File {
-        /// The file.
-        path: PathBuf,
+        /// What the table is called: a file, or `standard input`.
+        table: String,
         /// What is wrong with it.
         problem: String,
         /// What the user can do.
-        hint: String,
+        hint: Wording,
     },
     /// A column cannot be used as asked.
     #[error("column '{column}': {problem}; {hint}")]
@@ -60,7 +59,7 @@ pub enum TableError {
         /// What is wrong with it.
         problem: String,
         /// What the user can do.
-        hint: String,
+        hint: Wording,
     },
     /// A hierarchy is incomplete, ragged or ambiguous.
     #[error("hierarchy of column '{column}' ({origin}{}): {problem}; {hint}",
@@ -75,6 +74,45 @@ pub enum TableError {
         /// What is wrong with it.
         problem: String,
         /// What the user can do.
-        hint: String,
+        hint: Wording,
     },
+    /// A table that can be read only once was to be read again.
+    #[error("{table} can be read only once; write it to a file first")]
+    ReadTwice {
+        /// What the table is called.
+        table: String,
+    },
+    /// Some tables had appeared already when another could not, and may not stand without it.
+    #[error("{source}; {}", consequence(left))]
+    Withdrawn {
+        /// Why the other could not appear.
+        source: Box<TableError>,
+        /// What could not be taken back, and why.
+        left: Vec<String>,
+    },
+}
+
+impl TableError {
+    /// What the user can do, with settings that each face names in its own words.
+    pub fn advice(&self) -> Option<Wording> {
+        match self {
+            TableError::Storage(error) => error.advice(),
+            TableError::Cell { hint, .. }
+            | TableError::Line { hint, .. }
+            | TableError::File { hint, .. }
+            | TableError::Column { hint, .. }
+            | TableError::Hierarchy { hint, .. } => Some(hint.clone()),
+            TableError::ReadTwice { .. } => None,
+            TableError::Withdrawn { source, .. } => source.advice(),
+        }
+    }
+}
+
+/// What became of tables that had appeared already.
+fn consequence(left: &[String]) -> String {
+    match left.is_empty() {
+        true => "the release was removed, since it may not stand without the rest; write it again"
+            .to_owned(),
+        false => format!("these stand without the rest, remove them: {}", left.join(", ")),
+    }
 }

@@ -32,13 +32,14 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+use albers_storage::wording::Wording;
 use rustc_hash::FxHashMap;
 
 use crate::schema::ColumnType;
 use crate::{Result, TableError};
 
 pub use ranges::Size;
-pub use spec::HierarchySpec;
+pub use spec::{HierarchyRows, HierarchySpec};
 
 /// The label of everything.
 const TOP: &str = "*";
@@ -85,7 +86,10 @@ impl Hierarchy {
     ) -> Result<Hierarchy> {
         let place = Place { column, origin: spec.to_string() };
         match spec {
-            HierarchySpec::File(path) => file::build(path, &place, column_type, values),
+            HierarchySpec::File(path) => {
+                file::build(&file::read(path)?, &place, column_type, values)
+            }
+            HierarchySpec::Rows(rows) => file::build(&rows.bytes, &place, column_type, values),
             HierarchySpec::Prefix => builtin::prefix(&place, column_type, values),
             HierarchySpec::Ranges(sizes) => ranges::build(sizes, &place, column_type, values),
             HierarchySpec::Dates => builtin::dates(&place, column_type, values),
@@ -288,7 +292,7 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
-    fn error(&self, problem: impl Into<String>, hint: impl Into<String>) -> TableError {
+    fn error(&self, problem: impl Into<String>, hint: impl Into<Wording>) -> TableError {
         self.error_at(None, problem, hint)
     }
 
@@ -296,7 +300,7 @@ impl Place<'_> {
         &self,
         line: Option<u64>,
         problem: impl Into<String>,
-        hint: impl Into<String>,
+        hint: impl Into<Wording>,
     ) -> TableError {
         TableError::Hierarchy {
             column: self.column.to_owned(),

@@ -1,24 +1,27 @@
-//! What comes in: tables, their schema, and the coding of values into points.
+//! What comes in and what goes out: tables, their schema, and the coding of values into points.
 //!
 //! - [`schema`]: the type and the role of each column.
 //! - [`value`]: text to typed values and back.
+//! - [`format`](mod@format): how a table is stored.
+//! - [`source`]: where tables come from: files, streams, record batches, the spill store.
+//! - [`chunk`]: a stretch of rows as it comes from a source.
+//! - [`domain`]: the values of a column, and their order.
 //! - [`hierarchy`]: generalization hierarchies, from files or built in.
 //! - [`profile`]: what a table looks like, in bounded memory.
-//! - [`write`](mod@write): record batches to CSV and Parquet files.
+//! - [`sink`]: where tables go: files, streams, record batches.
 
 pub mod chunk;
+pub mod distinct_sample;
 pub mod domain;
 pub mod error;
+pub mod format;
 pub mod hierarchy;
 mod infer;
 pub mod mix;
 pub mod profile;
-pub mod progress;
-pub mod read;
 pub mod schema;
 pub mod sink;
 pub mod source;
 pub mod value;
-pub mod write;
 
 pub use error::{Result, TableError};

@@ -6,7 +6,6 @@
 //! ```
 //!
 //! - `cell_hash`: the same value has the same hash in every chunk.
-//! - [`distinct_sample`]: how many values, and how many of them occur once.
 //! - [`row_sample`]: rows drawn evenly from the whole table.
 //!
 //! Guarantee: a profile holds hashes and counts, never a cell's text.
@@ -14,16 +13,17 @@
 //! [`MAX_SAMPLED_CELLS`] hashes of the row sample, each at most twice while the pass lasts.
 
 mod cell_hash;
-pub mod distinct_sample;
 pub mod row_sample;
 
+use albers_storage::watch::{Phase, Watch};
 use rayon::prelude::*;
 
+use crate::Result;
 use crate::chunk::{Cells, ColumnChunk, TickUnit};
-use crate::read::SourceChunk;
+use crate::source::{ColumnRequest, RequestedTypes, Source, SourceChunk, for_each_chunk};
 
+use crate::distinct_sample::DistinctSample;
 use cell_hash::HashedChunk;
-use distinct_sample::DistinctSample;
 use row_sample::{RowSample, SampledRows};
 
 /// Hashes that the distinct samples of all columns hold together.
@@ -67,6 +67,25 @@ pub struct TableProfile {
     pub sample: SampledRows,
 }
 
+/// What the requested columns of a table look like, all of which are asked for as coded; and their
+/// types.
+pub fn profile(
+    source: &dyn Source,
+    requests: &[ColumnRequest],
+    watch: &dyn Watch,
+) -> Result<(RequestedTypes, TableProfile)> {
+    watch.phase(Phase::Read, source.n_rows());
+    let types = source.types(requests)?;
+    let mut profiler = Profiler::new(requests.len());
+    let mut scan = source.scan(requests, &types)?;
+    for_each_chunk(&mut *scan, watch, &Ok, &mut |chunk: SourceChunk| {
+        profiler.add(&chunk);
+        Ok(())
+    })?;
+    drop(scan);
+    Ok((types, profiler.finish()))
+}
+
 /// Collects a profile, chunk by chunk.
 pub struct Profiler {
     n_rows: u64,
@@ -104,7 +123,7 @@ impl Profiler {
     /// Looks at a stretch of rows, all of whose columns are coded.
     pub fn add(&mut self, chunk: &SourceChunk) {
         assert_eq!(chunk.coded.len(), self.columns.len(), "every column is asked for as coded");
-        let drawn = self.sample.draw(self.n_rows, chunk.n_rows);
+        let drawn = self.sample.draw(chunk.first_row, chunk.n_rows);
         self.n_rows += chunk.n_rows as u64;
         let cells: Vec<Vec<u32>> = self
             .columns
@@ -176,7 +195,7 @@ mod tests {
     use crate::chunk::TextColumnBuilder;
     use crate::schema::ColumnType;
 
-    fn chunk(columns: &[(ColumnType, &[&str])]) -> SourceChunk {
+    fn chunk(first_row: u64, columns: &[(ColumnType, &[&str])]) -> SourceChunk {
         let coded: Vec<ColumnChunk> = columns
             .iter()
             .map(|(kind, cells)| {
@@ -190,23 +209,29 @@ mod tests {
                 builder.finish().unwrap()
             })
             .collect();
-        SourceChunk { first_row: 0, n_rows: coded[0].n_rows(), coded, carried: Vec::new() }
+        SourceChunk { first_row, n_rows: coded[0].n_rows(), coded, carried: Vec::new() }
     }
 
     #[test]
     fn values_are_the_same_in_every_chunk_whatever_its_scale_and_base() {
         let mut profiler = Profiler::new(3);
         let kinds = (ColumnType::Decimal, ColumnType::Integer, ColumnType::Code);
-        profiler.add(&chunk(&[
-            (kinds.0, &["1.5", "2", ""]),
-            (kinds.1, &["7", "9000000000000", "8"]),
-            (kinds.2, &["007", "08", ""]),
-        ]));
-        profiler.add(&chunk(&[
-            (kinds.0, &["1.50", "2.25", "2.0"]),
-            (kinds.1, &["7", "8", ""]),
-            (kinds.2, &["08", "12345", "09"]),
-        ]));
+        profiler.add(&chunk(
+            0,
+            &[
+                (kinds.0, &["1.5", "2", ""]),
+                (kinds.1, &["7", "9000000000000", "8"]),
+                (kinds.2, &["007", "08", ""]),
+            ],
+        ));
+        profiler.add(&chunk(
+            3,
+            &[
+                (kinds.0, &["1.50", "2.25", "2.0"]),
+                (kinds.1, &["7", "8", ""]),
+                (kinds.2, &["08", "12345", "09"]),
+            ],
+        ));
         let profile = profiler.finish();
         assert_eq!(profile.n_rows, 6);
         let found: Vec<_> =

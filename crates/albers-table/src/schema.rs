@@ -101,6 +101,10 @@ pub enum Role {
 }
 
 impl Role {
+    /// Every role.
+    pub const ALL: [Role; 5] =
+        [Role::Quasi, Role::Sensitive, Role::Identifier, Role::Keep, Role::Subject];
+
     /// The word used in flags, job files and messages.
     pub fn name(self) -> &'static str {
         match self {

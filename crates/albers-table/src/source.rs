@@ -1,19 +1,64 @@
 //! Where tables come from.
 //!
+//! - `csv`: delimited text from anything that gives bytes.
+//! - `parquet`: Parquet from anything that gives bytes at any place.
+//! - `arrow`: record batches, and the typed cells of their arrays.
+//! - `file`, `files`, `stream`: where the bytes come from.
+//! - `spilled`: chunks that were put aside, to be read again.
+//! - `rounds`: chunks one after another, mapped on all threads.
+//!
 //! ```text
 //!   Source ──► columns ──► types of the columns asked for ──► Scan ──► chunks, chunks, ...
 //! ```
 //!
 //! Chunks are parsed on all threads of the current pool.
 
+mod arrow;
+mod csv;
+mod file;
+mod files;
+mod parquet;
+mod rounds;
+mod spilled;
+mod stream;
+#[cfg(test)]
+mod tests;
+
 use std::time::SystemTime;
 
+use albers_storage::wording::Wording;
 use arrow_array::ArrayRef;
 use arrow_schema::DataType;
+use rustc_hash::FxHashSet;
 
-use crate::Result;
 use crate::chunk::ColumnChunk;
+use crate::infer::TypeSample;
 use crate::schema::ColumnType;
+use crate::{Result, TableError};
+
+pub use self::arrow::{BatchSource, Batches};
+pub use self::file::FileSource;
+pub use self::files::{FilesSource, expand};
+pub use self::rounds::for_each_chunk;
+pub use self::spilled::{SpillableChunk, SpilledChunks};
+pub use self::stream::StreamSource;
+
+/// How a table is to be read where it does not say it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReadOptions {
+    /// The byte between the cells of a text; sniffed from the header when not given.
+    pub delimiter: Option<u8>,
+    /// Texts that stand for a missing value, besides the empty cell.
+    pub missing: Vec<String>,
+}
+
+impl ReadOptions {
+    /// Whether a cell's text stands for a missing value.
+    pub fn is_missing(&self, cell: &[u8]) -> bool {
+        let cell = cell.trim_ascii();
+        cell.is_empty() || self.missing.iter().any(|token| token.as_bytes() == cell)
+    }
+}
 
 /// A column as its source announces it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +67,13 @@ pub struct SourceColumn {
     pub name: String,
     /// Its type in a typed source, or nothing where cells are text.
     pub data_type: Option<DataType>,
+}
+
+impl SourceColumn {
+    /// Whether its cells can be asked for as coded: nested and binary cells cannot.
+    pub fn can_be_coded(&self) -> bool {
+        self.data_type.as_ref().is_none_or(arrow::can_be_coded)
+    }
 }
 
 /// A column to be read.
@@ -101,6 +153,24 @@ pub trait Source: Sync {
 
     /// Bytes that were read from it so far.
     fn read_bytes(&self) -> u64;
+
+    /// How many rows have which values of some columns, if it can count them itself, as a database
+    /// can. Nothing of them is carried.
+    fn count_by(
+        &self,
+        _requests: &[ColumnRequest],
+        _types: &RequestedTypes,
+    ) -> Result<Option<CountedRows>> {
+        Ok(None)
+    }
+}
+
+/// Rows that a source has counted: those that are alike in all requested columns stand together.
+pub struct CountedRows {
+    /// The distinct rows.
+    pub rows: SourceChunk,
+    /// How many there are of each.
+    pub counts: Vec<u32>,
 }
 
 /// The rows of a table on their way.
@@ -108,4 +178,87 @@ pub trait Scan: Send {
     /// The next stretches of rows, a few at a time; none when there are no more. Their order may
     /// differ from that of the source, but is the same for any number of threads.
     fn next_round(&mut self) -> Result<Vec<SourceChunk>>;
+}
+
+/// The place of a column in a table, or an error that lists what there is.
+pub fn place_of(table: &str, columns: &[SourceColumn], name: &str) -> Result<usize> {
+    columns.iter().position(|column| column.name == name).ok_or_else(|| {
+        let hint = if columns.iter().all(is_surely_a_name) {
+            let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+            format!("the columns are {}", names.join(", "))
+        } else {
+            HEADER_HINT.to_owned()
+        };
+        table_error(table, format!("there is no column '{name}'"), hint)
+    })
+}
+
+const HEADER_HINT: &str = "check that the first line of the file holds the names of the columns";
+
+/// What is to be made of the cells of a table.
+struct Wanted<'a> {
+    options: &'a ReadOptions,
+    requests: &'a [ColumnRequest],
+    /// The places of the requested columns in the table.
+    places: Vec<usize>,
+    column_types: &'a [ColumnType],
+}
+
+impl<'a> Wanted<'a> {
+    /// Finds the requested columns in a table.
+    fn new(
+        table: &str,
+        columns: &[SourceColumn],
+        requests: &'a [ColumnRequest],
+        column_types: &'a [ColumnType],
+        options: &'a ReadOptions,
+    ) -> Result<Wanted<'a>> {
+        let places = requests.iter().map(|request| place_of(table, columns, &request.name));
+        Ok(Wanted { options, requests, places: places.collect::<Result<_>>()?, column_types })
+    }
+}
+
+/// Whether a name cannot be the cell of a table without a header, or text between two stray quotes:
+/// messages show no others.
+fn is_surely_a_name(column: &SourceColumn) -> bool {
+    const LONGEST_CHARS: usize = 64;
+    let name = column.name.as_str();
+    let is_like_a_cell = || {
+        let mut sample = TypeSample::default();
+        sample.add(name.as_bytes());
+        sample.column_type() != ColumnType::Text
+    };
+    let is_short_line = name.chars().take(LONGEST_CHARS + 1).count() <= LONGEST_CHARS
+        && !name.contains(['\n', '\r']);
+    column.data_type.is_some() || (is_short_line && !is_like_a_cell())
+}
+
+/// Refuses columns without a name, and two of the same name.
+fn check_names(table: &str, columns: &[SourceColumn]) -> Result<()> {
+    let mut seen = FxHashSet::default();
+    for (column_idx, column) in columns.iter().enumerate() {
+        if column.name.is_empty() {
+            return Err(table_error(
+                table,
+                format!("column {} has no name", column_idx + 1),
+                "give every column a name in the first line",
+            ));
+        }
+        if !seen.insert(column.name.as_str()) {
+            let first = columns.iter().position(|other| other.name == column.name);
+            let first = first.expect("the name was seen before") + 1;
+            let places = format!("columns {first} and {}", column_idx + 1);
+            return Err(if columns.iter().all(is_surely_a_name) {
+                let problem = format!("{places} are both named '{}'", column.name);
+                table_error(table, problem, "rename one of them")
+            } else {
+                table_error(table, format!("{places} have the same name"), HEADER_HINT)
+            });
+        }
+    }
+    Ok(())
+}
+
+fn table_error(table: &str, problem: impl Into<String>, hint: impl Into<Wording>) -> TableError {
+    TableError::File { table: table.to_owned(), problem: problem.into(), hint: hint.into() }
 }

@@ -4,6 +4,8 @@
 //! units, the last digits of a decimal, days or microseconds. A [`TickFormat`] writes ticks back the
 //! way their column writes them.
 
+use albers_storage::wording;
+use albers_storage::wording::{Field, Wording};
 use jiff::civil;
 
 use crate::schema::ColumnType;
@@ -60,36 +62,41 @@ impl ParseProblem {
     }
 
     /// What the user can do, for a message.
-    pub fn hint(self, column: &str) -> String {
+    pub fn hint(self, column: &str) -> Wording {
+        let typed = |kind: &str| Field::Type.of_column(column, kind);
+        let if_missing = " if it stands for a missing value";
         match self {
-            ParseProblem::NotA(_) => format!(
-                "correct the cell, name its text with --missing if it stands for a missing value, \
-                 or read the column as names with --type '{column}=text'"
-            ),
-            ParseProblem::NeedsWider { wider, .. } => format!(
-                "read the column with --type '{column}={wider}', correct the cell, or name its \
-                 text with --missing if it stands for a missing value"
-            ),
+            ParseProblem::NotA(_) => wording![
+                "correct the cell, name its text with ",
+                Field::Missing,
+                if_missing,
+                ", or read the column as names with ",
+                typed("text")
+            ],
+            ParseProblem::NeedsWider { wider, .. } => wording![
+                "read the column with ",
+                typed(wider.name()),
+                ", correct the cell, or name its text with ",
+                Field::Missing,
+                if_missing
+            ],
             ParseProblem::BeyondI64(ColumnType::Decimal) => {
-                format!("read the column with --type '{column}=float'")
+                wording!["read the column with ", typed("float")]
             }
-            ParseProblem::BeyondI64(ColumnType::Timestamp) => {
-                format!("correct the cell, or read the column with --type '{column}=text'")
+            ParseProblem::BeyondI64(ColumnType::Timestamp) | ParseProblem::NoSuchDate => {
+                wording!["correct the cell, or read the column with ", typed("text")]
             }
             ParseProblem::BeyondI64(_) | ParseProblem::LeadingZero => {
-                format!("read the digits as names with --type '{column}=code'")
+                wording!["read the digits as names with ", typed("code")]
             }
-            ParseProblem::BeyondMicrosecond => format!(
-                "round the times to microseconds, or read the column as names with \
-                 --type '{column}=text'"
-            ),
+            ParseProblem::BeyondMicrosecond => wording![
+                "round the times to microseconds, or read the column as names with ",
+                typed("text")
+            ],
             ParseProblem::NotFinite => {
-                "name its text with --missing if it stands for a missing value".to_owned()
+                wording!["name its text with ", Field::Missing, if_missing]
             }
-            ParseProblem::NoSuchDate => {
-                format!("correct the cell, or read the column with --type '{column}=text'")
-            }
-            ParseProblem::NotUtf8 => "convert the file to UTF-8".to_owned(),
+            ParseProblem::NotUtf8 => "convert the file to UTF-8".into(),
         }
     }
 
@@ -449,19 +456,24 @@ mod tests {
 
     #[test]
     fn a_number_of_a_wider_type_is_met_with_that_type() {
-        let hint = |kind, cell: &[u8]| ParseProblem::NotA(kind).or_needs_wider(cell).hint("x");
-        assert!(hint(ColumnType::Integer, b"7.5").contains("--type 'x=decimal'"));
-        assert!(hint(ColumnType::Integer, b"7e5").contains("--type 'x=float'"));
-        assert!(hint(ColumnType::Decimal, b"7e5").contains("--type 'x=float'"));
-        assert!(hint(ColumnType::Integer, b"seven").contains("--type 'x=text'"));
+        let hint =
+            |kind, cell: &[u8]| ParseProblem::NotA(kind).or_needs_wider(cell).hint("x").to_string();
+        assert!(hint(ColumnType::Integer, b"7.5").contains("`type = decimal` for column 'x'"));
+        assert!(hint(ColumnType::Integer, b"7e5").contains("`type = float` for column 'x'"));
+        assert!(hint(ColumnType::Decimal, b"7e5").contains("`type = float` for column 'x'"));
+        assert!(hint(ColumnType::Integer, b"seven").contains("`type = text` for column 'x'"));
     }
 
     #[test]
     fn numbers_beyond_64_bits_are_met_with_a_type_that_takes_them() {
         let of_decimal = parse_decimal(b"12345678901234567890.5").err();
-        assert!(of_decimal.unwrap().hint("x").ends_with("--type 'x=float'"));
+        assert!(
+            of_decimal.unwrap().hint("x").to_string().ends_with("`type = float` for column 'x'")
+        );
         let of_integer = parse_integer(b"12345678901234567890").err();
-        assert!(of_integer.unwrap().hint("x").ends_with("--type 'x=code'"));
+        assert!(
+            of_integer.unwrap().hint("x").to_string().ends_with("`type = code` for column 'x'")
+        );
     }
 
     #[test]

@@ -1,28 +1,32 @@
 //! Audits a table, ours or anybody's: which requirement holds, and how likely a person is found.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use albers_measure::audit::{Audit, Missed, SensitiveReached, audit};
 use albers_measure::risk::{Risk, SizeBin, size_bins};
 use albers_measure::{Classes, Codes};
-use albers_privacy::Facts;
-use albers_privacy::{Criterion, Requirement, SensitiveColumn};
+use albers_privacy::{Criterion, Facts, Requirement, SensitiveColumn};
+use albers_storage::memory_budget::Reservation;
+use albers_storage::watch::{Phase, Watch};
+use albers_storage::wording;
+use albers_storage::wording::Field;
 use albers_table::domain::{CodedColumn, Coding, RawColumn, encode};
-use albers_table::progress::Progress;
-use albers_table::read::{self, HeaderColumn};
 use albers_table::schema::Role;
+use albers_table::source::{Source, place_of};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::columns::{ShownIn, Wanted, intern, read_columns};
+use crate::columns::{ShownIn, WantedColumn, intern, read_columns};
 use crate::error::{Error, Result};
 use crate::job::Job;
-use crate::report::ClassSize;
-use crate::secrets;
+use crate::memory::{Memory, on_threads};
+use crate::plan::{Resources, check_criteria_have_roles, criteria_of};
+use crate::protection::{interleave, sensitive_column};
+use crate::report::{ClassSize, Note};
 
 /// What an audit found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct CheckReport {
     /// Rows of the table.
     pub rows: u64,
@@ -50,15 +54,30 @@ pub struct CheckReport {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missed: Vec<Missed>,
     /// Things the user should know.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
 }
 
 /// Audits a table by the roles and the requirement of a job. A risk above the threshold is too high.
+///
+/// ```
+/// use albers::source::{ReadOptions, StreamSource};
+/// use albers::{Job, Role, Silent, check};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let text = "age\n[30-39]\n[30-39]\n[50-59]\n[50-59]\n".as_bytes();
+/// let table = StreamSource::text(Box::new(text), "a release", None, &ReadOptions::default())?;
+/// let mut job = Job { k: Some(3), ..Job::default() };
+/// job.set_role("age", Role::Quasi)?;
+/// let report = check(&job, &table, 0.09, &Silent)?;
+/// assert_eq!((report.k, report.holds), (2, Some(false)));
+/// # Ok(())
+/// # }
+/// ```
 pub fn check(
     job: &Job,
-    path: &Path,
+    table: &dyn Source,
     threshold: f64,
-    progress: &dyn Progress,
+    watch: &dyn Watch,
 ) -> Result<CheckReport> {
     if !(0.0..=1.0).contains(&threshold) {
         return Err(Error::usage(
@@ -69,15 +88,20 @@ pub fn check(
     if job.k == Some(0) {
         return Err(Error::usage("k = 0 hides nobody", "use a k of 2 or more"));
     }
-    secrets::check_criteria_have_roles(job)?;
-    let mut looked_at = LookedAt::read(job, path, progress)?;
-    let quasi: Vec<Codes<'_>> = looked_at.quasi.iter().map(Interned::codes).collect();
-    progress.phase("group", None);
-    let classes = Classes::of(looked_at.n_rows, &quasi);
-    let (mut requirement, facts) = looked_at.requirement(job)?;
-    progress.phase("audit", None);
-    let found = audit(&classes, &facts, &mut requirement);
-    Ok(report(job, threshold, &requirement, found, looked_at.notes))
+    check_criteria_have_roles(job)?;
+    let job = job.with_hierarchies()?;
+    let resources = Resources::of(&job)?;
+    on_threads(resources.n_threads, || {
+        let memory = Memory::of_resources(&resources);
+        let mut audited = AuditedTable::read(&job, table, &memory, watch)?;
+        let quasi: Vec<Codes<'_>> = audited.quasi.iter().map(InternedColumn::codes).collect();
+        watch.phase(Phase::Audit, None);
+        let classes = Classes::of(audited.n_rows, &quasi);
+        let (mut requirement, facts) = audited.requirement(&job)?;
+        watch.check()?;
+        let found = audit(&classes, &facts, &mut requirement);
+        Ok(report(&job, threshold, &requirement, found, audited.notes))
+    })
 }
 
 fn report(
@@ -85,7 +109,7 @@ fn report(
     threshold: f64,
     requirement: &Requirement,
     found: Audit,
-    notes: Vec<String>,
+    notes: Vec<Note>,
 ) -> CheckReport {
     let is_asked = job.k.is_some() || !requirement.rules().is_empty();
     let rows: u64 = found.sizes.iter().map(|class| class.n_rows).sum();
@@ -108,16 +132,16 @@ fn report(
 }
 
 /// A column by its distinct texts.
-struct Interned {
+struct InternedColumn {
     codes: Vec<u32>,
     n_values: u32,
 }
 
-impl Interned {
-    fn of(column: RawColumn) -> Result<Interned> {
+impl InternedColumn {
+    fn of(column: RawColumn) -> Result<InternedColumn> {
         let column = intern(column)?;
         let n_values = u32::try_from(column.domain.n_values()).expect("codes have 32 bits");
-        Ok(Interned { codes: column.codes.concat(), n_values })
+        Ok(InternedColumn { codes: column.codes.concat(), n_values })
     }
 
     fn codes(&self) -> Codes<'_> {
@@ -126,49 +150,58 @@ impl Interned {
 }
 
 /// The columns that an audit looks at.
-struct LookedAt {
+struct AuditedTable {
     n_rows: usize,
-    quasi: Vec<Interned>,
+    quasi: Vec<InternedColumn>,
     subjects: Vec<u32>,
     sensitive: Vec<CodedColumn>,
-    notes: Vec<String>,
+    notes: Vec<Note>,
+    _memory: Reservation,
 }
 
-impl LookedAt {
-    fn read(job: &Job, path: &Path, progress: &dyn Progress) -> Result<LookedAt> {
-        let options = job.read_options()?;
-        let header = read::header(path, &options)?;
-        let (mut wanted, mut notes) = quasi_columns(job, path, &header)?;
+impl AuditedTable {
+    fn read(
+        job: &Job,
+        source: &dyn Source,
+        memory: &Memory,
+        watch: &dyn Watch,
+    ) -> Result<AuditedTable> {
+        let (mut wanted, mut notes) = quasi_columns(job, source)?;
         let n_quasi = wanted.len();
-        let subject = subject_column(job, path, &header)?;
-        wanted.extend(subject.map(|name| Wanted::as_it_stands(&header, name)));
+        let subject = subject_column(job, source)?;
+        wanted.extend(subject.map(|name| WantedColumn::as_it_stands(source.columns(), name)));
         let n_exact = wanted.len();
         for name in job.with_role(Role::Sensitive) {
-            read::place_of(path, &header, name)?;
+            place_of(source.name(), source.columns(), name)?;
             let column_type = job.columns[name].column_type;
-            wanted.push(Wanted { name: name.to_owned(), column_type });
+            wanted.push(WantedColumn { name: name.to_owned(), column_type });
         }
-        let (n_rows, mut exact) = read_columns(path, &options, wanted, progress)?;
+        let whole = read_columns(source, wanted, memory, watch)?;
+        let mut exact = whole.columns;
         let sensitive = exact.split_off(n_exact);
-        let mut exact: Vec<Interned> =
-            exact.into_par_iter().map(Interned::of).collect::<Result<_>>()?;
+        let mut exact: Vec<InternedColumn> =
+            exact.into_par_iter().map(InternedColumn::of).collect::<Result<_>>()?;
         let subjects = exact.split_off(n_quasi).pop().map(|column| column.codes);
         let sensitive = sensitive
             .into_iter()
             .map(|column| {
-                let hierarchy = job.columns[&column.name].hierarchy_spec(&column.name)?;
-                let coding =
-                    Coding::Categories { hierarchy: hierarchy.as_ref(), by_frequency: false };
-                Ok(encode(column, coding)?)
+                let hierarchy = job.columns[&column.name].hierarchy.as_ref();
+                Ok(encode(column, Coding::Categories { hierarchy, by_frequency: false })?)
             })
             .collect::<Result<Vec<CodedColumn>>>()?;
         let missing = sensitive.iter().filter(|column| column.domain.n_missing() > 0);
-        notes.extend(missing.map(|column| {
-            let (name, n_missing) = (column.domain.name(), column.domain.n_missing());
-            format!("'{name}' misses {n_missing} values, which count as a value of their own")
+        notes.extend(missing.map(|column| Note::MissingValues {
+            column: column.domain.name().to_owned(),
+            n_missing: column.domain.n_missing(),
         }));
-        let subjects = subjects.unwrap_or_default();
-        Ok(LookedAt { n_rows, quasi: exact, subjects, sensitive, notes })
+        Ok(AuditedTable {
+            n_rows: whole.n_rows,
+            quasi: exact,
+            subjects: subjects.unwrap_or_default(),
+            sensitive,
+            notes,
+            _memory: whole.memory,
+        })
     }
 
     /// What is asked, and the rows it looks at.
@@ -178,15 +211,15 @@ impl LookedAt {
         let mut codes = Vec::new();
         for column in self.sensitive.drain(..) {
             let name = column.domain.name();
-            let criteria = job.columns[name].criteria(name)?;
+            let criteria = criteria_of(name, &job.columns[name])?;
             rules.extend(criteria.iter().map(|criterion| (columns.len(), *criterion)));
-            columns.push(secrets::sensitive_column(&column.domain, &criteria, &mut self.notes)?);
+            columns.push(sensitive_column(&column.domain, &criteria, &mut self.notes)?);
             codes.push(column.codes.concat());
         }
         let subjects = std::mem::take(&mut self.subjects);
         let all: Vec<usize> = (0..codes.len()).collect();
         let facts = Facts {
-            sensitive: secrets::interleave(&codes, &all, self.n_rows),
+            sensitive: interleave(&codes, &all, self.n_rows),
             n_sensitive: codes.len(),
             subjects,
         };
@@ -197,43 +230,36 @@ impl LookedAt {
 }
 
 /// The columns that show the quasi-identifiers, and what the user should know of them.
-fn quasi_columns(
-    job: &Job,
-    path: &Path,
-    header: &[HeaderColumn],
-) -> Result<(Vec<Wanted>, Vec<String>)> {
+fn quasi_columns(job: &Job, source: &dyn Source) -> Result<(Vec<WantedColumn>, Vec<Note>)> {
     let mut wanted = Vec::new();
     let mut notes = Vec::new();
     for name in job.with_role(Role::Quasi) {
-        let shown_in = ShownIn::find(path, header, name)?;
+        let shown_in = ShownIn::find(source, name)?;
         notes.extend(shown_in.note(name));
-        wanted.extend(shown_in.names().iter().map(|name| Wanted::as_it_stands(header, name)));
+        let names = shown_in.names().iter();
+        wanted.extend(names.map(|name| WantedColumn::as_it_stands(source.columns(), name)));
     }
     if wanted.is_empty() {
         return Err(Error::usage(
             "no column is a quasi-identifier, so all rows would be one class",
-            "name the columns that others know with --quasi",
+            wording!["name the columns that others know with ", Field::Quasi],
         ));
     }
     Ok((wanted, notes))
 }
 
 /// The column that tells which rows belong to the same person.
-fn subject_column<'j>(
-    job: &'j Job,
-    path: &Path,
-    header: &[HeaderColumn],
-) -> Result<Option<&'j str>> {
+fn subject_column<'j>(job: &'j Job, source: &dyn Source) -> Result<Option<&'j str>> {
     let mut names = job.with_role(Role::Subject);
     let Some(name) = names.next() else { return Ok(None) };
     if names.next().is_some() {
         return Err(Error::usage("there are several subject columns", "name one"));
     }
-    if !header.iter().any(|column| column.name == name) {
+    if !source.columns().iter().any(|column| column.name == name) {
         return Err(Error::usage(
-            format!("{} has no column '{name}' that tells persons apart", path.display()),
-            "a release drops it; check with flags instead of the job to count rows, \
-             or check the table before the column was dropped",
+            format!("{} has no column '{name}' that tells persons apart", source.name()),
+            "a release drops it; check with flags instead of the job to count rows, or check the \
+             table before the column was dropped",
         ));
     }
     Ok(Some(name))

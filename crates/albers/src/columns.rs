@@ -1,35 +1,34 @@
 //! Some columns of a table that this program may not have made, read without a plan for a release.
 
-use std::path::Path;
-
+use albers_storage::memory_budget::Reservation;
+use albers_storage::watch::{Phase, Watch};
 use albers_table::domain::{CodedColumn, Coding, RawColumn, encode};
-use albers_table::progress::Progress;
-use albers_table::read::{self, ColumnRequest, HeaderColumn, ReadOptions};
 use albers_table::schema::ColumnType;
+use albers_table::source::{ColumnRequest, Source, SourceChunk, SourceColumn, for_each_chunk};
 
-use crate::error::{Error, Result};
-use crate::roles::BOUND_ENDINGS;
-
-/// The most rows of a table in memory.
-const MAX_ROWS: u64 = u32::MAX as u64 - 1;
+use crate::error::Result;
+use crate::memory::Memory;
+use crate::plan::{BOUND_ENDINGS, place_of};
+use crate::report::Note;
+use crate::rows::{check_size, kept_bytes};
 
 /// A column to be read.
-pub struct Wanted {
+pub struct WantedColumn {
     /// Its name.
     pub name: String,
     /// Its type; told from the file when not given.
     pub column_type: Option<ColumnType>,
 }
 
-impl Wanted {
+impl WantedColumn {
     /// A column whose cells are wanted as they stand.
-    pub fn as_it_stands(header: &[HeaderColumn], name: &str) -> Wanted {
-        let column = header.iter().find(|column| column.name == name);
+    pub fn as_it_stands(columns: &[SourceColumn], name: &str) -> WantedColumn {
+        let column = columns.iter().find(|column| column.name == name);
         let data_type = column.and_then(|column| column.data_type.as_ref());
         // Whole numbers of a typed file are written in one way only, and compared faster as such.
         let is_whole = data_type.is_some_and(|own| own.is_integer());
         let column_type = if is_whole { ColumnType::Integer } else { ColumnType::Text };
-        Wanted { name: name.to_owned(), column_type: Some(column_type) }
+        WantedColumn { name: name.to_owned(), column_type: Some(column_type) }
     }
 }
 
@@ -43,12 +42,13 @@ pub enum ShownIn {
 
 impl ShownIn {
     /// Finds the columns: the one of that name, or `NAME_min`, `NAME_max` and `NAME_missing`.
-    pub fn find(path: &Path, header: &[HeaderColumn], name: &str) -> Result<ShownIn> {
-        let is_there = |name: &str| header.iter().any(|column| column.name == name);
+    pub fn find(source: &dyn Source, name: &str) -> Result<ShownIn> {
+        let columns = source.columns();
+        let is_there = |name: &str| columns.iter().any(|column| column.name == name);
         let [min, max, missing] = BOUND_ENDINGS;
         let bounds = [format!("{name}{min}"), format!("{name}{max}")];
         if is_there(name) || !bounds.iter().all(|bound| is_there(bound)) {
-            read::place_of(path, header, name)?;
+            place_of(source.name(), columns, name)?;
             return Ok(ShownIn::One(name.to_owned()));
         }
         let mut bounds = bounds.to_vec();
@@ -65,67 +65,66 @@ impl ShownIn {
     }
 
     /// What the user should know, if the quasi-identifier is shown by its bounds.
-    pub fn note(&self, name: &str) -> Option<String> {
+    pub fn note(&self, name: &str) -> Option<Note> {
         match self {
             ShownIn::One(_) => None,
             ShownIn::Bounds(names) => {
-                Some(format!("'{name}' is shown by its bounds: {}", names.join(", ")))
+                Some(Note::ShownByBounds { column: name.to_owned(), shown_in: names.clone() })
             }
         }
     }
 }
 
-/// Reads columns whole; a table without rows is refused.
-pub fn read_columns(
-    path: &Path,
-    options: &ReadOptions,
-    wanted: Vec<Wanted>,
-    progress: &dyn Progress,
-) -> Result<(usize, Vec<RawColumn>)> {
-    let requests: Vec<ColumnRequest> = wanted
-        .into_iter()
-        .map(|Wanted { name, column_type }| ColumnRequest {
-            name,
-            column_type,
-            coded: true,
-            carried: false,
-        })
-        .collect();
-    let mut chunks = vec![Vec::new(); requests.len()];
-    let mut n_rows = 0u64;
-    let columns = read::read(path, options, &requests, progress, &mut |chunk| {
-        n_rows += chunk.n_rows as u64;
-        for (of_column, coded) in chunks.iter_mut().zip(chunk.coded) {
-            of_column.push(coded);
-        }
-        Ok(())
-    })?;
-    check_size(path, n_rows)?;
-    let raw =
-        requests.into_iter().zip(chunks).enumerate().map(|(at, (request, chunks))| RawColumn {
-            name: request.name,
-            column_type: columns.column_types[at],
-            data_type: columns.data_types[at].clone(),
-            chunks,
-        });
-    Ok((n_rows as usize, raw.collect()))
+/// Columns of a table that are in memory as a whole.
+pub struct WholeColumns {
+    /// Rows of the table.
+    pub n_rows: usize,
+    /// The columns, in the order in which they were asked for.
+    pub columns: Vec<RawColumn>,
+    /// What they take.
+    pub memory: Reservation,
 }
 
-/// Refuses a table without rows, and one with more than can be numbered.
-pub fn check_size(path: &Path, n_rows: u64) -> Result<()> {
-    if n_rows == 0 {
-        return Err(Error::usage(
-            format!("{} has column names but no rows", path.display()),
-            "a table needs at least one row",
-        ));
+/// Reads columns whole; a table without rows, or one that does not fit, is refused.
+pub fn read_columns(
+    source: &dyn Source,
+    wanted: Vec<WantedColumn>,
+    memory: &Memory,
+    watch: &dyn Watch,
+) -> Result<WholeColumns> {
+    let request = |WantedColumn { name, column_type }| ColumnRequest {
+        name,
+        column_type,
+        coded: true,
+        carried: false,
+    };
+    let requests: Vec<ColumnRequest> = wanted.into_iter().map(request).collect();
+    let types = source.types(&requests)?;
+    let mut memory = memory.budget.reserve_nothing("the columns of a table");
+    let mut chunks: Vec<SourceChunk> = Vec::new();
+    watch.phase(Phase::Read, source.n_rows());
+    let mut scan = source.scan(&requests, &types)?;
+    for_each_chunk(scan.as_mut(), watch, &Ok, &mut |chunk| {
+        memory.try_grow(kept_bytes(&chunk))?;
+        chunks.push(chunk);
+        Ok(())
+    })?;
+    drop(scan);
+    let n_rows: u64 = chunks.iter().map(|chunk| chunk.n_rows as u64).sum();
+    check_size(source, n_rows)?;
+    chunks.sort_by_key(|chunk| chunk.first_row);
+    let mut by_column: Vec<Vec<_>> = requests.iter().map(|_| Vec::new()).collect();
+    for chunk in chunks {
+        by_column.iter_mut().zip(chunk.coded).for_each(|(column, cells)| column.push(cells));
     }
-    if n_rows > MAX_ROWS {
-        return Err(Error::usage(
-            format!("{} has {n_rows} rows, more than fit in memory here", path.display()),
-            "split the table",
-        ));
-    }
-    Ok(())
+    let columns = requests.into_iter().zip(by_column).enumerate();
+    let columns = columns.map(|(column_idx, (request, chunks))| RawColumn {
+        name: request.name,
+        column_type: types.column_types[column_idx],
+        data_type: types.data_types[column_idx].clone(),
+        chunks,
+    });
+    Ok(WholeColumns { n_rows: n_rows as usize, columns: columns.collect(), memory })
 }
 
 /// The distinct texts or values of a column, and which of them each row has.

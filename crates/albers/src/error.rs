@@ -3,27 +3,50 @@
 use albers_privacy::{PrivacyError, Violation};
 use albers_release::ReleaseError;
 use albers_storage::StorageError;
+use albers_storage::wording;
+use albers_storage::wording::{Field, Wording};
 use albers_table::TableError;
 
 /// The result of a job.
 pub type Result<T> = std::result::Result<T, Error>;
 
+/// What kind of thing went wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The job contradicts itself or its table.
+    Usage,
+    /// A table, a hierarchy or a job file cannot be used as it is.
+    Input,
+    /// What was asked for cannot be met, or does not hold.
+    Requirement,
+    /// Something does not fit in the memory budget.
+    Memory,
+    /// The operating system refused to read or write.
+    Storage,
+    /// The job was cancelled by whoever watches it.
+    Cancelled,
+    /// The program noticed a defect of its own, and published nothing.
+    Defect,
+}
+
 /// What can keep a job from its end.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// The job contradicts itself or the table.
-    #[error("{problem}; {hint}")]
+    #[error("{problem}; {advice}")]
     Usage {
         /// What is wrong.
-        problem: String,
+        problem: Wording,
         /// What the user can do.
-        hint: String,
+        advice: Wording,
     },
     /// Even all rows together do not satisfy the requirement.
     #[error(
         "the requirement cannot be met, even with all {n_rows} rows in one class ({}); \
          nothing was written; ask for less, or for more rows",
-        violations.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+        listed(violations)
     )]
     CannotHold {
         /// Rows of the table.
@@ -34,9 +57,8 @@ pub enum Error {
     /// The levels that were asked for would leave out too many rows.
     #[error(
         "the levels {levels} leave {n_suppressed} of {n_rows} rows in classes that do not satisfy \
-         the requirement, and only {max_suppressed} may be left out; nothing was written; give \
-         higher levels (see 'albers lattice'), or --suppress {}",
-        suggested_share(*n_suppressed, *n_rows)
+         the requirement, and only {max_suppressed} may be left out; nothing was written; {}",
+        self.advice().unwrap_or_default()
     )]
     LevelsViolate {
         /// The levels, by column.
@@ -59,8 +81,8 @@ pub enum Error {
     /// No generalization satisfies the requirement.
     #[error(
         "no generalization of the {n_rows} rows satisfies the requirement with at most \
-         {max_suppressed} of them left out; nothing was written; ask for less, or allow more with \
-         --suppress"
+         {max_suppressed} of them left out; nothing was written; {}",
+        self.advice().unwrap_or_default()
     )]
     NothingSatisfies {
         /// Rows of the table.
@@ -70,27 +92,25 @@ pub enum Error {
     },
     /// Rows of a release do not cover their rows of the original.
     #[error(
-        "{}: the release does not describe this original: {}; make sure that --key pairs the \
-         right rows and that both files belong together",
-        path.display(),
-        columns.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+        "{release}: the release does not describe this original: {}; {}",
+        columns.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+        self.advice().unwrap_or_default()
     )]
     DoesNotDescribe {
         /// The release.
-        path: std::path::PathBuf,
+        release: String,
         /// The columns that differ.
-        columns: Vec<Differing>,
+        columns: Vec<DifferingColumn>,
     },
     /// A class of a release that is to be compacted does not satisfy the requirement.
     #[error(
-        "{}: the class of row {first_row}, of {n_rows} rows, does not satisfy the requirement ({}); \
-         nothing was written; ask for less, or make the release with this requirement",
-        path.display(),
-        violations.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+        "{release}: the class of row {first_row}, of {n_rows} rows, does not satisfy the requirement \
+         ({}); nothing was written; ask for less, or make the release with this requirement",
+        listed(violations)
     )]
     GivenViolates {
         /// The release.
-        path: std::path::PathBuf,
+        release: String,
         /// The 1-based row of the release that is the first of the class.
         first_row: u64,
         /// Rows of the class.
@@ -109,6 +129,10 @@ pub enum Error {
     Release(#[from] ReleaseError),
 }
 
+fn listed(violations: &[Violation]) -> String {
+    violations.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
 /// A share that allows so many rows to be left out, with few digits.
 fn suggested_share(n_suppressed: u64, n_rows: u64) -> f64 {
     (n_suppressed as f64 / n_rows.max(1) as f64 * 1e4).ceil() / 1e4
@@ -116,7 +140,7 @@ fn suggested_share(n_suppressed: u64, n_rows: u64) -> f64 {
 
 /// A column of a release that does not cover the original.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Differing {
+pub struct DifferingColumn {
     /// The column's name.
     pub column: String,
     /// How many rows differ.
@@ -125,45 +149,82 @@ pub struct Differing {
     pub first_row: u64,
 }
 
-impl std::fmt::Display for Differing {
+impl std::fmt::Display for DifferingColumn {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Differing { column, n_rows, first_row } = self;
+        let DifferingColumn { column, n_rows, first_row } = self;
         write!(f, "column '{column}' does not cover the original in {n_rows} rows, ")?;
         write!(f, "the first is row {first_row}")
     }
 }
 
 impl Error {
-    /// Whether something asked for cannot be met or does not hold, rather than the input being
-    /// wrong.
-    pub fn is_about_the_requirement(&self) -> bool {
-        matches!(
-            self,
+    /// What kind of thing went wrong.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Error::Usage { .. } | Error::Privacy(_) => ErrorKind::Usage,
             Error::CannotHold { .. }
-                | Error::DoesNotDescribe { .. }
-                | Error::GivenViolates { .. }
-                | Error::LevelsViolate { .. }
-                | Error::LevelsUnfit { .. }
-                | Error::NothingSatisfies { .. }
-                | Error::Release(
-                    ReleaseError::RequirementViolated { .. }
-                        | ReleaseError::TooManySuppressed { .. }
-                        | ReleaseError::NothingLeft { .. }
-                )
-        )
+            | Error::DoesNotDescribe { .. }
+            | Error::GivenViolates { .. }
+            | Error::LevelsViolate { .. }
+            | Error::LevelsUnfit { .. }
+            | Error::NothingSatisfies { .. } => ErrorKind::Requirement,
+            Error::Release(error) => kind_of_release(error),
+            Error::Table(error) => kind_of_table(error),
+        }
     }
 
-    /// Whether something did not fit in the memory budget.
-    pub(crate) fn is_over_budget(&self) -> bool {
-        matches!(
-            self,
-            Error::Table(TableError::Storage(StorageError::OverBudget { .. }))
-                | Error::Release(ReleaseError::Storage(StorageError::OverBudget { .. }))
-        )
+    /// What the user can do, where that is to change a setting: each face names settings in its
+    /// own words.
+    pub fn advice(&self) -> Option<Wording> {
+        match self {
+            Error::Usage { advice, .. } => Some(advice.clone()),
+            Error::LevelsViolate { n_suppressed, n_rows, .. } => {
+                let share = suggested_share(*n_suppressed, *n_rows).to_string();
+                let higher = "give higher levels (see 'albers lattice'), or ";
+                Some(wording![higher, Field::Suppress.of(share)])
+            }
+            Error::NothingSatisfies { .. } => {
+                Some(wording!["ask for less, or allow more with ", Field::Suppress])
+            }
+            Error::DoesNotDescribe { .. } => Some(wording![
+                "make sure that ",
+                Field::Key,
+                " pairs the right rows and that both files belong together"
+            ]),
+            Error::Table(error) => error.advice(),
+            Error::Release(error) => error.advice(),
+            _ => None,
+        }
     }
 
-    pub(crate) fn usage(problem: impl Into<String>, hint: impl Into<String>) -> Error {
-        Error::Usage { problem: problem.into(), hint: hint.into() }
+    pub(crate) fn usage(problem: impl Into<Wording>, advice: impl Into<Wording>) -> Error {
+        Error::Usage { problem: problem.into(), advice: advice.into() }
+    }
+}
+
+fn kind_of_release(error: &ReleaseError) -> ErrorKind {
+    match error {
+        ReleaseError::RequirementViolated { .. }
+        | ReleaseError::TooManySuppressed { .. }
+        | ReleaseError::NothingLeft { .. } => ErrorKind::Requirement,
+        ReleaseError::Storage(error) => kind_of_storage(error),
+        ReleaseError::Table(error) => kind_of_table(error),
+        _ => ErrorKind::Defect,
+    }
+}
+
+fn kind_of_table(error: &TableError) -> ErrorKind {
+    match error {
+        TableError::Storage(error) => kind_of_storage(error),
+        _ => ErrorKind::Input,
+    }
+}
+
+fn kind_of_storage(error: &StorageError) -> ErrorKind {
+    match error {
+        StorageError::Cancelled => ErrorKind::Cancelled,
+        StorageError::OverBudget { .. } => ErrorKind::Memory,
+        _ => ErrorKind::Storage,
     }
 }
 

@@ -19,20 +19,21 @@ mod names;
 mod roles;
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use albers_partition::mondrian::MAX_ATTRIBUTES;
-use albers_storage::output::OutputFile;
-use albers_table::profile::{Profiler, TableProfile};
-use albers_table::progress::Progress;
-use albers_table::read::{self, ColumnRequest, Format, HeaderColumn};
+use albers_storage::watch::{Phase, Watch};
+use albers_storage::wording;
+use albers_storage::wording::Field;
+use albers_table::profile::{TableProfile, profile};
 use albers_table::schema::{ColumnType, Role};
+use albers_table::source::{ColumnRequest, SourceColumn, place_of};
 use serde::Serialize;
 
 use crate::error::{Error, Result};
+use crate::files;
 use crate::job::Job;
-use crate::paths;
+use crate::memory::on_threads;
 use identify::{ColumnSet, IDENTIFYING_SHARE, identifying_sets};
 use roles::{Choice, Facts};
 
@@ -119,36 +120,58 @@ pub struct IdentifyingSet {
 }
 
 /// Looks at a table and writes a job file that can be run as it stands.
-pub fn init(request: &InitRequest, progress: &dyn Progress) -> Result<InitReport> {
+///
+/// ```
+/// use albers::init::InitRequest;
+/// use albers::{Job, Silent, init};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let (people, job) = (folder.path().join("people.csv"), folder.path().join("job.toml"));
+/// std::fs::write(&people, "name,age\nAda,30\nBob,31\nCleo,52\nDan,55\n")?;
+/// let request = InitRequest {
+///     input: people,
+///     job: job.clone(),
+///     force: false,
+///     k: 2,
+///     delimiter: None,
+///     missing: Vec::new(),
+///     types: Default::default(),
+/// };
+/// let report = init(&request, &Silent)?;
+/// assert_eq!((report.rows, Job::from_file(&job)?.k), (4, Some(2)));
+/// # Ok(())
+/// # }
+/// ```
+pub fn init(request: &InitRequest, watch: &dyn Watch) -> Result<InitReport> {
     if request.k == 0 {
         return Err(Error::usage("k = 0 hides nobody", "use a k of 2 or more"));
     }
-    albers_storage::input::open(&request.input)?;
-    paths::check_place(&request.job, &[&request.input])?;
+    let job = Job {
+        input: Some(request.input.clone()),
+        delimiter: request.delimiter,
+        missing: request.missing.clone(),
+        ..Job::default()
+    };
+    files::check_output_place(&job, &request.job)?;
     if request.job.exists() && !request.force {
         return Err(Error::usage(
             format!("{} exists already", request.job.display()),
-            "name another file with -o, or replace it with --force",
+            wording![
+                "name another file with ",
+                Field::Output,
+                ", or replace it with ",
+                Field::Force
+            ],
         ));
     }
-    // Parquet is decoded chunk by chunk on one thread; on several, whole row groups are held.
-    let n_threads = match Format::of(&request.input) {
-        Format::Csv => rayon::current_num_threads().min(MAX_TEXT_THREADS),
-        Format::Parquet => 1,
-    };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build();
-    let pool = pool.map_err(|_| {
-        Error::usage(format!("{n_threads} threads cannot be started"), "end other programs")
-    })?;
-    let table = pool.install(|| look_at(request, progress))?;
-    progress.phase("search", None);
+    let n_threads = rayon::current_num_threads().min(MAX_TEXT_THREADS);
+    let table = on_threads(Some(n_threads), || look_at(request, &job, watch))?;
+    watch.phase(Phase::Search, None);
     let report = propose(request, &table);
     let k = lowered_k(request.k, table.profile.n_rows);
     let text = job_file::text(&report, request, k)?;
-    let mut file = OutputFile::create(&request.job)?;
-    let written = file.write_all(text.as_bytes());
-    written.map_err(|source| file.write_error(source))?;
-    file.finish()?;
+    files::write_text(&job, &request.job, &text)?;
     Ok(report)
 }
 
@@ -169,7 +192,7 @@ pub fn plain(name: &str) -> String {
 
 /// A table as looked at.
 struct LookedAt {
-    header: Vec<HeaderColumn>,
+    header: Vec<SourceColumn>,
     /// The place in the profile of each column of the header that could be read.
     places: Vec<Option<usize>>,
     column_types: Vec<ColumnType>,
@@ -188,14 +211,11 @@ impl LookedAt {
     }
 }
 
-fn look_at(request: &InitRequest, progress: &dyn Progress) -> Result<LookedAt> {
-    let options =
-        Job { delimiter: request.delimiter, missing: request.missing.clone(), ..Job::default() }
-            .read_options()?;
-    let path = &request.input;
-    let header = read::header(path, &options)?;
+fn look_at(request: &InitRequest, job: &Job, watch: &dyn Watch) -> Result<LookedAt> {
+    let source = files::open_input(job)?;
+    let header = source.columns().to_vec();
     for name in request.types.keys() {
-        read::place_of(path, &header, name)?;
+        place_of(source.name(), &header, name)?;
     }
     let mut requests = Vec::new();
     let mut places = Vec::new();
@@ -211,19 +231,14 @@ fn look_at(request: &InitRequest, progress: &dyn Progress) -> Result<LookedAt> {
             });
         }
     }
-    let mut profiler = Profiler::new(requests.len());
-    let columns = read::read(path, &options, &requests, progress, &mut |chunk| {
-        profiler.add(&chunk);
-        Ok(())
-    })?;
-    let profile = profiler.finish();
+    let (types, profile) = profile(source.as_ref(), &requests, watch)?;
     if profile.n_rows == 0 {
         return Err(Error::usage(
-            format!("{} has column names but no rows", path.display()),
+            format!("{} has column names but no rows", source.name()),
             "there is nothing to look at",
         ));
     }
-    Ok(LookedAt { header, places, column_types: columns.column_types, profile })
+    Ok(LookedAt { header, places, column_types: types.column_types, profile })
 }
 
 fn propose(request: &InitRequest, table: &LookedAt) -> InitReport {

@@ -1,63 +1,89 @@
 //! What is to be done, as a job file or as flags say it.
+//!
+//! Every field is typed: what is wrong in itself is refused when a job is read, what contradicts
+//! another field or the table when it becomes a plan: no other code looks at a job.
 
 mod choices;
+mod values;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use albers_privacy::{Criterion, PrivacyError};
+use albers_index::granularity::Granularity;
+use albers_lattice::choose::Minimize;
+use albers_partition::split::Policy;
 use albers_release::publish::Values;
-use albers_storage::memory_budget;
+use albers_storage::wording;
+use albers_table::format::Format;
 use albers_table::hierarchy::HierarchySpec;
-use albers_table::read::ReadOptions;
 use albers_table::schema::{ColumnType, Role};
+use albers_table::source::ReadOptions;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-pub use choices::{
-    Categories, GranularityChoice, Method, MinimizeChoice, SearchVariant, SplitPolicy,
-};
+pub use choices::{Categories, Method, SearchVariant};
+pub use values::{ByteSize, Diversity, TimeLimit};
+pub(crate) use values::{as_text, as_word};
 
 /// A job. Every field can stand in a job file; flags of the program override them.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Job {
     /// The file that the job was read from, which must not be overwritten.
     #[serde(skip)]
     pub file: Option<PathBuf>,
-    /// The table.
+    /// The table: a file, a folder of files, a pattern, or `-` for standard input.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<PathBuf>,
-    /// The release.
+    /// The format of the table; told by the ending of its name when not given.
+    #[serde(skip_serializing_if = "Option::is_none", with = "as_word")]
+    #[schemars(schema_with = "as_word::schema::<Format>")]
+    pub from: Option<Format>,
+    /// The release: a file, or `-` for standard output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<PathBuf>,
+    /// The format of the release; told by the ending of its name when not given.
+    #[serde(skip_serializing_if = "Option::is_none", with = "as_word")]
+    #[schemars(schema_with = "as_word::schema::<Format>")]
+    pub to: Option<Format>,
+    /// The manifest; beside the release when not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub manifest: Option<PathBuf>,
     /// Rows (or subjects, where a column has that role) per class, at least.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub k: Option<u64>,
     /// How classes are found.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", with = "as_word")]
+    #[schemars(schema_with = "as_word::schema::<Method>")]
     pub method: Option<Method>,
     /// How cuts are chosen.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub split: Option<SplitPolicy>,
+    #[serde(skip_serializing_if = "Option::is_none", with = "as_word")]
+    #[schemars(schema_with = "as_word::schema::<Policy>")]
+    pub split: Option<Policy>,
     /// How a lattice is searched.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", with = "as_word")]
+    #[schemars(schema_with = "as_word::schema::<SearchVariant>")]
     pub variant: Option<SearchVariant>,
     /// What the best full-domain generalization has least of.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub minimize: Option<MinimizeChoice>,
+    #[serde(skip_serializing_if = "Option::is_none", with = "as_word")]
+    #[schemars(schema_with = "as_word::schema::<Minimize>")]
+    pub minimize: Option<Minimize>,
     /// The share of the rows that may be left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suppress: Option<f64>,
     /// The time that a search may take, such as `30s`: the best found by then.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub time: Option<String>,
-    /// How categories are shown.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", with = "as_text")]
+    #[schemars(with = "Option<String>")]
+    pub time: Option<TimeLimit>,
+    /// How columns with a hierarchy are shown.
+    #[serde(skip_serializing_if = "Option::is_none", with = "as_word")]
+    #[schemars(schema_with = "as_word::schema::<Categories>")]
     pub categories: Option<Categories>,
     /// How intervals are written.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", with = "as_word")]
+    #[schemars(schema_with = "as_word::schema::<Values>")]
     pub values: Option<Values>,
     /// Whether classes show the bounds of their rows; otherwise their regions.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -69,11 +95,13 @@ pub struct Job {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub also_k: Vec<u64>,
     /// How leaves of the index are brought together for these.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub granularity: Option<GranularityChoice>,
+    #[serde(skip_serializing_if = "Option::is_none", with = "as_word")]
+    #[schemars(schema_with = "as_word::schema::<Granularity>")]
+    pub granularity: Option<Granularity>,
     /// The memory to work in, such as `256MB`; a quarter of the machine's when not given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub memory: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", with = "as_text")]
+    #[schemars(with = "Option<String>")]
+    pub memory: Option<ByteSize>,
     /// Where temporary data goes that does not fit in memory; beside the release when not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spill_dir: Option<PathBuf>,
@@ -91,18 +119,21 @@ pub struct Job {
 }
 
 /// What is known of one column.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ColumnJob {
     /// Its role; without one it is dropped.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "role_schema")]
     pub role: Option<Role>,
     /// Its type; told from the file when not given.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "type_schema")]
     pub column_type: Option<ColumnType>,
     /// Its hierarchy: a file, or the name of a built-in one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hierarchy: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", with = "as_text")]
+    #[schemars(with = "Option<String>")]
+    pub hierarchy: Option<HierarchySpec>,
     /// How much a loss on it counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<f64>,
@@ -113,8 +144,9 @@ pub struct ColumnJob {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bias: Option<bool>,
     /// `distinct:3`, `entropy:3` or `recursive:c,l`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub l_diversity: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", with = "as_text")]
+    #[schemars(with = "Option<String>")]
+    pub l_diversity: Option<Diversity>,
     /// The greatest distance of a class's distribution from the table's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub t_closeness: Option<f64>,
@@ -124,6 +156,16 @@ pub struct ColumnJob {
     /// The least variance within a class.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variance: Option<f64>,
+}
+
+fn role_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    let words = Role::ALL.map(Role::name);
+    schemars::json_schema!({ "type": "string", "enum": words })
+}
+
+fn type_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    let words = ColumnType::ALL.map(ColumnType::name);
+    schemars::json_schema!({ "type": "string", "enum": words })
 }
 
 impl Job {
@@ -143,18 +185,28 @@ impl Job {
         })?;
         job.file = Some(path.to_owned());
         let folder = path.parent().unwrap_or(Path::new(""));
-        let rebase = |path: &mut PathBuf| *path = folder.join(&*path);
+        let rebase = |path: &mut PathBuf| {
+            // Standard input and output lie in no folder.
+            if path.as_os_str() != "-" {
+                *path = folder.join(&*path);
+            }
+        };
         job.input.iter_mut().for_each(rebase);
         job.output.iter_mut().for_each(rebase);
+        job.manifest.iter_mut().for_each(rebase);
         job.spill_dir.iter_mut().for_each(rebase);
         for column in job.columns.values_mut() {
-            if let Some(Ok(HierarchySpec::File(file))) =
-                column.hierarchy.as_deref().map(str::parse::<HierarchySpec>)
-            {
-                column.hierarchy = Some(folder.join(file).to_string_lossy().into_owned());
+            if let Some(HierarchySpec::File(file)) = &mut column.hierarchy {
+                *file = folder.join(&*file);
             }
         }
         Ok(job)
+    }
+
+    /// The JSON schema of a job file.
+    pub fn schema() -> String {
+        let schema = schemars::schema_for!(Job);
+        serde_json::to_string_pretty(&schema).expect("a schema has only plain fields") + "\n"
     }
 
     /// The column's entry, made if there is none.
@@ -186,48 +238,14 @@ impl Job {
     /// How classes are found; the best for the table when not said, a full-domain release when
     /// levels are.
     pub fn method(&self) -> Method {
+        let has_levels = self.columns.values().any(|column| column.level.is_some());
         match self.method.unwrap_or_default() {
-            Method::Auto if self.has_levels() => Method::Incognito,
+            Method::Auto if has_levels => Method::Incognito,
             method => method,
         }
     }
 
-    /// Whether the job says at which levels columns are shown.
-    pub(crate) fn has_levels(&self) -> bool {
-        self.columns.values().any(|column| column.level.is_some())
-    }
-
-    /// How many of so many rows may be left out.
-    pub(crate) fn max_suppressed(&self, n_rows: usize) -> usize {
-        // A share such as 0.07 of 100 rows is 7 rows, though the product is a little less.
-        (self.suppress.unwrap_or(0.0) * n_rows as f64 * (1.0 + 1e-12)).floor() as usize
-    }
-
-    /// Whether the job asks for what only an index gives.
-    pub(crate) fn is_indexed(&self) -> bool {
-        self.method() == Method::Rtree || (self.method() == Method::Auto && !self.also_k.is_empty())
-    }
-
-    /// The memory to work in.
-    pub fn memory_bytes(&self) -> Result<usize> {
-        const UNKNOWN_MACHINE_BYTES: u64 = 4 << 30;
-        const LEAST_BYTES: u64 = 64_000;
-        let n_bytes = match &self.memory {
-            None => memory_budget::machine_memory_bytes().unwrap_or(UNKNOWN_MACHINE_BYTES) / 4,
-            Some(text) => memory_budget::parse_bytes(text).map_err(|problem| {
-                Error::usage(format!("memory '{text}': {problem}"), "use for example 256MB or 2GB")
-            })?,
-        };
-        if let (Some(text), true) = (&self.memory, n_bytes < LEAST_BYTES) {
-            return Err(Error::usage(
-                format!("memory '{text}' is less than the 64KB that any table needs"),
-                "add the unit, for example 256MB",
-            ));
-        }
-        Ok(usize::try_from(n_bytes).unwrap_or(usize::MAX))
-    }
-
-    /// How files are to be read.
+    /// How tables are to be read.
     pub fn read_options(&self) -> Result<ReadOptions> {
         let delimiter = match self.delimiter {
             None => None,
@@ -236,56 +254,27 @@ impl Job {
             }
             Some(_) => {
                 return Err(Error::usage(
-                    "the delimiter is not a single ASCII character",
+                    wording!["the delimiter is not a single ASCII character"],
                     "use one of , ; | or a tab",
                 ));
             }
         };
         Ok(ReadOptions { delimiter, missing: self.missing.clone() })
     }
-}
 
-impl ColumnJob {
-    /// The hierarchy, parsed.
-    pub fn hierarchy_spec(&self, name: &str) -> Result<Option<HierarchySpec>> {
-        let parse = |text: &String| {
-            text.parse::<HierarchySpec>().map_err(|problem| {
-                Error::usage(
-                    format!("hierarchy of column '{name}': {problem}"),
-                    "use a file, prefix, ranges:SIZES, dates or suppress",
-                )
-            })
-        };
-        self.hierarchy.as_ref().map(parse).transpose()
-    }
-
-    /// The requirements on this column, besides k-anonymity.
-    pub fn criteria(&self, name: &str) -> Result<Vec<Criterion>> {
-        let mut criteria = Vec::new();
-        if let Some(text) = &self.l_diversity {
-            let diversity = albers_privacy::parse_diversity(text);
-            criteria.push(diversity.map_err(|error| about_column(name, error))?);
+    /// The job with its hierarchy files read, so that nothing below it needs a path.
+    pub(crate) fn with_hierarchies(&self) -> Result<Job> {
+        let mut job = self.clone();
+        for (name, column) in &mut job.columns {
+            if let Some(spec) = &mut column.hierarchy {
+                spec.read_file().map_err(|error| {
+                    Error::usage(
+                        format!("hierarchy of column '{name}': {error}"),
+                        "or use prefix, ranges:5,10,20, dates or suppress, which need no file",
+                    )
+                })?;
+            }
         }
-        criteria.extend(self.t_closeness.map(|t| Criterion::TCloseness { t }));
-        criteria.extend(self.alpha.map(|alpha| Criterion::AlphaK { alpha }));
-        criteria.extend(self.variance.map(|minimum| Criterion::Variance { minimum }));
-        for criterion in &criteria {
-            criterion.check().map_err(|error| about_column(name, error))?;
-        }
-        Ok(criteria)
-    }
-}
-
-/// The same error, with the column that it is about.
-fn about_column(name: &str, error: PrivacyError) -> Error {
-    match error {
-        PrivacyError::Parameter { parameter, given, hint } => {
-            Error::usage(format!("{parameter} of column '{name}' is {given}"), hint)
-        }
-        PrivacyError::Syntax { text, problem } => Error::usage(
-            format!("l-diversity of column '{name}': '{text}' cannot be read: {problem}"),
-            "use distinct:3, entropy:3 or recursive:2,3",
-        ),
-        other => other.into(),
+        Ok(job)
     }
 }

@@ -1,31 +1,34 @@
 //! Anonymizes tables about people: hides every person in a group and loses as little as possible.
 //!
 //! ```text
-//!   Job ──check──► table, roles, requirement ──► method ──► verified release ──► file + manifest
+//!   Job ──► Plan ──► Source ──► rows ──► method ──► door ──► Sinks + Report
 //! ```
 //!
 //! - [`job`]: what is to be done, as a job file or as flags say it.
+//! - [`plan`]: a job, checked once.
 //! - [`anonymize`](mod@anonymize): the main job.
 //! - [`compact`](mod@compact): the tightest description of the classes of any release.
-//! - [`full_domain`]: every value of a column at the same level, and all ways to do that.
+//! - [`lattice`](mod@lattice): all ways to show every value of a column at the same level.
 //! - [`init`](mod@init): looks at a table and proposes a job.
 //! - [`check`](mod@check): audits a table, ours or anybody's.
-//! - [`measure`](mod@measure): what a release loses, from its file and the original.
+//! - [`measure`](mod@measure): what a release loses, from it and the original.
+//! - [`files`]: files, folders and pipes as sources and sinks.
 //! - [`report`]: what a job tells of itself.
+//! - [`source`], [`sink`]: where tables come from, and where they go: files, pipes, Arrow batches.
 //!
 //! ```no_run
-//! use albers::{Job, Role, Silent, anonymize};
+//! use albers::{HierarchySpec, Job, Role, Silent, anonymize_files};
 //!
-//! # fn main() -> albers::Result<()> {
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let mut job = Job { k: Some(5), ..Job::default() };
 //! job.input = Some("examples/patients.csv".into());
 //! job.output = Some("patients.anonymized.csv".into());
 //! job.set_role("age", Role::Quasi)?;
 //! job.set_role("zip", Role::Quasi)?;
 //! job.set_role("diagnosis", Role::Sensitive)?;
-//! job.column("zip").hierarchy = Some("prefix".to_owned());
-//! job.column("diagnosis").l_diversity = Some("distinct:3".to_owned());
-//! let report = anonymize(&job, &Silent)?;
+//! job.column("zip").hierarchy = Some(HierarchySpec::Prefix);
+//! job.column("diagnosis").l_diversity = Some("distinct:3".parse()?);
+//! let report = anonymize_files(&job, &Silent)?;
 //! println!("{} classes, ncp {:.4}", report.classes, report.loss.ncp);
 //! # Ok(())
 //! # }
@@ -35,40 +38,47 @@ pub mod anonymize;
 pub mod check;
 mod columns;
 pub mod compact;
+mod context;
 pub mod error;
-pub mod full_domain;
-mod indexed;
+pub mod files;
 pub mod init;
 pub mod job;
+pub mod lattice;
 pub mod measure;
-mod paths;
+mod memory;
+mod method;
+pub mod plan;
+mod protection;
+mod released;
 pub mod report;
-mod roles;
-mod secrets;
-mod table;
+mod rows;
+mod run;
 
 pub use albers_generate as generate;
+pub use albers_index::granularity::Granularity;
+pub use albers_lattice::choose::Minimize;
 pub use albers_measure::Loss;
 pub use albers_partition::mondrian::MAX_ATTRIBUTES;
+pub use albers_partition::split::Policy;
+pub use albers_privacy::Criterion;
 pub use albers_privacy::violation::figure;
-pub use albers_privacy::{Criterion, parse_diversity};
 pub use albers_release::publish::Values;
+pub use albers_storage::choice::Choice;
 pub use albers_storage::memory_budget::format_bytes;
 pub use albers_storage::output::remove_unfinished;
-pub use albers_table::hierarchy::HierarchySpec;
-pub use albers_table::progress::{Progress, Silent};
-pub use albers_table::read::ReadOptions;
+pub use albers_storage::watch::{Phase, Silent, Watch};
+pub use albers_storage::wording;
+pub use albers_table::format::Format;
+pub use albers_table::hierarchy::{HierarchyRows, HierarchySpec};
 pub use albers_table::schema::{ColumnType, Role};
-pub use albers_table::write;
-pub use anonymize::anonymize;
+pub use albers_table::{TableError, sink, source};
+pub use anonymize::{anonymize, anonymize_files};
 pub use check::{CheckReport, check};
-pub use compact::{CompactReport, compact};
-pub use error::{Error, Result};
-pub use full_domain::{LatticeReport, MinimalReport, SortBy, lattice};
+pub use compact::compact;
+pub use error::{Error, ErrorKind, Result};
 pub use init::init;
-pub use job::{
-    Categories, ColumnJob, GranularityChoice, Job, Method, MinimizeChoice, SearchVariant,
-    SplitPolicy,
-};
+pub use job::{ByteSize, Categories, ColumnJob, Diversity, Job, Method, SearchVariant, TimeLimit};
+pub use lattice::{LatticeReport, LatticeRequest, MinimalReport, SortBy, lattice};
 pub use measure::{MeasureReport, measure};
-pub use report::Report;
+pub use plan::Plan;
+pub use report::{Note, Report};

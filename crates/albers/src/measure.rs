@@ -6,34 +6,32 @@
 //!   key      ──► pairs of rows ──► every row covered? ──► divergence
 //! ```
 
-pub(crate) mod pairs;
-
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use albers_classes::Attribute;
-use albers_classes::space::Shown;
-use albers_measure::released::{Pairing, ReleasedColumn, loss_of_released, uncovered};
+use albers_measure::released::{Pairing, ReleasedColumn, loss_of_released};
 use albers_measure::{Classes, Codes, Loss};
-use albers_release::content::CellContent;
-use albers_release::parse::{CellParser, CellProblem, is_set_of_values, shows_missing_too};
-use albers_table::TableError;
-use albers_table::domain::CodedColumn;
-use albers_table::progress::Progress;
-use albers_table::read;
-use albers_table::schema::{ColumnType, Role};
+use albers_storage::watch::{Phase, Watch};
+use albers_storage::wording;
+use albers_storage::wording::Field;
+use albers_table::schema::Role;
+use albers_table::source::Source;
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
 use serde::Serialize;
 
-use crate::columns::{ShownIn, Wanted, intern, read_columns};
-use crate::error::{Differing, Error, Result};
+use crate::error::{Error, Result};
 use crate::job::Job;
-use crate::report::{ClassSize, KlBasis};
-use crate::table::{self, Table};
+use crate::memory::{Memory, on_threads};
+use crate::method::works_in_memory;
+use crate::plan::{Plan, Resources};
+use crate::protection::sensitive_codes;
+use crate::released::{Released, ReleasedColumns, codes_of, differing_quasi, find_sets, pairs};
+use crate::report::{ClassSize, KlBasis, Note, shown_word};
+use crate::rows::{Reading, Rows, Table, Wanted};
 
 /// What a release loses.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct MeasureReport {
     /// Rows of the release.
     pub rows: u64,
@@ -52,7 +50,7 @@ pub struct MeasureReport {
     /// The quasi-identifiers.
     pub columns: Vec<MeasuredColumn>,
     /// Things the user should know.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
 }
 
 /// The losses; see [`Loss`] for their definitions.
@@ -86,48 +84,100 @@ pub struct MeasuredColumn {
     pub missing: u64,
 }
 
-/// Measures a release. The key is a column that is unique in both files and tells which rows belong
-/// together.
+/// Measures a release of an original. The key is a column that is unique in both and tells which
+/// rows belong together.
+///
+/// ```
+/// use albers::source::{ReadOptions, StreamSource};
+/// use albers::{Job, Role, Silent, measure};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let table = |text: &'static str| {
+///     StreamSource::text(Box::new(text.as_bytes()), "a table", None, &ReadOptions::default())
+/// };
+/// let original = table("age\n30\n31\n52\n70\n")?;
+/// let release = table("age\n30-31\n30-31\n50-70\n50-70\n")?;
+/// let mut job = Job::default();
+/// job.set_role("age", Role::Quasi)?;
+/// let report = measure(&job, &original, &release, None, &Silent)?;
+/// assert!(0.0 < report.loss.ncp && report.loss.ncp < 1.0);
+/// # Ok(())
+/// # }
+/// ```
 pub fn measure(
     job: &Job,
-    original: &Path,
-    release: &Path,
+    original: &dyn Source,
+    release: &dyn Source,
     key: Option<&str>,
-    progress: &dyn Progress,
+    watch: &dyn Watch,
 ) -> Result<MeasureReport> {
-    check_columns(job, key)?;
-    let released = Released::read(job, release, key, progress)?;
-    let mut table = table::load(&original_job(job, &released), original, false, None, progress)?;
+    check_key(job, key)?;
+    let job = job.with_hierarchies()?;
+    let resources = Resources::of(&job)?;
+    on_threads(resources.n_threads, || {
+        let memory = Memory::of_resources(&resources);
+        let released = Released::read(release, &released_columns(&job, key), &memory, watch)?;
+        let plan = Plan::of_original(&job, original, |name| released.is_by_bounds(name))?;
+        let reading = Reading {
+            plan: &plan,
+            source: original,
+            memory: &memory,
+            typed_output: false,
+            key,
+            watch,
+        };
+        let limit_bytes = memory.budget.limit_bytes();
+        let Rows::InMemory(table) = reading.read(Wanted::Table { limit_bytes })? else {
+            return Err(works_in_memory("measure"));
+        };
+        watch.phase(Phase::Measure, None);
+        measured(&job, original.name(), released, *table)
+    })
+}
+
+/// The columns of a release that a job tells of.
+fn released_columns<'j>(job: &'j Job, key: Option<&'j str>) -> ReleasedColumns<'j> {
+    ReleasedColumns {
+        quasi: job.with_role(Role::Quasi).collect(),
+        key,
+        sensitive: job.with_role(Role::Sensitive).collect(),
+    }
+}
+
+fn measured(
+    job: &Job,
+    original: &str,
+    released: Released,
+    mut table: Table,
+) -> Result<MeasureReport> {
     if released.n_rows > table.n_rows {
         return Err(Error::usage(
             format!(
-                "{} has {} rows, more than the {} of {}",
-                release.display(),
-                released.n_rows,
-                table.n_rows,
-                original.display()
+                "{} has {} rows, more than the {} of {original}",
+                released.name, released.n_rows, table.n_rows
             ),
             "make sure that this is the release of this original",
         ));
     }
-    progress.phase("measure", None);
-    find_sets(job, &released, &mut table.attributes);
+    find_sets(job.categories, &released, &mut table.attributes);
     let codes = codes_of(&mut table);
     let columns = table
         .attributes
         .par_iter()
-        .map(|attribute| released.column(release, attribute))
+        .map(|attribute| released.column(attribute))
         .collect::<Result<Vec<ReleasedColumn<'_>>>>()?;
     let places: Vec<Codes<'_>> = columns
         .iter()
         .map(|column| Codes { codes: &column.places, n_values: column.cells.len() as u32 })
         .collect();
     let classes = Classes::of(released.n_rows, &places);
-    let rows = match &released.key {
-        Some(keys) => Some(pairs::pair(job, original, release, keys, progress)?),
-        None => None,
+    let rows = match (&table.key, &released.key) {
+        (Some(of_original), Some(keys)) => {
+            Some(pairs::pair((original, of_original), (&released.name, keys))?)
+        }
+        _ => None,
     };
-    let sensitive: Vec<Vec<u32>> = table.sensitive.iter().map(|data| data.codes()).collect();
+    let sensitive = sensitive_codes(&table);
     let pairing = rows.as_ref().map(|original_rows| Pairing {
         original_rows,
         codes: &codes,
@@ -137,7 +187,7 @@ pub fn measure(
         let mut differing = differing_quasi(&columns, pairing);
         differing.extend(pairs::differing_sensitive(&released.sensitive, &table, pairing));
         if !differing.is_empty() {
-            return Err(Error::DoesNotDescribe { path: release.to_owned(), columns: differing });
+            return Err(Error::DoesNotDescribe { release: released.name, columns: differing });
         }
     }
     let loss = loss_of_released(&columns, &classes, table.n_rows, pairing.as_ref());
@@ -149,17 +199,13 @@ fn report(
     classes: &Classes,
     loss: Loss,
     has_kl: bool,
-    mut notes: Vec<String>,
+    mut notes: Vec<Note>,
 ) -> MeasureReport {
     let columns: Vec<MeasuredColumn> = table.attributes.iter().map(measured_column).collect();
     let sensitive = table.sensitive.iter().map(|data| data.column.domain.name().to_owned());
     let in_tuple = columns.iter().map(|column| column.name.clone()).chain(sensitive).collect();
     if !has_kl {
-        notes.push(
-            "the KL divergence needs to know which rows belong together: name a column that is \
-             unique in both files with --key"
-                .to_owned(),
-        );
+        notes.push(Note::NoKey);
     }
     MeasureReport {
         rows: classes.n_rows() as u64,
@@ -184,21 +230,18 @@ fn measured_column(attribute: &Attribute) -> MeasuredColumn {
     MeasuredColumn {
         name: attribute.domain.name().to_owned(),
         column_type: attribute.domain.column_type().to_string(),
-        shown: match attribute.shown {
-            Shown::Interval => "interval",
-            Shown::Set => "set",
-            Shown::Label => "label",
-        },
+        shown: shown_word(attribute.shown),
         weight: attribute.weight,
         missing: attribute.domain.n_missing(),
     }
 }
 
-pub(crate) fn check_columns(job: &Job, key: Option<&str>) -> Result<()> {
+/// Refuses a job without quasi-identifiers, and a key that a release changes.
+pub(crate) fn check_key(job: &Job, key: Option<&str>) -> Result<()> {
     if job.with_role(Role::Quasi).next().is_none() {
         return Err(Error::usage(
             "no column is a quasi-identifier, so there is no loss to measure",
-            "name the generalized columns with --quasi",
+            wording!["name the generalized columns with ", Field::Quasi],
         ));
     }
     if let Some(key) = key.filter(|key| job.with_role(Role::Quasi).any(|name| name == *key)) {
@@ -208,199 +251,4 @@ pub(crate) fn check_columns(job: &Job, key: Option<&str>) -> Result<()> {
         ));
     }
     Ok(())
-}
-
-/// The job as far as it tells how the original is to be read. A quasi-identifier that the release
-/// shows by its bounds is ordered, whatever its hierarchy.
-fn original_job(job: &Job, released: &Released) -> Job {
-    let mut job = job.clone();
-    for (name, column) in &mut job.columns {
-        if !matches!(column.role, Some(Role::Quasi | Role::Sensitive)) {
-            column.role = None;
-        }
-        let shown = released.quasi.iter().find(|quasi| quasi.name == *name);
-        if shown.is_some_and(|quasi| quasi.is_bounds) {
-            column.hierarchy = None;
-        }
-    }
-    job
-}
-
-/// A category with a hierarchy that is shown by sets loses by values, not by labels.
-pub(crate) fn find_sets(job: &Job, released: &Released, attributes: &mut [Attribute]) {
-    for attribute in attributes {
-        let hierarchy = attribute.domain.hierarchy();
-        let (Some(hierarchy), Shown::Label, None) = (hierarchy, attribute.shown, job.categories)
-        else {
-            continue;
-        };
-        let column = released.quasi_of(attribute);
-        let is_set = |text: &str| is_set_of_values(text) && hierarchy.node_by_label(text).is_none();
-        if column.texts().any(is_set) {
-            attribute.shown = Shown::Set;
-        }
-    }
-}
-
-/// The codes of the original, attribute by attribute.
-pub(crate) fn codes_of(table: &mut Table) -> Vec<Vec<u32>> {
-    let points =
-        std::mem::replace(&mut table.points, albers_classes::points::Points::new(Vec::new()));
-    let mut codes = vec![Vec::with_capacity(table.n_rows); table.attributes.len()];
-    for chunk in points.into_chunks() {
-        for (all, of_chunk) in codes.iter_mut().zip(chunk.columns) {
-            all.extend_from_slice(&of_chunk);
-        }
-    }
-    codes
-}
-
-pub(crate) fn differing_quasi(
-    columns: &[ReleasedColumn<'_>],
-    pairing: &Pairing<'_>,
-) -> Vec<Differing> {
-    let faults = columns.iter().zip(uncovered(columns, pairing));
-    let differing = faults.filter_map(|(column, fault)| {
-        let fault = fault?;
-        Some(Differing {
-            column: column.attribute.domain.name().to_owned(),
-            n_rows: fault.n_rows,
-            first_row: u64::from(fault.first_row) + 1,
-        })
-    });
-    differing.collect()
-}
-
-/// A release as read: texts, not yet understood.
-pub(crate) struct Released {
-    pub(crate) n_rows: usize,
-    quasi: Vec<QuasiTexts>,
-    pub(crate) key: Option<CodedColumn>,
-    sensitive: Vec<CodedColumn>,
-    pub(crate) notes: Vec<String>,
-}
-
-/// The texts of one quasi-identifier, in one column or as bounds.
-struct QuasiTexts {
-    name: String,
-    is_bounds: bool,
-    columns: Vec<CodedColumn>,
-}
-
-impl Released {
-    pub(crate) fn read(
-        job: &Job,
-        path: &Path,
-        key: Option<&str>,
-        progress: &dyn Progress,
-    ) -> Result<Self> {
-        let options = job.read_options()?;
-        let header = read::header(path, &options)?;
-        let as_text =
-            |name: &str| Wanted { name: name.to_owned(), column_type: Some(ColumnType::Text) };
-        let mut wanted = Vec::new();
-        let mut places = Vec::new();
-        let mut notes = Vec::new();
-        for name in job.with_role(Role::Quasi) {
-            let shown_in = ShownIn::find(path, &header, name)?;
-            notes.extend(shown_in.note(name));
-            wanted.extend(shown_in.names().iter().map(|name| as_text(name)));
-            let is_bounds = matches!(shown_in, ShownIn::Bounds(_));
-            places.push((name.to_owned(), is_bounds, shown_in.names().len()));
-        }
-        let others = key.into_iter().chain(job.with_role(Role::Sensitive));
-        for name in others {
-            read::place_of(path, &header, name)?;
-            wanted.push(as_text(name));
-        }
-        let (n_rows, raw) = read_columns(path, &options, wanted, progress)?;
-        let columns: Vec<CodedColumn> = raw.into_par_iter().map(intern).collect::<Result<_>>()?;
-        let mut columns = columns.into_iter();
-        let quasi = places
-            .into_iter()
-            .map(|(name, is_bounds, n_columns)| {
-                let columns = columns.by_ref().take(n_columns).collect();
-                QuasiTexts { name, is_bounds, columns }
-            })
-            .collect();
-        let key = key.and_then(|_| columns.next());
-        Ok(Released { n_rows, quasi, key, sensitive: columns.collect(), notes })
-    }
-
-    /// Rows that show the same text on all quasi-identifiers, whether or not it is understood.
-    pub(crate) fn classes_of_texts(&self) -> Classes {
-        let columns = self.quasi.iter().flat_map(|quasi| &quasi.columns);
-        let codes: Vec<(Vec<u32>, u32)> = columns
-            .map(|column| (column.codes.concat(), column.domain.n_values() as u32))
-            .collect();
-        let columns: Vec<Codes<'_>> =
-            codes.iter().map(|(codes, n_values)| Codes { codes, n_values: *n_values }).collect();
-        Classes::of(self.n_rows, &columns)
-    }
-
-    fn quasi_of(&self, attribute: &Attribute) -> &QuasiTexts {
-        let name = attribute.domain.name();
-        self.quasi.iter().find(|quasi| quasi.name == name).expect("every attribute was read")
-    }
-
-    /// What the cells of an attribute show.
-    pub(crate) fn column<'a>(
-        &self,
-        path: &Path,
-        attribute: &'a Attribute,
-    ) -> Result<ReleasedColumn<'a>> {
-        let texts = self.quasi_of(attribute);
-        let codes: Vec<Vec<u32>> = texts.columns.iter().map(|c| c.codes.concat()).collect();
-        let columns: Vec<Codes<'_>> = texts
-            .columns
-            .iter()
-            .zip(&codes)
-            .map(|(column, codes)| Codes { codes, n_values: column.domain.n_values() as u32 })
-            .collect();
-        let parser = CellParser::new(attribute, texts.shows_missing());
-        let mut cells = Vec::new();
-        let mut place_of: FxHashMap<(CellContent, u64), u32> = FxHashMap::default();
-        let mut places = vec![0u32; self.n_rows];
-        for rows in Classes::of(self.n_rows, &columns).iter() {
-            let first_row = rows[0] as usize;
-            let text = |at: usize| texts.columns[at].domain.category(codes[at][first_row]);
-            let cell = match texts.columns.len() {
-                1 => parser.parse(text(0)),
-                2 => parser.parse_bounds(text(0), text(1), None),
-                _ => parser.parse_bounds(text(0), text(1), text(2)),
-            };
-            let cell = cell.map_err(|problem| cell_error(path, first_row, texts, problem))?;
-            let place =
-                *place_of.entry((cell.content.clone(), cell.loss.to_bits())).or_insert_with(|| {
-                    cells.push(cell);
-                    cells.len() as u32 - 1
-                });
-            rows.iter().for_each(|&row| places[row as usize] = place);
-        }
-        Ok(ReleasedColumn { attribute, cells, places })
-    }
-}
-
-impl QuasiTexts {
-    /// The distinct texts of the first column.
-    fn texts(&self) -> impl Iterator<Item = &str> {
-        let domain = &self.columns[0].domain;
-        (0u32..).map_while(|code| domain.category(code))
-    }
-
-    /// Whether a cell shows the missing value, alone or beside others.
-    fn shows_missing(&self) -> bool {
-        self.columns[0].domain.n_missing() > 0 || self.texts().any(shows_missing_too)
-    }
-}
-
-fn cell_error(path: &Path, row_idx: usize, texts: &QuasiTexts, problem: CellProblem) -> Error {
-    let names: Vec<&str> = texts.columns.iter().map(|column| column.domain.name()).collect();
-    Error::Table(TableError::Cell {
-        path: path.to_owned(),
-        place: format!("row {}", row_idx + 1),
-        column: names.join(", "),
-        problem: problem.problem().to_owned(),
-        hint: problem.hint(&texts.name),
-    })
 }

@@ -1,12 +1,20 @@
 //! What a job tells of itself: the summary, and the manifest beside the release.
 
+mod clock;
+mod notes;
+
 use std::collections::BTreeMap;
 
+use albers_classes::space::Shown;
 use albers_measure::Loss;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+
+pub(crate) use clock::Clock;
+pub use notes::{Distance, Note};
 
 /// The manifest of a release.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Report {
     /// Rows published.
     pub rows: u64,
@@ -27,12 +35,12 @@ pub struct Report {
     /// What the divergence is over.
     pub kl_basis: KlBasis,
     /// The levels of a full-domain release.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub generalization: Option<GeneralizationReport>,
     /// What became of each column of the table.
     pub columns: Vec<ColumnReport>,
     /// Things the user should know.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
     /// Where the time went.
     pub seconds: Seconds,
     /// The most memory the process held.
@@ -41,15 +49,20 @@ pub struct Report {
     pub spilled_bytes: u64,
     /// Bytes read back from them.
     pub read_back_bytes: u64,
+    /// Bytes moved, by what for.
+    pub bytes: MovedBytes,
     /// Coarser releases of the same index.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<AlsoReport>,
     /// The program's version.
     pub version: String,
+    /// The ncp of a given release that was compacted; nothing if its cells are not understood.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ncp_before: Option<Option<f64>>,
 }
 
 /// The levels of a full-domain release, and how they were found.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GeneralizationReport {
     /// The level of each quasi-identifier, 0 for its own values.
     pub levels: BTreeMap<String, u16>,
@@ -71,7 +84,7 @@ pub struct GeneralizationReport {
 }
 
 /// A coarser release of the same index.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AlsoReport {
     /// Its k.
     pub k: u64,
@@ -81,8 +94,24 @@ pub struct AlsoReport {
     pub report: Report,
 }
 
+/// Bytes moved, by what for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct MovedBytes {
+    /// Read from the source, as packed as it is.
+    pub source: u64,
+    /// Written to temporary files while classes were found.
+    pub partition_spilled: u64,
+    /// Read back from them.
+    pub partition_read_back: u64,
+    /// Written to temporary files on the way out.
+    pub release_spilled: u64,
+    /// Read back from them.
+    pub release_read_back: u64,
+}
+
 /// Rows per class.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ClassSize {
     /// The smallest class.
     pub min: u64,
@@ -95,44 +124,20 @@ pub struct ClassSize {
 impl ClassSize {
     /// The sizes of some classes, summed up.
     pub(crate) fn of(sizes: impl Iterator<Item = u64>) -> ClassSize {
-        let mut all = ClassSizes::default();
-        sizes.for_each(|size| all.add(size));
-        all.finish()
-    }
-}
-
-/// Sizes of classes that come one by one.
-#[derive(Default)]
-pub(crate) struct ClassSizes {
-    n_classes: u64,
-    n_rows: u64,
-    min: Option<u64>,
-    max: u64,
-}
-
-impl ClassSizes {
-    /// Adds a class of so many rows.
-    pub(crate) fn add(&mut self, size: u64) {
-        self.n_classes += 1;
-        self.n_rows += size;
-        self.min = Some(self.min.map_or(size, |min| min.min(size)));
-        self.max = self.max.max(size);
-    }
-
-    /// How many there were.
-    pub(crate) fn n_classes(&self) -> u64 {
-        self.n_classes
-    }
-
-    /// All of them, summed up.
-    pub(crate) fn finish(&self) -> ClassSize {
-        let mean = self.n_rows as f64 / self.n_classes.max(1) as f64;
-        ClassSize { min: self.min.unwrap_or(0), mean, max: self.max }
+        let (mut n_classes, mut n_rows, mut min, mut max) = (0u64, 0u64, u64::MAX, 0u64);
+        for size in sizes {
+            n_classes += 1;
+            n_rows += size;
+            min = min.min(size);
+            max = max.max(size);
+        }
+        let mean = n_rows as f64 / n_classes.max(1) as f64;
+        ClassSize { min: if n_classes == 0 { 0 } else { min }, mean, max }
     }
 }
 
 /// What a divergence is over.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct KlBasis {
     /// The base of its logarithms.
     pub base: String,
@@ -156,7 +161,7 @@ impl KlBasis {
 }
 
 /// What became of a column.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ColumnReport {
     /// Its name.
     pub name: String,
@@ -172,19 +177,29 @@ pub struct ColumnReport {
     pub shown: String,
 }
 
-/// Where the time went.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+/// Where the time went, by the clock on the wall: the four parts add up to the total, in every
+/// report.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Seconds {
-    /// Reading and coding.
+    /// Every pass over the source, coding and packing included.
     pub read: f64,
     /// Finding the classes.
     pub partition: f64,
     /// Verifying and measuring.
     pub verify: f64,
-    /// Writing.
+    /// Writing, as far as it does not go on beside the verification.
     pub write: f64,
     /// All of it.
     pub total: f64,
+}
+
+/// The word for how an attribute is shown.
+pub(crate) fn shown_word(shown: Shown) -> &'static str {
+    match shown {
+        Shown::Interval => "interval",
+        Shown::Set => "set",
+        Shown::Label => "label",
+    }
 }
 
 /// The most memory this process has held, where the system tells it.

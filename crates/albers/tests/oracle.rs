@@ -1,35 +1,50 @@
 //! Attempts to falsify releases: random tables, roles, hierarchies, requirements and options, each
 //! release read back by a reader of its own and checked against brute force.
 //!
+//! The method is drawn first and then what suits it, so that no case goes untested; each test ends
+//! by asserting how many cases of each kind it has seen.
+//!
 //! A failure prints the seed and the size of its case, and stands in `oracle.regressions`, which is
 //! replayed first from then on.
 
 mod oracle {
     pub mod case;
     pub mod check;
+    pub mod column;
     pub mod dice;
     pub mod files;
+    pub mod levels;
+    pub mod loss;
     pub mod require;
     pub mod shown;
+    pub mod tally;
     pub mod tree;
     pub mod value;
 }
 
 use std::path::Path;
 
-use albers::{Error, Job, Method, Role, Silent, anonymize};
-use oracle::case::Case;
-use oracle::check::check_release;
+use albers::{
+    ByteSize, Choice, Error, ErrorKind, Granularity, Job, Method, Report, Role, Silent,
+    anonymize_files,
+};
+use oracle::case::{Case, can_leave_out, releases};
+use oracle::check::check_releases;
 use oracle::dice::Dice;
 use oracle::require::{Diversity, Secret, exp_entropy, max_share, n_distinct, top_over_tail};
+use oracle::tally::Tally;
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 
 /// So many cases, unless `PROPTEST_CASES` asks for another number.
-fn config(cases: u32) -> ProptestConfig {
+fn n_cases(usual: u32) -> usize {
     let asked = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
+    asked.unwrap_or(usual) as usize
+}
+
+fn config(cases: u32) -> ProptestConfig {
     ProptestConfig {
-        cases: asked.unwrap_or(cases),
+        cases: n_cases(cases) as u32,
         failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
         ..ProptestConfig::default()
     }
@@ -41,144 +56,237 @@ fn sizes() -> impl Strategy<Value = (u64, usize, usize)> {
     (any::<u64>().no_shrink(), n_rows, 1..=5usize)
 }
 
+/// The same with rows that do not fit in the least memory.
+fn large_sizes() -> impl Strategy<Value = (u64, usize, usize)> {
+    (any::<u64>().no_shrink(), 300..1500usize, 1..=5usize)
+}
+
+/// Every method, those that cut more often: more settings have an effect on them.
+fn any_method() -> impl Strategy<Value = Method> {
+    let cutting = prop::sample::select(&[Method::Auto, Method::Mondrian, Method::Rtree][..]);
+    prop_oneof![1 => cutting, 2 => prop::sample::select(Method::ALL)]
+}
+
+const FULL_DOMAIN_METHODS: [Method; 4] =
+    [Method::Incognito, Method::Samarati, Method::BottomUp, Method::AttributeSuppression];
+
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("a temporary folder")
 }
 
-/// The job with its release under another name.
+/// The job with its releases under another name.
 fn renamed(job: &Job, name: &str) -> Job {
     let output = job.output.as_ref().expect("set when drawn");
     let ending = output.extension().and_then(|ending| ending.to_str()).expect("an ending");
     Job { output: Some(output.with_file_name(format!("{name}.{ending}"))), ..job.clone() }
 }
 
-fn bytes_of(job: &Job) -> Vec<u8> {
-    std::fs::read(job.output.as_ref().expect("set when drawn")).expect("the release is there")
+/// All releases of a job.
+fn bytes_of(job: &Job) -> Vec<Vec<u8>> {
+    let paths = releases(job).into_iter().map(|(path, _)| path);
+    paths.map(|path| std::fs::read(path).expect("the release is there")).collect()
 }
 
-/// Methods besides those that every other test draws.
-const OTHER_METHODS: [Method; 7] = [
-    Method::Incognito,
-    Method::Samarati,
-    Method::BottomUp,
-    Method::AttributeSuppression,
-    Method::Subtree,
-    Method::OrderedSet,
-    Method::Local,
-];
+/// Runs a job that can be done.
+fn done(job: &Job) -> Result<Report, TestCaseError> {
+    let failed = |error: Error| TestCaseError::fail(format!("a feasible job fails: {error}"));
+    anonymize_files(job, &Silent).map_err(failed)
+}
+
+/// Runs a job in the least memory that will do, found by asking.
+fn in_least_memory(job: &mut Job) -> Result<Report, TestCaseError> {
+    let mut memory: ByteSize = "64KiB".parse().expect("a size");
+    for n_refused in 0..30 {
+        job.memory = Some(memory);
+        match anonymize_files(job, &Silent) {
+            Err(error) if error.kind() == ErrorKind::Memory => {
+                let advice = error.advice().expect("how much would do");
+                let value = advice.settings().find_map(|setting| setting.value.clone());
+                let advised: ByteSize = value.expect("so much").parse().expect("a size");
+                prop_assert!(advised.0 > memory.0, "no more is advised: {error}");
+                // Where memory is asked for bit by bit, each advice is about the next bit.
+                let least_bytes = if n_refused < 10 { 0 } else { memory.0 / 8 * 9 };
+                memory = ByteSize(advised.0.max(least_bytes));
+            }
+            Err(error) => prop_assert!(false, "a feasible job fails: {error}"),
+            Ok(report) => return Ok(report),
+        }
+    }
+    Err(TestCaseError::fail("more and more memory is advised"))
+}
+
+// Each test counts its own cases: tests run beside each other.
+static CHECKED: Tally = Tally::new();
+static REPEATED: Tally = Tally::new();
+static OUTSIDE: Tally = Tally::new();
+static INDEXED: Tally = Tally::new();
+
+proptest! {
+    #![proptest_config(config(1500))]
+
+    fn check_any_release(sizes in sizes(), method in any_method()) {
+        let folder = folder();
+        let case = Case::draw(method, sizes, folder.path());
+        done(&case.job)?;
+        check_releases(&case, &CHECKED);
+    }
+}
+
+proptest! {
+    #![proptest_config(config(600))]
+
+    fn repeat_any_release(sizes in sizes(), method in any_method()) {
+        let folder = folder();
+        let case = Case::draw(method, sizes, folder.path());
+        let report = done(&case.job)?;
+        REPEATED.count(method.name());
+        if report.suppressed > 0 {
+            REPEATED.count("rows left out");
+        }
+        if !report.also.is_empty() {
+            REPEATED.count("several releases");
+        }
+        let on_more = Job {
+            threads: Some(case.job.threads.unwrap_or(0) % 3 + 1),
+            ..renamed(&case.job, "on-more-threads")
+        };
+        let report_on_more = done(&on_more)?;
+        prop_assert!(bytes_of(&case.job) == bytes_of(&on_more), "threads change the release");
+        prop_assert_eq!(report.loss, report_on_more.loss);
+        let mut order: Vec<usize> = (0..case.n_rows).collect();
+        Dice::new(sizes.0).shuffle(&mut order);
+        case.write_table(order);
+        let shuffled = renamed(&case.job, "shuffled");
+        done(&shuffled)?;
+        prop_assert!(bytes_of(&case.job) == bytes_of(&shuffled), "row order changes the release");
+    }
+}
+
+proptest! {
+    #![proptest_config(config(150))]
+
+    fn run_full_domain_outside(
+        sizes in large_sizes(),
+        method in prop::sample::select(&FULL_DOMAIN_METHODS)
+    ) {
+        let folder = folder();
+        let mut case = Case::draw(method, sizes, folder.path());
+        let in_memory = case.job.clone();
+        let report = done(&in_memory)?;
+        prop_assert_eq!(report.spilled_bytes, 0);
+        case.job = renamed(&in_memory, "outside");
+        let outside = in_least_memory(&mut case.job)?;
+        prop_assert!(bytes_of(&in_memory) == bytes_of(&case.job), "memory changes the release");
+        prop_assert_eq!(report.generalization, outside.generalization);
+        prop_assert_eq!(report.suppressed, outside.suppressed);
+        check_releases(&case, &OUTSIDE);
+        if outside.spilled_bytes > 0 {
+            OUTSIDE.count("spilled");
+            OUTSIDE.count(format!("spilled by {method}"));
+            if outside.suppressed > 0 {
+                OUTSIDE.count("spilled, rows left out");
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(config(200))]
+
+    fn run_index_outside(
+        sizes in prop_oneof![4 => sizes(), 1 => large_sizes()],
+        method in prop::sample::select(&[Method::Auto, Method::Rtree])
+    ) {
+        let folder = folder();
+        let mut case = Case::draw(method, sizes, folder.path());
+        let report = in_least_memory(&mut case.job)?;
+        if report.spilled_bytes > 0 {
+            INDEXED.count("spilled");
+            if !report.also.is_empty() {
+                INDEXED.count("spilled, several releases");
+            }
+        }
+        check_releases(&case, &INDEXED);
+    }
+}
+
+#[test]
+fn every_release_satisfies_covers_and_is_measured_as_brute_force_says() {
+    check_any_release();
+    let n_cases = n_cases(1500);
+    CHECKED.assert_at_least(n_cases / 40, Method::ALL);
+    let often = ["rows may be left out", "rows left out", "releases intersected"];
+    CHECKED.assert_at_least(n_cases / 40, &often);
+    CHECKED.assert_at_least(n_cases / 4, &["divergence recomputed"]);
+    CHECKED.assert_at_least(n_cases / 1000, &["rows left out under t-closeness"]);
+    for method in Method::ALL.iter().filter(|method| can_leave_out(**method)) {
+        CHECKED.assert_at_least(n_cases / 1500, &[format!("rows left out by {method}")]);
+    }
+    for granularity in Granularity::ALL {
+        let kind = format!("several releases by {granularity}");
+        CHECKED.assert_at_least(n_cases / 100, &[kind]);
+    }
+}
+
+#[test]
+fn a_release_depends_neither_on_the_threads_nor_on_the_order_of_the_input() {
+    repeat_any_release();
+    let n_cases = n_cases(600);
+    REPEATED.assert_at_least(n_cases / 60, Method::ALL);
+    REPEATED.assert_at_least(n_cases / 60, &["rows left out", "several releases"]);
+}
+
+#[test]
+fn full_domain_jobs_outside_memory_publish_what_they_publish_in_memory() {
+    run_full_domain_outside();
+    let n_cases = n_cases(150);
+    OUTSIDE.assert_at_least(n_cases / 4, &["spilled"]);
+    OUTSIDE.assert_at_least(n_cases / 40, &["spilled, rows left out"]);
+    for method in FULL_DOMAIN_METHODS {
+        OUTSIDE.assert_at_least(n_cases / 20, &[format!("spilled by {method}")]);
+    }
+}
+
+#[test]
+fn an_index_in_the_least_memory_is_as_safe() {
+    run_index_outside();
+    let n_cases = n_cases(200);
+    INDEXED.assert_at_least(n_cases / 10, &[Method::Auto, Method::Rtree]);
+    INDEXED.assert_at_least(n_cases / 10, &["spilled"]);
+    INDEXED.assert_at_least(n_cases / 60, &["spilled, several releases"]);
+    for granularity in Granularity::ALL {
+        let kind = format!("several releases by {granularity}");
+        INDEXED.assert_at_least(n_cases / 150, &[kind]);
+    }
+}
 
 proptest! {
     #![proptest_config(config(300))]
 
     #[test]
-    fn every_release_satisfies_covers_and_is_measured_as_brute_force_says(
-        (seed, n_rows, n_quasi) in sizes()
-    ) {
+    fn an_index_in_memory_publishes_what_mondrian_publishes(sizes in sizes()) {
         let folder = folder();
-        let case = Case::draw(seed, n_rows, n_quasi, folder.path());
-        let report = anonymize(&case.job, &Silent);
-        prop_assert!(report.is_ok(), "a feasible job fails: {}", report.unwrap_err());
-        check_release(&case);
-    }
-
-    #[test]
-    fn a_release_depends_neither_on_the_threads_nor_on_the_order_of_the_input(
-        (seed, n_rows, n_quasi) in sizes()
-    ) {
-        let folder = folder();
-        let case = Case::draw(seed, n_rows, n_quasi, folder.path());
-        let report = anonymize(&case.job, &Silent).unwrap();
-        let on_more = Job {
-            threads: Some(case.job.threads.unwrap_or(0) % 3 + 1),
-            ..renamed(&case.job, "on-more-threads")
-        };
-        let report_on_more = anonymize(&on_more, &Silent).unwrap();
-        prop_assert!(bytes_of(&case.job) == bytes_of(&on_more), "threads change the release");
-        prop_assert_eq!(report.loss, report_on_more.loss);
-        let mut order: Vec<usize> = (0..n_rows).collect();
-        Dice::new(seed).shuffle(&mut order);
-        case.write_table(order);
-        let shuffled = renamed(&case.job, "shuffled");
-        anonymize(&shuffled, &Silent).unwrap();
-        prop_assert!(bytes_of(&case.job) == bytes_of(&shuffled), "row order changes the release");
-    }
-
-    #[test]
-    fn releases_of_every_other_method_are_as_safe_and_as_ordered(
-        (seed, n_rows, n_quasi) in sizes(),
-        method in prop::sample::select(&OTHER_METHODS)
-    ) {
-        let folder = folder();
-        // Some methods need a hierarchy for each column, which many columns rarely have.
-        let n_quasi = if method == Method::Local { n_quasi } else { n_quasi.min(2) };
-        let case = Case::draw(seed, n_rows, n_quasi, folder.path());
-        let Some(case) = case.by(method) else { return Ok(()) };
-        let report = anonymize(&case.job, &Silent);
-        prop_assert!(report.is_ok(), "a feasible job fails: {}", report.unwrap_err());
-        check_release(&case);
-        let on_more = Job {
-            threads: Some(case.job.threads.unwrap_or(0) % 3 + 1),
-            ..renamed(&case.job, "on-more-threads")
-        };
-        anonymize(&on_more, &Silent).unwrap();
-        prop_assert!(bytes_of(&case.job) == bytes_of(&on_more), "threads change the release");
-        let mut order: Vec<usize> = (0..n_rows).collect();
-        Dice::new(seed).shuffle(&mut order);
-        case.write_table(order);
-        let shuffled = renamed(&case.job, "shuffled");
-        anonymize(&shuffled, &Silent).unwrap();
-        prop_assert!(bytes_of(&case.job) == bytes_of(&shuffled), "row order changes the release");
-    }
-
-    #[test]
-    fn an_index_in_memory_publishes_what_mondrian_publishes(
-        (seed, n_rows, n_quasi) in sizes()
-    ) {
-        let folder = folder();
-        let mut case = Case::draw(seed, n_rows, n_quasi, folder.path());
-        case.job.method = Some(Method::Mondrian);
+        let mut case = Case::draw(Method::Mondrian, sizes, folder.path());
         // What is left of a label when a child is taken out keeps a narrower region in the index.
         case.job.compact = None;
-        anonymize(&case.job, &Silent).unwrap();
+        done(&case.job)?;
         let indexed = Job { method: Some(Method::Rtree), ..renamed(&case.job, "indexed") };
-        let report = anonymize(&indexed, &Silent);
-        prop_assert!(report.is_ok(), "a feasible job fails: {}", report.unwrap_err());
+        done(&indexed)?;
         prop_assert!(bytes_of(&case.job) == bytes_of(&indexed), "the releases differ");
     }
 
     #[test]
-    fn an_index_in_the_least_memory_is_as_safe(
-        (seed, n_rows, n_quasi) in sizes()
-    ) {
-        let folder = folder();
-        let mut case = Case::draw(seed, n_rows, n_quasi, folder.path());
-        case.job.method = Some(Method::Rtree);
-        // The least that will do, found by asking.
-        let mut memory = "64KiB".to_owned();
-        for n_refused in 0.. {
-            case.job.memory = Some(memory);
-            match anonymize(&case.job, &Silent) {
-                Ok(_) => break,
-                Err(error) => {
-                    let said = error.to_string();
-                    let advised = said.split("give --memory ").nth(1);
-                    prop_assert!(advised.is_some() && n_refused < 20, "a feasible job fails: {said}");
-                    memory = advised.and_then(|rest| rest.split(' ').next()).unwrap().to_owned();
-                }
-            }
-        }
-        check_release(&case);
-    }
-
-    #[test]
     fn what_even_the_whole_table_misses_is_refused_and_nothing_is_written(
-        (seed, n_rows, n_quasi) in sizes()
+        sizes in sizes(),
+        method in any_method()
     ) {
         let folder = folder();
-        let mut case = Case::draw(seed, n_rows, n_quasi, folder.path());
-        ask_too_much(&mut case, &mut Dice::new(!seed));
+        let mut case = Case::draw(method, sizes, folder.path());
+        // What the whole table misses, a part of it may reach.
+        case.job.suppress = None;
+        ask_too_much(&mut case, &mut Dice::new(!sizes.0));
         let before = files_in(folder.path());
-        match anonymize(&case.job, &Silent) {
+        match anonymize_files(&case.job, &Silent) {
             Err(Error::CannotHold { .. } | Error::Usage { .. }) => {}
             Err(other) => prop_assert!(false, "another error: {other}"),
             Ok(_) => prop_assert!(false, "the impossible was done"),
@@ -241,9 +349,9 @@ fn sensitive_numbers_that_floats_cannot_tell_apart_or_span_are_protected() {
     for pays in [["1152921504606846976", "1152921504606846977"], ["-1.7e308", "1.7e308"]] {
         let folder = folder();
         let mut job = pay_job(folder.path(), &pays);
-        job.column("pay").l_diversity = Some("distinct:2".to_owned());
+        job.column("pay").l_diversity = Some("distinct:2".parse().expect("a diversity"));
         job.column("pay").t_closeness = Some(0.2);
-        let report = anonymize(&job, &Silent).unwrap();
+        let report = anonymize_files(&job, &Silent).unwrap();
         assert!(report.classes > 1, "cut where values alternate");
     }
 }

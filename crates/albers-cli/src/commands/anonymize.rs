@@ -4,19 +4,21 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use albers::Report;
-use anyhow::Result;
+use albers::files::is_standard;
+use anyhow::{Result, anyhow};
 use clap::Args;
 
-use crate::flags::{self, ColumnFlags, MethodFlags, RequirementFlags};
+use crate::flags::{self, ColumnFlags, MethodFlags, RequirementFlags, StreamFlags};
 use crate::progress::Bar;
 use crate::render;
 
 /// Read a table, group its rows into classes that satisfy the requirement, and publish them
 #[derive(Args)]
 pub struct Arguments {
-    /// The table: CSV (also .gz, .zst) or Parquet
+    /// The table: a CSV (also .gz, .zst) or Parquet file, a folder or a pattern of files with the
+    /// same columns, or - for standard input
     data: Option<PathBuf>,
-    /// The release; its ending tells the format
+    /// The release; its ending tells the format; - for standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// A job file; flags override what it says
@@ -25,6 +27,8 @@ pub struct Arguments {
     /// Print the manifest as JSON on standard output
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    streams: StreamFlags,
     #[command(flatten)]
     columns: ColumnFlags,
     #[command(flatten)]
@@ -35,21 +39,46 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
-    let Arguments { data, output, job, json, columns, requirement, method } = arguments;
+    let Arguments { data, output, job, json, streams, columns, requirement, method } = arguments;
     let mut job = flags::job(job.as_ref(), columns, requirement, method)?;
     job.input = data.or(job.input);
     job.output = output.or(job.output);
+    streams.apply(&mut job);
+    let is_stream = job.output.as_deref().is_some_and(is_standard);
+    if is_stream && json {
+        return Err(anyhow!(
+            "the release and the report cannot both go to standard output; drop --json, or name a \
+             file with -o; --manifest FILE keeps the manifest of a stream"
+        ));
+    }
     let report = {
         let bar = Bar::new();
-        albers::anonymize(&job, &bar)?
+        albers::anonymize_files(&job, &bar)?
     };
     if json {
         render::print_json(&report);
+    } else if is_stream {
+        render::say(&summary(&report, &written_to_stream(&job)));
     } else {
-        let output = job.output.as_deref().map(|path| path.display().to_string());
-        render::print(&summary(&report, &output.unwrap_or_default()));
+        render::print(&summary(&report, &written_files(&job)));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The files of a release, in words.
+pub fn written_files(job: &albers::Job) -> String {
+    let output = job.output.as_deref().map(|path| path.display().to_string()).unwrap_or_default();
+    match &job.manifest {
+        Some(manifest) => format!("{output} and {}", manifest.display()),
+        None => format!("{output} and {output}.manifest.json"),
+    }
+}
+
+fn written_to_stream(job: &albers::Job) -> String {
+    match &job.manifest {
+        Some(manifest) => format!("to standard output, and {}", manifest.display()),
+        None => "to standard output, without a manifest".to_owned(),
+    }
 }
 
 /// The levels of a full-domain release, as `--level` takes them, in file order.
@@ -60,8 +89,8 @@ fn levels_line(report: &Report) -> Option<String> {
     Some(format!("levels:   {}", shown.collect::<Vec<_>>().join(",")))
 }
 
-/// A release in words.
-pub fn summary(report: &Report, output: &str) -> String {
+/// A release in words; `written` says where it went.
+pub fn summary(report: &Report, written: &str) -> String {
     let mut lines = vec![
         format!(
             "{} rows in {} classes of {} to {} rows (mean {:.1}), {} suppressed",
@@ -103,7 +132,7 @@ pub fn summary(report: &Report, output: &str) -> String {
         ));
     }
     lines.push(String::new());
-    lines.extend(report.notes.iter().map(|note| format!("note: {note}")));
+    lines.extend(render::notes(&report.notes));
     if report.spilled_bytes > 0 {
         lines.push(format!(
             "temporary files: {} written, {} read back",
@@ -122,9 +151,6 @@ pub fn summary(report: &Report, output: &str) -> String {
             render::share(also.report.loss.ncp),
         )
     }));
-    lines.push(format!(
-        "wrote {output} and {output}.manifest.json in {:.2} s",
-        report.seconds.total
-    ));
+    lines.push(format!("wrote {written} in {:.2} s", report.seconds.total));
     lines.join("\n") + "\n"
 }

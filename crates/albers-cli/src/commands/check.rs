@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use albers::{CheckReport, figure};
+use albers::{CheckReport, figure, files};
 use anyhow::Result;
 use clap::Args;
 
-use crate::flags::{MethodFlags, RequirementFlags};
+use crate::flags::{MethodFlags, RequirementFlags, ResourceFlags};
 use crate::progress::Bar;
 use crate::render;
 use crate::table_flags::TableFlags;
@@ -33,15 +33,20 @@ pub struct Arguments {
     columns: TableFlags,
     #[command(flatten)]
     requirement: RequirementFlags,
+    #[command(flatten)]
+    resources: ResourceFlags,
 }
 
 /// Runs the command.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
-    let Arguments { table, job, subject, threshold, json, columns, requirement } = arguments;
-    let job = columns.job(job.as_ref(), subject, requirement, MethodFlags::default())?;
+    let Arguments { table, job, subject, threshold, json, columns, requirement, resources } =
+        arguments;
+    let method = MethodFlags { resources, ..MethodFlags::default() };
+    let job = columns.job(job.as_ref(), subject, requirement, method)?;
+    let table = files::open_table(&job, &table)?;
     let report = {
         let bar = Bar::new();
-        albers::check(&job, &table, threshold, &bar)?
+        albers::check(&job, table.as_ref(), threshold, &bar)?
     };
     if json {
         render::print_json(&report);
@@ -74,7 +79,7 @@ fn summary(report: &CheckReport) -> String {
     lines.push(String::new());
     lines.extend(size_lines(report));
     lines.push(String::new());
-    lines.extend(report.notes.iter().map(|note| format!("note: {note}")));
+    lines.extend(render::notes(&report.notes));
     if let (Some(requirement), Some(true)) = (&report.requirement, report.holds) {
         lines.push(format!("holds: {requirement}"));
     }

@@ -3,13 +3,12 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use albers::{Categories, Values, files};
 use anyhow::Result;
 use clap::Args;
 
 use crate::commands::anonymize;
-use crate::flags::{
-    self, Assignment, CategoriesFlag, ColumnFlags, MethodFlags, RequirementFlags, ValuesFlag,
-};
+use crate::flags::{self, Assignment, ColumnFlags, MethodFlags, RequirementFlags, ResourceFlags};
 use crate::progress::Bar;
 use crate::render;
 
@@ -50,46 +49,51 @@ pub struct Arguments {
 #[command(next_help_heading = "Output")]
 struct ShownFlags {
     /// How columns with a hierarchy are shown
-    #[arg(long, value_enum)]
-    categories: Option<CategoriesFlag>,
+    #[arg(long, value_parser = flags::choice::<Categories>())]
+    categories: Option<Categories>,
     /// How intervals are written
-    #[arg(long, value_enum)]
-    values: Option<ValuesFlag>,
+    #[arg(long, value_parser = flags::choice::<Values>())]
+    values: Option<Values>,
     /// How much a loss on a column counts; 1 when not given
     #[arg(long = "weight", value_name = "COLUMN=WEIGHT")]
     weights: Vec<Assignment<f64>>,
     /// Decides the order of classes and rows
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Threads to work on; all cores when not given. The result is the same for any number
-    #[arg(long, value_name = "N")]
-    threads: Option<usize>,
+    #[command(flatten)]
+    resources: ResourceFlags,
 }
 
 /// Runs the command.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let Arguments { original, release, key, output, job, json, columns, requirement, shown } =
         arguments;
-    let ShownFlags { categories, values, weights, seed, threads } = shown;
+    let ShownFlags { categories, values, weights, seed, resources } = shown;
     let method =
-        MethodFlags { categories, values, weights, seed, threads, ..MethodFlags::default() };
+        MethodFlags { categories, values, weights, seed, resources, ..MethodFlags::default() };
     let mut job = flags::job(job.as_ref(), columns, requirement, method)?;
-    let name = output.display().to_string();
     job.input = Some(original);
     job.output = Some(output);
+    // One release comes of one release.
+    job.also_k.clear();
+    let mut sinks = files::open_outputs(&job, &[&release])?;
+    let original = files::open_input(&job)?;
+    let given = files::open_table(&job, &release)?;
     let report = {
         let bar = Bar::new();
-        albers::compact(&job, &release, &key, &bar)?
+        let sink = sinks.remove(0);
+        albers::compact(&job, original.as_ref(), given.as_ref(), &key, sink, &bar)?
     };
     if json {
         render::print_json(&report);
     } else {
-        let after = render::share(report.release.loss.ncp);
-        let change = match report.ncp_before {
+        let after = render::share(report.loss.ncp);
+        let change = match report.ncp_before.flatten() {
             Some(before) => format!("ncp {} before, {after} after\n", render::share(before)),
             None => format!("ncp unknown before, {after} after\n"),
         };
-        render::print(&(change + &anonymize::summary(&report.release, &name)));
+        let written = anonymize::written_files(&job);
+        render::print(&(change + &anonymize::summary(&report, &written)));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use albers::Progress;
 use albers::generate::{self, ClassFunction, Generator, Kind, Options, TargetFunction};
-use albers::write::BatchWriter;
+use albers::sink::{FileSink, Sink, WriteOptions, write_rows};
+use albers::{Phase, Watch};
 use anyhow::{Context, Result};
 use clap::Args;
 use serde::Serialize;
@@ -65,21 +65,24 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
             .with_context(|| format!("cannot create the folder {}", folder.display()))?;
     }
     let schema = generator.schema();
-    let mut writer = BatchWriter::create(&output, schema.clone())?;
+    let mut sink = FileSink::new(&output, None, None)?;
+    sink.begin(schema.clone(), WriteOptions::default())?;
     {
         let bar = Bar::new();
-        bar.phase("generate", Some(n_rows));
+        bar.phase(Phase::Write, Some(n_rows));
         for batch in generator.into_batches() {
-            writer.write(&batch)?;
-            bar.advance(batch.num_rows() as u64);
+            sink.write(&batch)?;
+            if bar.advance(batch.num_rows() as u64).is_break() {
+                return Ok(ExitCode::FAILURE);
+            }
         }
-        writer.finish()?;
+        sink.finish()?;
     }
     let mut files = Vec::new();
     if let Some(folder) = hierarchies {
         for (column, rows) in generate::hierarchies(kind) {
             let path = folder.join(format!("{column}.csv"));
-            albers::write::write_rows(&path, &rows)?;
+            write_rows(&path, &rows)?;
             files.push(path);
         }
     }

@@ -19,7 +19,11 @@ use crate::render;
 #[command(after_long_help = JOB_FILE_FIELDS)]
 pub struct Arguments {
     /// The table: CSV (also .gz, .zst) or Parquet
-    data: PathBuf,
+    #[arg(required_unless_present = "schema")]
+    data: Option<PathBuf>,
+    /// Print the JSON schema of a job file and do nothing else
+    #[arg(long, exclusive = true)]
+    schema: bool,
     /// The job file
     #[arg(short, long, value_name = "FILE", default_value = "job.toml")]
     output: PathBuf,
@@ -45,7 +49,11 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
-    let Arguments { data, output, force, k, types, delimiter, missing, json } = arguments;
+    let Arguments { data, schema, output, force, k, types, delimiter, missing, json } = arguments;
+    let Some(data) = data.filter(|_| !schema) else {
+        render::print(&albers::Job::schema());
+        return Ok(ExitCode::SUCCESS);
+    };
     let types = types.into_iter().map(|given| (given.column, given.value)).collect();
     let request = InitRequest { input: data, job: output, force, k, delimiter, missing, types };
     let report = {

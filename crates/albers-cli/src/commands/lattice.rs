@@ -3,13 +3,12 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use albers::{LatticeReport, MinimalReport, SortBy};
+use albers::{LatticeReport, LatticeRequest, Method, MinimalReport, Minimize, SortBy, files};
 use anyhow::Result;
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use crate::flags::{
-    self, Assignment, ColumnFlags, MethodFlag, MethodFlags, MinimizeFlag, RequirementFlags,
-    SearchFlags,
+    self, Assignment, ColumnFlags, MethodFlags, RequirementFlags, ResourceFlags, SearchFlags,
 };
 use crate::progress::Bar;
 use crate::render;
@@ -26,8 +25,8 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     job: Option<PathBuf>,
     /// What the generalizations are sorted by
-    #[arg(long, value_enum, default_value_t = SortFlag::Ncp)]
-    sort: SortFlag,
+    #[arg(long, value_parser = flags::choice::<SortBy>(), default_value_t = SortBy::Ncp)]
+    sort: SortBy,
     /// Draw the lattice, if a person can read it
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
@@ -51,81 +50,39 @@ pub struct Arguments {
 struct LatticeFlags {
     /// How the lattice is searched: incognito (default), samarati, bottom-up or
     /// attribute-suppression
-    #[arg(long, value_enum, hide_possible_values = true)]
-    method: Option<MethodFlag>,
+    #[arg(long, value_parser = flags::choice::<Method>(), hide_possible_values = true)]
+    method: Option<Method>,
     #[command(flatten)]
     search: SearchFlags,
     /// What a search with a time limit looks for the least of
-    #[arg(long, value_enum)]
-    minimize: Option<MinimizeFlag>,
+    #[arg(long, value_parser = flags::choice::<Minimize>())]
+    minimize: Option<Minimize>,
     /// How much a column counts; 1 when not given
     #[arg(long = "weight", value_name = "COLUMN=WEIGHT")]
     weights: Vec<Assignment<f64>>,
-    /// The memory to work in, such as 256MB; a quarter of the machine's when not given. What does
-    /// not fit goes to temporary files
-    #[arg(long, value_name = "SIZE")]
-    memory: Option<String>,
-    /// Where temporary files go; the current folder when not given
-    #[arg(long, value_name = "FOLDER")]
-    spill_dir: Option<PathBuf>,
-    /// Threads to work on; all cores when not given
-    #[arg(long, value_name = "N")]
-    threads: Option<usize>,
-}
-
-/// What the generalizations are sorted by.
-#[derive(Clone, Copy, ValueEnum)]
-enum SortFlag {
-    /// The normalized certainty penalty, by the weights of the columns
-    Ncp,
-    /// The sum of the levels
-    Height,
-    /// The rows left out
-    Suppressed,
-    /// The classes, the most first
-    Classes,
-    /// The sum of the squared class sizes
-    Discernibility,
-    /// How little values have risen, the greatest first
-    Precision,
-    /// The levels as shares of their hierarchies, by the weights of the columns
-    Weights,
-}
-
-impl From<SortFlag> for SortBy {
-    fn from(flag: SortFlag) -> SortBy {
-        match flag {
-            SortFlag::Ncp => SortBy::Ncp,
-            SortFlag::Height => SortBy::Height,
-            SortFlag::Suppressed => SortBy::Suppressed,
-            SortFlag::Classes => SortBy::Classes,
-            SortFlag::Discernibility => SortBy::Discernibility,
-            SortFlag::Precision => SortBy::Precision,
-            SortFlag::Weights => SortBy::Weights,
-        }
-    }
+    #[command(flatten)]
+    resources: ResourceFlags,
 }
 
 /// Runs the command.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let Arguments { data, job, sort, svg, limit, json, columns, requirement, method } = arguments;
-    let LatticeFlags { method, search, minimize, weights, memory, spill_dir, threads } = method;
-    let method = MethodFlags {
-        method,
-        search,
-        minimize,
-        weights,
-        memory,
-        spill_dir,
-        threads,
-        ..Default::default()
-    };
+    let LatticeFlags { method, search, minimize, weights, resources } = method;
+    let method = MethodFlags { method, search, minimize, weights, resources, ..Default::default() };
     let mut job = flags::job(job.as_ref(), columns, requirement, method)?;
     job.input = data.or(job.input);
+    if let Some(svg) = &svg {
+        files::check_output_place(&job, svg)?;
+    }
+    let source = files::open_input(&job)?;
     let report = {
         let bar = Bar::new();
-        albers::lattice(&job, sort.into(), svg.as_deref(), &bar)?
+        let request = LatticeRequest { sort, draws: svg.is_some() };
+        albers::lattice(&job, source.as_ref(), request, &bar)?
     };
+    if let (Some(svg), Some(drawing)) = (&svg, &report.drawing) {
+        files::write_text(&job, svg, drawing)?;
+    }
     if json {
         render::print_json(&report);
     } else {
@@ -165,7 +122,7 @@ fn summary(report: &LatticeReport, limit: usize) -> String {
         lines.push(format!("  and {n_more} more; see --limit and --sort"));
     }
     lines.push(String::new());
-    lines.extend(report.notes.iter().map(|note| format!("note: {note}")));
+    lines.extend(render::notes(&report.notes));
     lines.join("\n").trim_end().to_owned() + "\n"
 }
 

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use albers::MeasureReport;
+use albers::{Categories, MeasureReport, files};
 use anyhow::Result;
 use clap::Args;
 
-use crate::flags::{Assignment, CategoriesFlag, MethodFlags, RequirementFlags};
+use crate::flags::{self, Assignment, MethodFlags, RequirementFlags, ResourceFlags};
 use crate::progress::Bar;
 use crate::render;
 use crate::table_flags::TableFlags;
@@ -30,23 +30,29 @@ pub struct Arguments {
     #[arg(long = "weight", value_name = "COLUMN=WEIGHT")]
     weights: Vec<Assignment<f64>>,
     /// How columns with a hierarchy are shown; told from the release when not given
-    #[arg(long, value_enum)]
-    categories: Option<CategoriesFlag>,
+    #[arg(long, value_parser = flags::choice::<Categories>())]
+    categories: Option<Categories>,
     /// Print the losses as JSON on standard output
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     columns: TableFlags,
+    #[command(flatten)]
+    resources: ResourceFlags,
 }
 
 /// Runs the command.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
-    let Arguments { original, release, job, key, weights, categories, json, columns } = arguments;
-    let method = MethodFlags { weights, categories, ..MethodFlags::default() };
+    let Arguments { original, release, job, key, weights, categories, json, columns, resources } =
+        arguments;
+    let method = MethodFlags { weights, categories, resources, ..MethodFlags::default() };
     let job = columns.job(job.as_ref(), None, RequirementFlags::default(), method)?;
+    let original = files::open_table(&job, &original)?;
+    let release = files::open_table(&job, &release)?;
     let report = {
         let bar = Bar::new();
-        albers::measure(&job, &original, &release, key.as_deref(), &bar)?
+        let key = key.as_deref();
+        albers::measure(&job, original.as_ref(), release.as_ref(), key, &bar)?
     };
     if json {
         render::print_json(&report);
@@ -108,6 +114,6 @@ fn summary(report: &MeasureReport) -> String {
     if !report.notes.is_empty() {
         lines.push(String::new());
     }
-    lines.extend(report.notes.iter().map(|note| format!("note: {note}")));
+    lines.extend(render::notes(&report.notes));
     lines.join("\n") + "\n"
 }

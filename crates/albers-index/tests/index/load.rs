@@ -27,7 +27,7 @@ const FAN_OUT: usize = 3;
 
 /// Every way to bring leaves together.
 pub const GRANULARITIES: [Granularity; 3] =
-    [Granularity::LeafScan, Granularity::Hierarchical { fan_out: FAN_OUT }, Granularity::Cut];
+    [Granularity::LeafScan, Granularity::Hierarchical, Granularity::Cut];
 
 /// How a table is loaded.
 #[derive(Debug, Clone, Copy)]
@@ -246,7 +246,7 @@ fn checked_subtree(table: &Table, plan: &BulkPlan<'_>, subtree: &Subtree) -> Pie
         }),
     };
     let of = |requirement: &Requirement, granularity| {
-        classes(subtree.tree_rows(plan), granularity, requirement, &plan.plan)
+        classes(subtree.tree_rows(plan), granularity, FAN_OUT, requirement, &plan.plan)
     };
     Piece {
         is_giant: false,

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::mondrian::Plan;
+use crate::plan::Plan;
 use crate::split::apply::apply;
 use crate::split::extent::{Weigher, has_small_sets};
 use crate::split::rule::Allowance;

@@ -6,7 +6,7 @@ use albers_classes::points::PointChunk;
 use albers_classes::space::AxisKind;
 use albers_privacy::Facts;
 
-use super::{Plan, whole_region};
+use crate::plan::{Plan, whole_region};
 use crate::split::apply::{apply, move_first};
 use crate::split::extent::Weigher;
 use crate::split::rule::{Allowance, Rule};
@@ -105,6 +105,7 @@ impl<'a, const L: usize, const M: usize> Cutter<'a, L, M> {
             codes,
             class_ends: leaves.iter().map(|leaf| leaf.end).collect(),
             regions: leaves.into_iter().filter_map(|leaf| leaf.region).flatten().collect(),
+            ..ClassBlock::default()
         }
     }
 

@@ -15,7 +15,7 @@ use rayon::prelude::*;
 
 use super::classes::Class;
 use super::column::{Column, Span};
-use crate::mondrian::Plan;
+use crate::plan::Plan;
 use crate::split::rule::{Rule, RuleScratch};
 
 /// Tells which classes satisfy the requirement.

@@ -6,10 +6,10 @@ use albers_partition::mondrian::{Plan, partition};
 use albers_partition::split::Policy;
 use albers_privacy::Facts;
 use albers_privacy::{ClassSummary, Criterion, GroundDistance, Requirement, SensitiveColumn};
+use albers_storage::watch::Silent;
 use albers_table::chunk::TextColumnBuilder;
 use albers_table::domain::{Coding, Domain, RawColumn, encode};
 use albers_table::hierarchy::HierarchySpec;
-use albers_table::progress::Silent;
 use albers_table::schema::ColumnType;
 
 /// SplitMix64: the same numbers on every machine.
@@ -99,7 +99,7 @@ impl Table {
             policy,
             keep_regions,
         };
-        let groups = partition(points, &plan, &Silent);
+        let groups = partition(points, &plan, &Silent).expect("nothing cancels it");
         let n_attributes = self.columns.len();
         let mut is_seen = vec![false; self.n_rows];
         let mut sum = 0u64;

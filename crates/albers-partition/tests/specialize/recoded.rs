@@ -7,7 +7,7 @@ use albers_classes::space::AxisKind;
 use albers_partition::mondrian::Plan;
 use albers_partition::specialize::{SpecializePlan, partition};
 use albers_partition::split::Policy;
-use albers_table::progress::Silent;
+use albers_storage::watch::Silent;
 
 use crate::table::{Class, Table};
 
@@ -33,7 +33,8 @@ impl Recoded {
             policy: Policy::Compact,
             keep_regions: true,
         };
-        let groups = partition(points, &SpecializePlan { plan: &plan, max_suppressed }, &Silent);
+        let groups = partition(points, &SpecializePlan { plan: &plan, max_suppressed }, &Silent)
+            .expect("nothing cancels it");
         let n_attributes = table.columns.len();
         let mut classes = Vec::new();
         let mut is_seen = vec![false; table.n_rows];

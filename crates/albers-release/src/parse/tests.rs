@@ -3,7 +3,7 @@ use albers_table::domain::{Coding, RawColumn, encode};
 use albers_table::hierarchy::HierarchySpec;
 
 use super::*;
-use crate::cell::Describer;
+use crate::describe::Describer;
 
 /// An attribute and the codes of its cells; an empty cell is missing.
 fn attribute(column_type: ColumnType, shown: Shown, cells: &[&str]) -> (Attribute, Vec<u32>) {

@@ -107,7 +107,7 @@ impl CarriedColumn {
         ReleaseError::Table(TableError::Column {
             column: self.name.clone(),
             problem: format!("cells of type {} {problem}", self.data_type),
-            hint: "convert the column to text, or leave it out".to_owned(),
+            hint: "convert the column to text, or leave it out".into(),
         })
     }
 }

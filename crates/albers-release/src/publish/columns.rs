@@ -1,4 +1,4 @@
-//! Quasi-identifiers as columns of the release.
+//! Quasi-identifiers, and what classes show beside them, as columns of the release.
 
 use std::sync::Arc;
 
@@ -10,24 +10,70 @@ use arrow_array::types::{
     Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
     TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{ArrayRef, BooleanArray, PrimitiveArray};
+use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, PrimitiveArray};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field, TimeUnit};
-use serde::{Deserialize, Serialize};
 
 use super::slab::Slab;
-use crate::cell::{CellContent, Describer};
-use crate::verify::Verified;
+use crate::describe::{CellContent, Describer};
 
 /// How intervals of ordered values are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Values {
     /// One column of text, `[48, 62]`.
     Interval,
     /// Two typed columns, `age_min` and `age_max`, and `age_missing` where values are missing.
     Bounds,
 }
+
+/// A value that every class shows beside its quasi-identifiers, such as the depth of its region.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FeatureColumn {
+    /// The column's name.
+    pub name: String,
+    /// Its values.
+    pub kind: FeatureKind,
+}
+
+/// The values of a feature.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FeatureKind {
+    /// Whole numbers.
+    Integer,
+    /// Any numbers.
+    Number,
+}
+
+impl FeatureColumn {
+    /// The column's field in the release.
+    pub(super) fn field(&self) -> Field {
+        let data_type = match self.kind {
+            FeatureKind::Integer => DataType::Int64,
+            FeatureKind::Number => DataType::Float64,
+        };
+        Field::new(&self.name, data_type, true)
+    }
+
+    /// The column's array for a slab of rows; `feature` is its place among the features.
+    pub(super) fn array(&self, slab: &Slab, feature: usize) -> ArrayRef {
+        let values = slab.features_of(feature);
+        match self.kind {
+            FeatureKind::Integer => {
+                let values = repeat(slab, values.map(|value| value.as_integer()));
+                Arc::new(Int64Array::from(values))
+            }
+            FeatureKind::Number => {
+                let values = repeat(slab, values.map(|value| value.as_number()));
+                Arc::new(Float64Array::from(values))
+            }
+        }
+    }
+}
+
+albers_storage::choices!(Values {
+    Interval: "interval", "One column of text, [48, 62] (default for CSV)";
+    Bounds: "bounds", "Two typed columns, age_min and age_max (default for Parquet)";
+});
 
 /// The fields that show an attribute.
 pub fn fields(describer: &Describer<'_>, values: Values) -> Vec<Field> {
@@ -48,12 +94,11 @@ pub fn fields(describer: &Describer<'_>, values: Values) -> Vec<Field> {
 
 /// The arrays of an attribute's fields, for a slab of rows.
 pub fn arrays(
-    release: &Verified<'_>,
+    describer: &Describer<'_>,
     slab: &Slab,
     attribute: usize,
     values: Values,
 ) -> Vec<ArrayRef> {
-    let describer = &release.describers()[attribute];
     let cells = slab.cells_of(attribute);
     if values == Values::Interval || describer.attribute().shown != Shown::Interval {
         let mut builder = StringBuilder::with_capacity(slab.n_rows, slab.n_rows * 8);

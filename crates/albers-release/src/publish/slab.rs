@@ -4,10 +4,11 @@
 //! are the rows of the release, whatever the limits.
 //! Cost: one pass over the classes; memory for a slab and for the row numbers of one class.
 
+use albers_classes::FeatureValue;
 use albers_table::TableError;
 
 use super::carried::{CarriedColumn, RowKeys};
-use crate::cell::ShownCell;
+use crate::describe::ShownCell;
 use crate::error::Result;
 use crate::verify::Verified;
 
@@ -36,6 +37,8 @@ pub struct Slab {
     pub sizes: Vec<u32>,
     /// What each piece's class shows, attribute by attribute.
     cells: Vec<ShownCell>,
+    /// What it shows beside them, feature by feature.
+    features: Vec<FeatureValue>,
     /// All rows, piece by piece; empty when no column is carried.
     pub row_ids: Vec<u32>,
 }
@@ -46,11 +49,20 @@ impl Slab {
         let n_attributes = self.cells.len() / self.sizes.len();
         self.cells[attribute..].iter().step_by(n_attributes).copied()
     }
+
+    /// What the pieces show of one feature.
+    pub fn features_of(&self, feature: usize) -> impl Iterator<Item = FeatureValue> + '_ {
+        let n_features = self.features.len() / self.sizes.len();
+        self.features[feature..].iter().step_by(n_features).copied()
+    }
 }
 
-/// Cuts the classes of a release into slabs.
+/// What the text of a feature takes at most.
+const FEATURE_BYTES: usize = 24;
+
+/// Cuts verified classes into slabs.
 pub struct Cutter<'r> {
-    release: &'r Verified<'r>,
+    classes: &'r Verified<'r>,
     carried: &'r [CarriedColumn],
     keys: Option<&'r RowKeys>,
     limits: SlabLimits,
@@ -71,14 +83,14 @@ pub struct Cutter<'r> {
 impl<'r> Cutter<'r> {
     /// Starts at the first class.
     pub fn new(
-        release: &'r Verified<'r>,
+        classes: &'r Verified<'r>,
         carried: &'r [CarriedColumn],
         keys: Option<&'r RowKeys>,
         limits: SlabLimits,
     ) -> Cutter<'r> {
         let longest: usize = carried.iter().map(CarriedColumn::longest_cell_bytes).sum();
         Cutter {
-            release,
+            classes,
             carried,
             keys,
             limits,
@@ -95,7 +107,7 @@ impl<'r> Cutter<'r> {
     pub fn next_slab(&mut self) -> Result<Slab> {
         let mut slab = Slab::default();
         let mut n_bytes = 0;
-        while self.class_idx < self.release.n_classes() {
+        while self.class_idx < self.classes.n_classes() {
             if self.n_taken == 0 {
                 self.open_class()?;
             }
@@ -107,7 +119,9 @@ impl<'r> Cutter<'r> {
             if self.keys.is_some() {
                 slab.row_ids.extend_from_slice(&self.class_rows[self.n_taken..end]);
             }
-            slab.cells.extend_from_slice(self.release.class(self.class_idx).cells);
+            let class = self.classes.class(self.class_idx);
+            slab.cells.extend_from_slice(class.cells);
+            slab.features.extend_from_slice(class.features);
             slab.sizes.push(n_rows as u32);
             slab.n_rows += n_rows;
             n_bytes += n_more_bytes;
@@ -122,10 +136,10 @@ impl<'r> Cutter<'r> {
     }
 
     fn open_class(&mut self) -> Result<()> {
-        let class = self.release.class(self.class_idx);
+        let class = self.classes.class(self.class_idx);
         self.n_class_rows = class.n_rows();
-        self.shown_bytes = 0;
-        for (describer, &cell) in self.release.describers().iter().zip(class.cells) {
+        self.shown_bytes = class.features.len() * FEATURE_BYTES;
+        for (describer, &cell) in self.classes.describers().iter().zip(class.cells) {
             let cell_bytes = describer.text_bytes(cell);
             if i32::try_from(cell_bytes).is_err() {
                 return Err(too_long(describer.attribute().domain.name()).into());
@@ -169,6 +183,83 @@ fn too_long(column: &str) -> TableError {
     TableError::Column {
         column: column.to_owned(),
         problem: "a class would show more text in one cell than a table can hold".to_owned(),
-        hint: "give the column a hierarchy, or choose a smaller k".to_owned(),
+        hint: "give the column a hierarchy, or choose a smaller k".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use albers_classes::Attribute;
+    use albers_classes::class_block::ClassBlock;
+    use albers_classes::space::Shown;
+    use albers_privacy::{Facts, Requirement};
+    use albers_storage::watch::Silent;
+    use albers_table::chunk::TextColumnBuilder;
+    use albers_table::domain::{Coding, RawColumn, encode};
+    use albers_table::schema::ColumnType;
+    use arrow_array::StringArray;
+
+    use super::*;
+    use crate::verify::{ShowOptions, describe};
+
+    /// Ages, three rows each.
+    fn ages(n_classes: u32) -> (Attribute, Vec<u32>) {
+        let column_type = ColumnType::Integer;
+        let mut builder = TextColumnBuilder::new(column_type);
+        for row in 0..3 * n_classes {
+            builder.push((20 + row / 3).to_string().as_bytes()).unwrap();
+        }
+        let chunks = vec![builder.finish().unwrap()];
+        let name = "age".to_owned();
+        let column = RawColumn { name, column_type, data_type: None, chunks };
+        let coded = encode(column, Coding::Ordered).unwrap();
+        let (shown, level, weight, preferred) = (Shown::Interval, None, 1.0, false);
+        let attribute = Attribute { domain: coded.domain, shown, level, weight, preferred };
+        (attribute, coded.codes.concat())
+    }
+
+    #[test]
+    fn the_rows_of_all_slabs_are_the_same_whatever_the_limits() {
+        let (attribute, codes) = ages(12);
+        let n_rows = codes.len() as u32;
+        let class_ends = (3..=n_rows).step_by(3).collect();
+        let row_ids = (0..n_rows).collect();
+        let block = ClassBlock { row_ids, codes, class_ends, ..ClassBlock::default() };
+        let (seed, show_regions, is_nested, n_features) = (3, false, false, 0);
+        let options = ShowOptions { seed, show_regions, is_nested, n_features };
+        let attributes = [attribute];
+        let described = describe(vec![block], &attributes, options, None, &Silent).unwrap();
+        let requirement = Requirement::new(3, false, Vec::new(), Vec::new()).unwrap();
+        let facts = Facts { subjects: Vec::new(), sensitive: Vec::new(), n_sensitive: 0 };
+        let classes = described.verify(&requirement, &facts).unwrap();
+        let notes = (0..n_rows).map(|row| "x".repeat(row as usize * 3));
+        let notes = Arc::new(StringArray::from_iter_values(notes));
+        let note = "note".to_owned();
+        let carried = [CarriedColumn::new(note, ColumnType::Text, vec![notes], false)];
+        let keys = RowKeys::of(&carried, seed).unwrap();
+        let rows_within = |limits: SlabLimits| {
+            let mut cutter = Cutter::new(&classes, &carried, keys.as_ref(), limits);
+            let mut rows = Vec::new();
+            loop {
+                let slab = cutter.next_slab().unwrap();
+                if slab.n_rows == 0 {
+                    return rows;
+                }
+                let note_bytes: usize = slab.row_ids.iter().map(|&row| 3 * row as usize).sum();
+                assert!(slab.n_rows <= limits.n_rows);
+                assert!(slab.n_rows == 1 || note_bytes <= limits.n_bytes);
+                assert_eq!(slab.sizes.iter().sum::<u32>() as usize, slab.row_ids.len());
+                rows.extend(slab.row_ids);
+            }
+        };
+        let all = rows_within(SlabLimits::default());
+        assert_eq!(all.len(), n_rows as usize);
+        for n_rows in 1..20 {
+            for n_bytes in [0, 40, 150, 400] {
+                assert_eq!(rows_within(SlabLimits { n_rows, n_bytes }), all);
+            }
+        }
     }
 }

@@ -209,7 +209,7 @@ fn every_write_that_fails_is_an_error_and_leaves_nothing_reserved() {
         assert_eq!(
             error.to_string(),
             "cannot write temporary data in /spill/here: no storage space; \
-             nothing was published; make room there, or name another folder with --spill-dir"
+             nothing was published; make room there, or name another folder with `spill-dir`"
         );
     }
 }

@@ -20,8 +20,8 @@ use super::occupancy::{self, Occupancy};
 use super::scale::{self, Scale};
 use super::{CategoryValues, Coding, Domain, DomainKind, RawColumn, rescale};
 use crate::chunk::{Cells, ColumnChunk, TickUnit};
+use crate::distinct_sample::DistinctSample;
 use crate::mix::mix;
-use crate::profile::distinct_sample::DistinctSample;
 use crate::schema::ColumnType;
 use crate::value::TickFormat;
 use crate::{Result, TableError};
@@ -396,7 +396,7 @@ impl ColumnCoder {
             return Err(TableError::Column {
                 column: self.domain.name.clone(),
                 problem: "the file changed while it was read".to_owned(),
-                hint: "let nobody write to it, and run again".to_owned(),
+                hint: "let nobody write to it, and run again".into(),
             });
         }
         let mut codes: Vec<u32> = match (&self.lookup, &chunk.cells) {

@@ -53,15 +53,14 @@ impl Column<'_> {
     }
 }
 
-/// Builds a hierarchy from a file.
+/// Builds a hierarchy from the bytes of a file.
 pub(super) fn build(
-    path: &Path,
+    bytes: &[u8],
     place: &Place,
     column_type: ColumnType,
     values: &[String],
 ) -> Result<Hierarchy> {
-    let bytes = read(path)?;
-    let text = decode(&bytes, place)?;
+    let text = decode(bytes, place)?;
     let values: FxHashSet<&str> = values.iter().map(String::as_str).collect();
     let column = Column { name: place.column, column_type, values };
     let delimiter = sniff_delimiter(text, &column);
@@ -77,7 +76,8 @@ pub(super) fn build(
     builder.finish().map_err(|conflict| refusal(conflict, place))
 }
 
-fn read(path: &Path) -> Result<Vec<u8>> {
+/// The bytes of a file, unpacked.
+pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open_unpacked(path)?
         .read_to_end(&mut bytes)

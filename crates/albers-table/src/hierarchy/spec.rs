@@ -1,16 +1,22 @@
 //! How a hierarchy is asked for: the text after `column=` of a flag or job file.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::Arc;
 
+use super::file;
 use super::ranges::{Size, check_sizes};
+use crate::Result as TableResult;
 
 /// Where the hierarchy of a column comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HierarchySpec {
-    /// A file with one row per leaf, from specific to general.
+    /// A file with one row per leaf, from specific to general; it has to be read before a
+    /// hierarchy can be built.
     File(PathBuf),
+    /// The rows of such a file.
+    Rows(Arc<HierarchyRows>),
     /// Characters are stripped from the right, one per level.
     Prefix,
     /// Nested intervals of these sizes, aligned at 0.
@@ -19,6 +25,43 @@ pub enum HierarchySpec {
     Dates,
     /// The value or nothing.
     Suppress,
+}
+
+/// Rows of text, one per leaf, from specific to general. Not `Debug` in full: they hold values.
+#[derive(Clone, PartialEq, Eq)]
+pub struct HierarchyRows {
+    /// What messages call them: the file's path.
+    origin: String,
+    /// The bytes of the file, unpacked.
+    pub(super) bytes: Vec<u8>,
+}
+
+impl HierarchyRows {
+    /// Reads a file, packed or not.
+    pub fn read(path: &Path) -> TableResult<HierarchyRows> {
+        Ok(HierarchyRows { origin: path.display().to_string(), bytes: file::read(path)? })
+    }
+
+    /// Rows that lie in no file: text with one line per leaf.
+    pub fn of_text(origin: &str, text: &str) -> HierarchyRows {
+        HierarchyRows { origin: origin.to_owned(), bytes: text.as_bytes().to_vec() }
+    }
+}
+
+impl fmt::Debug for HierarchyRows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "HierarchyRows({})", self.origin)
+    }
+}
+
+impl HierarchySpec {
+    /// Reads the file, if it is one that has not been read.
+    pub fn read_file(&mut self) -> TableResult<()> {
+        if let HierarchySpec::File(path) = self {
+            *self = HierarchySpec::Rows(Arc::new(HierarchyRows::read(path)?));
+        }
+        Ok(())
+    }
 }
 
 impl FromStr for HierarchySpec {
@@ -51,6 +94,7 @@ impl fmt::Display for HierarchySpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             HierarchySpec::File(path) => write!(f, "{}", path.display()),
+            HierarchySpec::Rows(rows) => f.write_str(&rows.origin),
             HierarchySpec::Prefix => f.write_str("prefix"),
             HierarchySpec::Dates => f.write_str("dates"),
             HierarchySpec::Suppress => f.write_str("suppress"),

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use albers_table::read::Format;
+use albers_storage::choice::Choice as _;
+use albers_table::format::Format;
 
 use super::{ColumnProposal, InitReport, InitRequest, percent};
 use crate::error::{Error, Result};
@@ -157,13 +158,10 @@ fn output_beside(input: &Path) -> PathBuf {
     let unpacked = if is_packed { name.rfind('.').unwrap_or(name.len()) } else { name.len() };
     let dot = name[..unpacked].rfind('.').filter(|&at| at >= start).unwrap_or(unpacked);
     let output = input.with_file_name(format!("{}.anonymized{}", &name[..dot], &name[dot..]));
-    if albers_table::write::Format::of(&output).is_ok() {
+    if Format::of(&output).is_some() {
         return output;
     }
-    let ending = match Format::of(input) {
-        Format::Csv => "csv",
-        Format::Parquet => "parquet",
-    };
+    let ending = Format::of(input).unwrap_or(Format::Csv).name();
     input.with_file_name(format!("{}.anonymized.{ending}", &name[..dot]))
 }
 
@@ -189,7 +187,7 @@ mod tests {
             ("people.csv.gz", "people.anonymized.csv.gz"),
             ("a.b.tsv.zst", "a.b.anonymized.tsv.zst"),
             ("x.parquet", "x.anonymized.parquet"),
-            ("x.pq", "x.anonymized.parquet"),
+            ("x.pq", "x.anonymized.pq"),
             ("data", "data.anonymized.csv"),
             ("data.gz", "data.anonymized.csv"),
             ("x.txt", "x.anonymized.csv"),

@@ -1,12 +1,12 @@
-//! What a job chooses from.
+//! What a job chooses from, besides the choices of single methods.
 
-use serde::{Deserialize, Serialize};
+use albers_storage::choices;
 
 /// How classes are found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+#[non_exhaustive]
 pub enum Method {
-    /// The best for the table.
+    /// In memory if the table fits there, by an index on disk if not.
     #[default]
     Auto,
     /// Top-down cuts in memory.
@@ -30,40 +30,21 @@ pub enum Method {
     Local,
 }
 
-impl Method {
-    /// The word used in flags, job files and manifests.
-    pub fn name(self) -> &'static str {
-        match self {
-            Method::Auto => "auto",
-            Method::Mondrian => "mondrian",
-            Method::Rtree => "rtree",
-            Method::Incognito => "incognito",
-            Method::Samarati => "samarati",
-            Method::BottomUp => "bottom-up",
-            Method::AttributeSuppression => "attribute-suppression",
-            Method::Subtree => "subtree",
-            Method::OrderedSet => "ordered-set",
-            Method::Local => "local",
-        }
-    }
-
-    /// Whether every value of a column is shown at the same level.
-    pub fn is_full_domain(self) -> bool {
-        matches!(
-            self,
-            Method::Incognito | Method::Samarati | Method::BottomUp | Method::AttributeSuppression
-        )
-    }
-
-    /// Whether rows may be left out.
-    pub fn can_suppress(self) -> bool {
-        self.is_full_domain() || matches!(self, Method::Subtree | Method::OrderedSet)
-    }
-}
+choices!(Method {
+    Auto: "auto", "In memory if the table fits there, by an index on disk if not";
+    Mondrian: "mondrian", "Top-down cuts in memory";
+    Rtree: "rtree", "An R+-tree loaded by a buffer tree: tables of any size, several releases of one index";
+    Incognito: "incognito", "Full-domain: every value of a column at the same level of its hierarchy, the best of all";
+    Samarati: "samarati", "Full-domain, by a binary search for the least sum of levels";
+    BottomUp: "bottom-up", "Full-domain, by a search of the whole lattice from its bottom";
+    AttributeSuppression: "attribute-suppression", "Whole columns, shown or suppressed";
+    Subtree: "subtree", "One label for each value of a column, wherever it stands";
+    OrderedSet: "ordered-set", "One interval or set for each value of a column, wherever it stands";
+    Local: "local", "Rows grouped by least added loss: loses least, takes longest; classes may overlap";
+});
 
 /// How a lattice is searched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SearchVariant {
     /// Incognito: each root from the table.
     Basic,
@@ -77,97 +58,24 @@ pub enum SearchVariant {
     Scan,
 }
 
-impl SearchVariant {
-    /// The word used in flags, job files and manifests.
-    pub fn name(self) -> &'static str {
-        match self {
-            SearchVariant::Basic => "basic",
-            SearchVariant::SuperRoots => "super-roots",
-            SearchVariant::Cube => "cube",
-            SearchVariant::Rollup => "rollup",
-            SearchVariant::Scan => "scan",
-        }
-    }
-}
+choices!(SearchVariant {
+    Basic: "basic", "Incognito: each root from the table";
+    SuperRoots: "super-roots", "Incognito: the roots of one subset of the columns together (default)";
+    Cube: "cube", "Incognito: from sets computed beforehand for all subsets of the columns";
+    Rollup: "rollup", "Bottom-up: each set from one below (default)";
+    Scan: "scan", "Bottom-up: each set from the table";
+});
 
-/// What the best full-domain generalization has least of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum MinimizeChoice {
-    /// The normalized certainty penalty.
-    #[default]
-    Ncp,
-    /// The sum of the levels.
-    Height,
-    /// The discernibility.
-    Discernibility,
-    /// The levels as shares of their hierarchies, by the weights of the columns.
-    Weights,
-}
-
-impl MinimizeChoice {
-    /// The word used in flags, job files and manifests.
-    pub fn name(self) -> &'static str {
-        match self {
-            MinimizeChoice::Ncp => "ncp",
-            MinimizeChoice::Height => "height",
-            MinimizeChoice::Discernibility => "discernibility",
-            MinimizeChoice::Weights => "weights",
-        }
-    }
-}
-
-/// How leaves of an index are brought together for a coarser release.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum GranularityChoice {
-    /// The finest cut through the index.
-    #[default]
-    Cut,
-    /// Leaves in tree order.
-    LeafScan,
-    /// Whole nodes of the index.
-    Hierarchical,
-}
-
-impl GranularityChoice {
-    /// The word used in flags, job files and manifests.
-    pub fn name(self) -> &'static str {
-        match self {
-            GranularityChoice::Cut => "cut",
-            GranularityChoice::LeafScan => "leaf-scan",
-            GranularityChoice::Hierarchical => "hierarchical",
-        }
-    }
-}
-
-/// How cuts are chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SplitPolicy {
-    /// The least loss over all cuts of all columns.
-    #[default]
-    Compact,
-    /// The widest column, nearest its median.
-    Median,
-}
-
-impl SplitPolicy {
-    /// The word used in flags, job files and manifests.
-    pub fn name(self) -> &'static str {
-        match self {
-            SplitPolicy::Compact => "compact",
-            SplitPolicy::Median => "median",
-        }
-    }
-}
-
-/// How categories with a hierarchy are shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+/// How columns with a hierarchy are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Categories {
     /// As the label of the lowest common ancestor.
     Label,
     /// As the set of values that occur; ordered values as an interval.
     Set,
 }
+
+choices!(Categories {
+    Label: "label", "As the label of the lowest common ancestor (default)";
+    Set: "set", "As the set of values that occur, ordered values as an interval: loses less";
+});

@@ -1,124 +1,74 @@
 //! Random tables with random roles, hierarchies, requirements and options.
+//!
+//! The method comes first, and then what suits it: a hierarchy for each quasi-identifier where the
+//! method climbs, only settings that it looks at, a requirement that the whole table satisfies. So
+//! every case that is drawn is one that can be run.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use albers::{Categories, ColumnType, Job, Method, Role, SplitPolicy, Values};
+use albers::{
+    Categories, Choice, ColumnType, Granularity, Job, Method, Minimize, Policy, Role,
+    SearchVariant, Values,
+};
 
+use super::column::{self, Column};
 use super::dice::Dice;
 use super::files;
 use super::require::{Asked, Ground, Secret};
-use super::tree::{self, Tree};
-use super::value::{self, Value};
-
-/// How a quasi-identifier is shown.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Shown {
-    Interval,
-    Bounds,
-    Set,
-    Label,
-}
-
-/// A column of the table.
-pub struct Column {
-    pub name: String,
-    pub role: Option<Role>,
-    pub kind: ColumnType,
-    pub cells: Vec<String>,
-    pub values: Vec<Value>,
-    pub tree: Option<Tree>,
-    pub shown: Shown,
-    pub weight: f64,
-}
+use super::tree;
 
 /// A table and what is to be done with it.
 pub struct Case {
+    pub method: Method,
     pub columns: Vec<Column>,
     pub n_rows: usize,
     pub job: Job,
-    pub k: usize,
     pub secrets: Vec<Secret>,
-    pub is_compacted: bool,
-    /// Whether classes may have a point in common.
-    pub may_overlap: bool,
-    /// Whether `*` stands for the missing value too.
-    pub is_full_domain: bool,
 }
 
 impl Case {
-    /// Draws a case and writes its table into `folder`.
-    pub fn draw(seed: u64, n_rows: usize, n_quasi: usize, folder: &Path) -> Case {
+    /// Draws a case for a method, and writes its table into `folder`.
+    pub fn draw(
+        method: Method,
+        (seed, n_rows, n_quasi): (u64, usize, usize),
+        folder: &Path,
+    ) -> Case {
         let mut dice = Dice::new(seed);
+        // The lattice of many high hierarchies has too many nodes to look at.
+        let n_quasi = if climbs_levels(method) { n_quasi.min(3) } else { n_quasi };
         let mut columns: Vec<Column> = (0..n_quasi)
-            .map(|at| draw_column(&mut dice, format!("q{at}"), Role::Quasi, n_rows))
+            .map(|at| Column::draw(&mut dice, &format!("q{at}"), Role::Quasi, n_rows))
             .collect();
         for at in 0..dice.below(3) {
-            columns.push(draw_column(&mut dice, format!("s{at}"), Role::Sensitive, n_rows));
+            columns.push(Column::draw(&mut dice, &format!("s{at}"), Role::Sensitive, n_rows));
         }
-        columns.extend(plain_columns(&mut dice, n_rows));
+        columns.extend(column::plain(&mut dice, n_rows));
         dice.shuffle(&mut columns);
 
-        let mut job = Job {
-            input: Some(folder.join("table.csv")),
-            method: *dice.pick(&[None, Some(Method::Mondrian), Some(Method::Rtree)]),
-            split: *dice.pick(&[None, Some(SplitPolicy::Compact), Some(SplitPolicy::Median)]),
-            categories: *dice.pick(&[None, Some(Categories::Label), Some(Categories::Set)]),
-            values: *dice.pick(&[None, Some(Values::Interval), Some(Values::Bounds)]),
-            compact: *dice.pick(&[None, Some(true), Some(false)]),
-            seed: *dice.pick(&[None, Some(7)]),
-            threads: Some(1 + dice.below(3)),
-            ..Job::default()
-        };
-        let ending = if dice.chance(0.3) { "parquet" } else { "csv" };
-        job.output = Some(folder.join(format!("release.{ending}")));
-        let as_bounds = job.values.map_or(ending == "parquet", |values| values == Values::Bounds);
+        let mut job = draw_job(&mut dice, method, folder);
         for column in &mut columns {
-            plan(&mut dice, column, &mut job, as_bounds, folder);
+            plan(&mut dice, column, &mut job, method, folder);
         }
-        let n_units = n_units(&columns, n_rows);
-        let k = (2 + dice.below(4)).min(n_units);
-        job.k = Some(k as u64);
+        let has_tree = |own: &Column| own.role == Some(Role::Quasi) && own.tree.is_some();
+        if !columns.iter().any(has_tree) {
+            job.categories = job.categories.filter(|&own| own != Categories::Label);
+        }
+        draw_ks(&mut dice, &mut job, method, n_units(&columns, n_rows));
+        // Without the whole table, only a search of all generalizations can tell what is close.
+        let may_ask_t = is_full_domain(method) || job.suppress.unwrap_or(0.0) == 0.0;
         let mut secrets = Vec::new();
         for (at, column) in columns.iter().enumerate() {
             if column.role == Some(Role::Sensitive) {
-                let secret = draw_secret(&mut dice, at, column);
+                let mut secret = draw_secret(&mut dice, at, column);
+                secret.asked.t = secret.asked.t.filter(|_| may_ask_t);
                 secret.asked.write(job.column(&column.name));
                 secrets.push(secret);
             }
         }
-        let is_compacted = job.compact != Some(false);
-        let (may_overlap, is_full_domain) = (false, false);
-        let case =
-            Case { columns, n_rows, job, k, secrets, is_compacted, may_overlap, is_full_domain };
+        let case = Case { method, columns, n_rows, job, secrets };
         case.write_table((0..n_rows).collect());
         case
-    }
-
-    /// The same table by another method, if that can be: some need a hierarchy for each column.
-    pub fn by(mut self, method: Method) -> Option<Case> {
-        let shows_labels = !matches!(method, Method::Local | Method::OrderedSet);
-        let lacks_tree = |column: &Column| column.tree.is_none();
-        if shows_labels && self.with_role(Role::Quasi).any(lacks_tree) {
-            return None;
-        }
-        let Job { categories, values, output, .. } = &self.job;
-        let categories = match method {
-            Method::OrderedSet => Some(Categories::Set),
-            Method::Local => *categories,
-            _ => None,
-        };
-        let is_parquet = output.as_ref().is_some_and(|path| path.ends_with("release.parquet"));
-        let as_bounds = values.map_or(is_parquet, |values| values == Values::Bounds);
-        for column in self.columns.iter_mut().filter(|own| own.role == Some(Role::Quasi)) {
-            column.shown = shown_as(column, categories, as_bounds);
-            self.job.column(&column.name).bias = None;
-        }
-        self.job = Job { method: Some(method), split: None, compact: None, categories, ..self.job };
-        self.is_compacted = method == Method::Local;
-        self.may_overlap = method == Method::Local;
-        self.is_full_domain = shows_labels && method != Method::Subtree;
-        Some(self)
     }
 
     /// Writes the table with its rows in this order.
@@ -135,9 +85,68 @@ impl Case {
         n_units(&self.columns, self.n_rows)
     }
 
+    /// How many rows, or subjects, some rows are.
+    pub fn n_units_of(&self, rows: impl Iterator<Item = usize>) -> usize {
+        match self.with_role(Role::Subject).next() {
+            Some(subject) => rows.map(|row| &subject.cells[row]).collect::<BTreeSet<_>>().len(),
+            None => rows.count(),
+        }
+    }
+
     pub fn with_role(&self, role: Role) -> impl Iterator<Item = &Column> {
         self.columns.iter().filter(move |column| column.role == Some(role))
     }
+
+    /// How many rows may be left out.
+    pub fn max_left_out(&self) -> usize {
+        let share = self.job.suppress.unwrap_or(0.0);
+        (share * self.n_rows as f64 * (1.0 + 1e-12)).floor() as usize
+    }
+
+    /// Whether every value of a column is shown at the same level, the missing one too.
+    pub fn is_full_domain(&self) -> bool {
+        is_full_domain(self.method)
+    }
+
+    /// Whether classes show no more than their rows need.
+    pub fn is_compacted(&self) -> bool {
+        (cuts(self.method) && self.job.compact != Some(false)) || self.method == Method::Local
+    }
+}
+
+/// The files of all releases of a job, the finest first, with their k.
+pub fn releases(job: &Job) -> Vec<(PathBuf, usize)> {
+    let output = job.output.as_ref().expect("set when drawn");
+    let part = |part: Option<&std::ffi::OsStr>| {
+        part.and_then(|part| part.to_str()).expect("a name with an ending").to_owned()
+    };
+    let (stem, ending) = (part(output.file_stem()), part(output.extension()));
+    let beside = |&k: &u64| (output.with_file_name(format!("{stem}.k{k}.{ending}")), k as usize);
+    let base = (output.clone(), job.k.expect("set when drawn") as usize);
+    std::iter::once(base).chain(job.also_k.iter().map(beside)).collect()
+}
+
+/// Whether classes come of cuts.
+fn cuts(method: Method) -> bool {
+    matches!(method, Method::Auto | Method::Mondrian | Method::Rtree)
+}
+
+/// Whether a lattice of levels is searched.
+fn climbs_levels(method: Method) -> bool {
+    matches!(method, Method::Incognito | Method::Samarati | Method::BottomUp)
+}
+
+fn is_full_domain(method: Method) -> bool {
+    climbs_levels(method) || method == Method::AttributeSuppression
+}
+
+/// Whether every quasi-identifier needs a hierarchy.
+fn climbs(method: Method) -> bool {
+    climbs_levels(method) || method == Method::Subtree
+}
+
+pub fn can_leave_out(method: Method) -> bool {
+    is_full_domain(method) || matches!(method, Method::Subtree | Method::OrderedSet)
 }
 
 fn n_units(columns: &[Column], n_rows: usize) -> usize {
@@ -145,164 +154,111 @@ fn n_units(columns: &[Column], n_rows: usize) -> usize {
     subject.map_or(n_rows, |column| column.cells.iter().collect::<BTreeSet<_>>().len())
 }
 
-/// The columns besides quasi-identifiers and sensitive ones.
-fn plain_columns(dice: &mut Dice, n_rows: usize) -> Vec<Column> {
-    let column = |name: &str, role, cells: Vec<String>| Column {
-        name: name.to_owned(),
-        role,
-        kind: ColumnType::Text,
-        values: cells.iter().map(|cell| Value::read(ColumnType::Text, cell)).collect(),
-        cells,
-        tree: None,
-        shown: Shown::Set,
-        weight: 1.0,
-    };
-    let numbered = |word: &str| (0..n_rows).map(|row| format!("{word}{row}")).collect();
-    let mut columns = Vec::new();
-    if dice.chance(0.85) {
-        columns.push(column("id", Some(Role::Keep), numbered("id ")));
-    }
-    if dice.chance(0.3) {
-        let cells = (0..n_rows).map(|row| ["x", "", "y, \"z\""][row % 3].to_owned()).collect();
-        columns.push(column("note", Some(Role::Keep), cells));
-    }
-    if dice.chance(0.3) {
-        columns.push(column("name", Some(Role::Identifier), numbered("person ")));
-    }
-    if dice.chance(0.3) {
-        columns.push(column("extra", None, numbered("extra ")));
-    }
-    if dice.chance(0.3) {
-        let n_persons = 1 + dice.below(n_rows);
-        let cells = (0..n_rows).map(|_| match dice.below(n_persons + 1) {
-            0 => String::new(),
-            person => format!("subject {person}"),
-        });
-        columns.push(column("subject", Some(Role::Subject), cells.collect()));
-    }
-    columns
+/// One of these, or nothing.
+fn any_or_none<T: Copy>(dice: &mut Dice, from: &[T]) -> Option<T> {
+    let at = dice.below(from.len() + 1);
+    from.get(at).copied()
 }
 
-fn draw_column(dice: &mut Dice, name: String, role: Role, n_rows: usize) -> Column {
-    const KINDS: [ColumnType; 7] = [
-        ColumnType::Integer,
-        ColumnType::Decimal,
-        ColumnType::Float,
-        ColumnType::Date,
-        ColumnType::Boolean,
-        ColumnType::Text,
-        ColumnType::Code,
-    ];
-    let kind = *dice.pick(&KINDS);
-    let n_pool = match role {
-        Role::Sensitive => 1 + dice.below(6),
-        _ => *dice.pick(&[1, 2, 5, 20, 100, 1000]),
+/// Settings that have an effect on the method, all but those of columns.
+fn draw_job(dice: &mut Dice, method: Method, folder: &Path) -> Job {
+    let ending = if dice.chance(0.3) { "parquet" } else { "csv" };
+    let mut job = Job {
+        input: Some(folder.join("table.csv")),
+        output: Some(folder.join(format!("release.{ending}"))),
+        method: Some(method),
+        values: any_or_none(dice, Values::ALL),
+        compact: any_or_none(dice, &[true]),
+        seed: any_or_none(dice, &[7]),
+        threads: Some(1 + dice.below(3)),
+        ..Job::default()
     };
-    let pool = draw_pool(dice, kind, n_pool);
-    let share_missing = *dice.pick(&[0.0, 0.0, 0.0, 0.1, 0.5, 0.97]);
-    let is_skewed = dice.chance(0.5);
-    let cells: Vec<String> = (0..n_rows)
-        .map(|_| {
-            if dice.chance(share_missing) {
-                return String::new();
-            }
-            let at = dice.below(pool.len());
-            pool[if is_skewed { at.min(dice.below(pool.len())) } else { at }].clone()
-        })
-        .collect();
-    let values = cells.iter().map(|cell| Value::read(kind, cell)).collect();
-    let weight = 1.0;
-    Column { name, role: Some(role), kind, cells, values, tree: None, shown: Shown::Set, weight }
-}
-
-/// Texts that a column takes its cells from.
-fn draw_pool(dice: &mut Dice, kind: ColumnType, n_pool: usize) -> Vec<String> {
-    const NAMES: [&str; 9] =
-        ["a", "ab", "abc", "b, c", " d", "say \"e\"", "[1, 2]", "new\nline", "Ärger"];
-    let flavour = dice.below(3);
-    let draw = |at: usize| match (kind, flavour) {
-        (ColumnType::Integer, 0) => dice.between(0, 99).to_string(),
-        (ColumnType::Integer, 1) => (dice.bits() as i64).to_string(),
-        (ColumnType::Integer, _) => dice.between(-2_000_000_000, 2_000_000_000).to_string(),
-        (ColumnType::Decimal, 0) => {
-            let n_digits = dice.below(4);
-            let sign = if dice.chance(0.3) { "-" } else { "" };
-            let (whole, fraction) = (dice.below(10), dice.below(1000));
-            let text = format!("{sign}{whole}.{fraction:03}");
-            text[..text.len() - 3 + n_digits].trim_end_matches('.').to_owned()
+    job.method = job.method.filter(|&own| own != Method::Auto || dice.chance(0.5));
+    job.categories = match method {
+        Method::OrderedSet => any_or_none(dice, &[Categories::Set]),
+        _ if is_full_domain(method) || climbs(method) => any_or_none(dice, &[Categories::Label]),
+        _ => any_or_none(dice, Categories::ALL),
+    };
+    if cuts(method) {
+        job.split = any_or_none(dice, Policy::ALL);
+        job.compact = any_or_none(dice, &[true, false]);
+    }
+    if is_full_domain(method) {
+        job.minimize = any_or_none(dice, Minimize::ALL);
+    }
+    let variants: &[SearchVariant] = match method {
+        Method::Incognito | Method::AttributeSuppression => {
+            &[SearchVariant::Basic, SearchVariant::SuperRoots, SearchVariant::Cube]
         }
-        (ColumnType::Decimal, _) => {
-            format!("{}.{:02}", dice.between(1, 5_000_000_000), dice.below(100))
-        }
-        (ColumnType::Float, 0) => (dice.unit() * 10.0 - 5.0).to_string(),
-        (ColumnType::Float, 1) => format!("{}e{}", dice.unit(), dice.between(-300, 300)),
-        (ColumnType::Float, _) => (dice.between(-4, 4) as f64 * 0.25).to_string(),
-        (ColumnType::Date, 0) => value::date(dice.between(43_000, 43_100).into()),
-        (ColumnType::Date, _) => value::date(dice.between(0, 70_000).into()),
-        (ColumnType::Boolean, _) => ["true", "False"][at % 2].to_owned(),
-        (ColumnType::Code, _) => format!("{:05}", dice.below(2000) * 37),
-        (ColumnType::Text, 0) => NAMES[at % NAMES.len()].to_owned(),
-        (ColumnType::Text, _) => format!("name {}", dice.below(500)),
-        (ColumnType::Timestamp, _) => unreachable!("not drawn"),
+        Method::BottomUp => &[SearchVariant::Rollup, SearchVariant::Scan],
+        _ => &[],
     };
-    (0..n_pool).map(draw).collect()
+    job.variant = any_or_none(dice, variants);
+    if can_leave_out(method) && dice.chance(0.6) {
+        // A recoding that leaves out all rows loses no more than one that shows nothing of them.
+        let most = if is_full_domain(method) { 1.0 } else { 0.9 };
+        job.suppress = Some(*dice.pick(&[0.0, 0.02, 0.1, 0.3, 0.6, most]));
+    }
+    job
 }
 
-/// Gives a column its entry in the job, with a hierarchy at times.
-fn plan(dice: &mut Dice, column: &mut Column, job: &mut Job, as_bounds: bool, folder: &Path) {
+/// The k of each release; several where the method builds an index.
+fn draw_ks(dice: &mut Dice, job: &mut Job, method: Method, n_units: usize) {
+    let mut k = (2 + dice.below(4)).min(n_units);
+    if matches!(method, Method::Auto | Method::Rtree) && n_units > 1 && dice.chance(0.5) {
+        k = k.min(n_units - 1);
+        let most_more = (n_units - k).min(*dice.pick(&[2, 10, 200]));
+        let coarser: BTreeSet<u64> =
+            (0..1 + dice.below(3)).map(|_| (k + 1 + dice.below(most_more)) as u64).collect();
+        job.also_k = coarser.into_iter().collect();
+        dice.shuffle(&mut job.also_k);
+        job.granularity = any_or_none(dice, Granularity::ALL);
+    }
+    job.k = Some(k as u64);
+}
+
+/// Gives a column its entry in the job, with a hierarchy where there must be one, and at times.
+fn plan(dice: &mut Dice, column: &mut Column, job: &mut Job, method: Method, folder: &Path) {
     let Some(role) = column.role else { return };
-    let categories = job.categories;
+    let is_parquet = job.output.as_ref().is_some_and(|path| path.ends_with("release.parquet"));
+    let as_bounds = job.values.map_or(is_parquet, |values| values == Values::Bounds);
+    let categories = match method {
+        Method::OrderedSet => Some(Categories::Set),
+        _ => job.categories,
+    };
     let of_job = job.column(&column.name);
     of_job.role = Some(role);
     of_job.column_type = Some(column.kind);
     if role != Role::Quasi && role != Role::Sensitive {
         return;
     }
-    if dice.chance(0.5) {
-        let mut leaves: Vec<String> = column
-            .values
-            .iter()
-            .filter(|value| !value.is_missing())
-            .map(|value| value.canonical(column.kind))
-            .collect();
-        leaves.sort_unstable();
-        leaves.dedup();
-        if let Some((text, tree)) = tree::draw(dice, column.kind, &column.name, &leaves, folder) {
-            of_job.hierarchy = Some(text);
-            column.tree = Some(tree);
-        }
+    if (role == Role::Quasi && climbs(method)) || dice.chance(0.5) {
+        let leaves = column.leaves();
+        let (text, tree) = tree::draw(dice, column.kind, &column.name, &leaves, folder);
+        of_job.hierarchy = Some(text.parse().expect("a hierarchy"));
+        column.tree = Some(tree);
     }
     if role == Role::Sensitive {
         return;
+    }
+    if method == Method::AttributeSuppression {
+        let leaves = column.leaves();
+        column.tree.get_or_insert_with(|| tree::suppressing(&leaves));
     }
     if dice.chance(0.3) {
         column.weight = 0.1 + 5.0 * dice.unit();
         of_job.weight = Some(column.weight);
     }
-    of_job.bias = dice.chance(0.2).then_some(true);
-    column.shown = shown_as(column, categories, as_bounds);
-}
-
-fn shown_as(column: &Column, categories: Option<Categories>, as_bounds: bool) -> Shown {
-    if column.tree.is_some() && categories != Some(Categories::Set) {
-        Shown::Label
-    } else if column.kind.is_ordered() {
-        if as_bounds { Shown::Bounds } else { Shown::Interval }
-    } else {
-        Shown::Set
-    }
+    of_job.bias = (cuts(method) && dice.chance(0.2)).then_some(true);
+    column.shown = column.shown_by(categories, as_bounds);
 }
 
 /// A requirement on a sensitive column that the whole table satisfies.
 fn draw_secret(dice: &mut Dice, at: usize, column: &Column) -> Secret {
-    let has_missing = column.values.iter().any(Value::is_missing);
-    let mut distinct: Vec<&Value> = column.values.iter().collect();
-    distinct.sort_unstable();
-    distinct.dedup();
     let ground = match &column.tree {
-        _ if has_missing => Ground::Equal,
+        _ if column.has_missing => Ground::Equal,
         Some(tree) => Ground::Tree(tree.clone()),
-        None if column.kind.is_ordered() && distinct.len() > 1 => Ground::Line,
+        None if column.kind.is_ordered() && column.present.len() > 1 => Ground::Line,
         None => Ground::Equal,
     };
     let is_number =
@@ -312,7 +268,7 @@ fn draw_secret(dice: &mut Dice, at: usize, column: &Column) -> Secret {
         kind: column.kind,
         ground,
         whole: column.values.clone(),
-        can_vary: is_number && !has_missing,
+        can_vary: is_number && !column.has_missing,
         asked: Asked::default(),
     };
     secret.asked = secret.draw(dice);

@@ -1,47 +1,93 @@
-//! A release against its table.
+//! Releases against their table.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
-use albers::Role;
+use albers::{Choice, Method, Role};
 use serde_json::Value as Json;
 
-use super::case::{Case, Column, Shown};
+use super::case::{Case, releases};
+use super::column::{Column, Shown};
 use super::files::{self, Texts};
+use super::levels;
+use super::loss::Sums;
 use super::shown::{self, Cover};
+use super::tally::Tally;
 use super::value::Value;
 
 /// A release beside its table.
-struct Pair<'a> {
-    case: &'a Case,
+pub struct Pair<'a> {
+    pub case: &'a Case,
+    k: usize,
+    /// Whether it is one of several releases, and not the finest.
+    is_coarser: bool,
     release: Texts,
+    manifest: Json,
     /// Rows of the release that show the same on the quasi-identifiers.
-    classes: Vec<Vec<usize>>,
+    pub classes: Vec<Vec<usize>>,
     /// The row of the table behind each row of the release, where a key tells.
-    origin: Option<Vec<usize>>,
+    pub origin: Option<Vec<usize>>,
+    /// The values of each sensitive column, row by row of the release.
+    secrets: Vec<Vec<Value>>,
 }
 
-/// Checks everything that the release and its manifest promise.
-pub fn check_release(case: &Case) {
-    let path = case.job.output.as_deref().expect("set when drawn");
-    let release = files::read(path);
-    let mut by_text: BTreeMap<Vec<&str>, Vec<usize>> = BTreeMap::new();
-    let places: Vec<usize> =
-        case.with_role(Role::Quasi).flat_map(|column| shown::places(column, &release)).collect();
-    for (row_idx, row) in release.rows.iter().enumerate() {
-        let key = places.iter().map(|&place| row[place].as_str()).collect();
-        by_text.entry(key).or_default().push(row_idx);
+/// Checks everything that the releases of a case and their manifests promise, and counts of what
+/// kind they are.
+pub fn check_releases(case: &Case, tally: &Tally) {
+    tally.count(case.method.name());
+    if case.max_left_out() > 0 {
+        tally.count("rows may be left out");
     }
-    let classes: Vec<Vec<usize>> = by_text.into_values().collect();
-    let origin = origin_of(case, &release);
-    let pair = Pair { case, release, classes, origin };
-    pair.check_columns();
-    pair.check_carried();
-    pair.check_requirement();
-    pair.check_boxes();
-    let losses = pair.check_cells();
-    let manifest = std::fs::read_to_string(format!("{}.manifest.json", path.display()));
-    let manifest: Json = serde_json::from_str(&manifest.expect("a manifest")).expect("JSON");
-    pair.check_manifest(&manifest, &losses);
+    let mut pairs = Vec::new();
+    for (at, (path, k)) in releases(&case.job).into_iter().enumerate() {
+        pairs.push(Pair::read(case, &path, k, at > 0));
+        let pair = &pairs[at];
+        pair.check();
+        pair.tally(tally);
+    }
+    check_told_together(&pairs);
+    if pairs.len() > 1 {
+        let granularity = case.job.granularity.unwrap_or_default();
+        tally.count(format!("several releases by {granularity}"));
+        if check_intersections(&pairs) {
+            tally.count("releases intersected");
+        }
+    }
+}
+
+/// The manifest of the finest release tells of the others what theirs do.
+fn check_told_together(pairs: &[Pair<'_>]) {
+    let told = pairs[0].manifest.pointer("/also").and_then(Json::as_array);
+    let told: &[Json] = told.map_or(&[], Vec::as_slice);
+    assert_eq!(told.len() + 1, pairs.len());
+    for (told, pair) in told.iter().zip(&pairs[1..]) {
+        assert_eq!(told.pointer("/k").and_then(Json::as_u64), Some(pair.k as u64));
+        assert_eq!(told.pointer("/report"), Some(&pair.manifest));
+    }
+}
+
+/// Whoever knows who is in which class of each release sees no fewer candidates, and no less of
+/// what is sensitive, than in the finest release.
+fn check_intersections(pairs: &[Pair<'_>]) -> bool {
+    let finest = &pairs[0];
+    let mut classes_of_row: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for pair in pairs {
+        let Some(origin) = &pair.origin else { return false };
+        for (class_idx, class) in pair.classes.iter().enumerate() {
+            for &row in class {
+                classes_of_row.entry(origin[row]).or_default().push(class_idx);
+            }
+        }
+    }
+    let mut groups: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
+    let origin = finest.origin.as_ref().expect("all have one");
+    for (row, at) in origin.iter().enumerate() {
+        groups.entry(classes_of_row[at].clone()).or_default().push(row);
+    }
+    for group in groups.values() {
+        finest.check_class(group, "an intersection of classes");
+    }
+    true
 }
 
 fn origin_of(case: &Case, release: &Texts) -> Option<Vec<usize>> {
@@ -50,11 +96,86 @@ fn origin_of(case: &Case, release: &Texts) -> Option<Vec<usize>> {
         key.cells.iter().enumerate().map(|(row, cell)| (cell.as_str(), row)).collect();
     let place = release.place("id");
     let origin: Vec<usize> = release.rows.iter().map(|row| row_of[row[place].as_str()]).collect();
-    assert_eq!(origin.iter().collect::<BTreeSet<_>>().len(), case.n_rows, "a row came twice");
+    let n_distinct = origin.iter().collect::<BTreeSet<_>>().len();
+    assert_eq!(n_distinct, origin.len(), "a row came twice");
     Some(origin)
 }
 
-impl Pair<'_> {
+/// The values of a column that leaves as it came.
+fn carried(release: &Texts, column: &Column) -> Vec<Value> {
+    let place = release.place(&column.name);
+    release.rows.iter().map(|row| Value::read(column.kind, &row[place])).collect()
+}
+
+impl<'a> Pair<'a> {
+    fn read(case: &'a Case, path: &Path, k: usize, is_coarser: bool) -> Pair<'a> {
+        let release = files::read(path);
+        let quasi = case.with_role(Role::Quasi);
+        let places: Vec<usize> = quasi.flat_map(|column| shown::places(column, &release)).collect();
+        let mut by_text: BTreeMap<Vec<&str>, Vec<usize>> = BTreeMap::new();
+        for (row_idx, row) in release.rows.iter().enumerate() {
+            let key = places.iter().map(|&place| row[place].as_str()).collect();
+            by_text.entry(key).or_default().push(row_idx);
+        }
+        let classes = by_text.into_values().collect();
+        let origin = origin_of(case, &release);
+        let manifest = std::fs::read_to_string(format!("{}.manifest.json", path.display()));
+        let manifest = serde_json::from_str(&manifest.expect("a manifest")).expect("JSON");
+        let secrets =
+            case.with_role(Role::Sensitive).map(|column| carried(&release, column)).collect();
+        Pair { case, k, is_coarser, release, manifest, classes, origin, secrets }
+    }
+
+    fn check(&self) {
+        self.check_columns();
+        self.check_carried();
+        for class in &self.classes {
+            self.check_class(class, "a class");
+        }
+        self.check_boxes();
+        self.check_cells();
+        self.check_left_out();
+        self.check_manifest();
+        if let Some(classes) = levels::classes(self.case, &self.manifest) {
+            self.check_classes(&classes);
+        }
+    }
+
+    /// Exactly those classes are published that satisfy the requirement.
+    fn check_classes(&self, expected: &BTreeSet<Vec<usize>>) {
+        let Some(origin) = &self.origin else { return };
+        let in_table = |class: &Vec<usize>| {
+            let mut rows: Vec<usize> = class.iter().map(|&row| origin[row]).collect();
+            rows.sort_unstable();
+            rows
+        };
+        let published: BTreeSet<Vec<usize>> = self.classes.iter().map(in_table).collect();
+        assert!(published == *expected, "classes are not those of the levels");
+    }
+
+    fn tally(&self, tally: &Tally) {
+        if self.n_left_out() > 0 {
+            tally.count("rows left out");
+            tally.count(format!("rows left out by {}", self.case.method));
+            if self.case.secrets.iter().any(|secret| secret.asked.t.is_some()) {
+                tally.count("rows left out under t-closeness");
+            }
+        }
+        if self.origin.is_some() && self.values_are_known() {
+            tally.count("divergence recomputed");
+        }
+    }
+
+    pub fn n_left_out(&self) -> usize {
+        self.case.n_rows - self.release.rows.len()
+    }
+
+    /// The rows of the table that are left out, where a key tells.
+    pub fn left_out(&self) -> Option<Vec<usize>> {
+        let published: BTreeSet<usize> = self.origin.as_ref()?.iter().copied().collect();
+        Some((0..self.case.n_rows).filter(|row| !published.contains(row)).collect())
+    }
+
     fn check_columns(&self) {
         let expected: Vec<String> = self
             .case
@@ -67,51 +188,48 @@ impl Pair<'_> {
             })
             .collect();
         assert_eq!(self.release.header, expected);
-        assert_eq!(self.release.rows.len(), self.case.n_rows);
-    }
-
-    /// The value of a carried column in a row of the release.
-    fn carried(&self, column: &Column, row: usize) -> Value {
-        Value::read(column.kind, &self.release.rows[row][self.release.place(&column.name)])
+        let (n_rows, most) = (self.case.n_rows, self.case.max_left_out());
+        assert!(!self.release.rows.is_empty(), "nothing is published");
+        assert!(self.release.rows.len() <= n_rows, "more rows than there were");
+        assert!(self.n_left_out() <= most, "{} left out, not {most}", self.n_left_out());
     }
 
     /// Sensitive and kept cells are unchanged and still beside each other.
     fn check_carried(&self) {
-        let carried: Vec<&Column> = self
+        let columns: Vec<&Column> = self
             .case
             .columns
             .iter()
             .filter(|column| matches!(column.role, Some(Role::Sensitive | Role::Keep)))
             .collect();
-        let row = |row: usize| carried.iter().map(|column| self.carried(column, row)).collect();
-        let mut after: Vec<Vec<Value>> = (0..self.case.n_rows).map(row).collect();
-        let row = |row: usize| carried.iter().map(|column| column.values[row].clone()).collect();
-        let mut before: Vec<Vec<Value>> = (0..self.case.n_rows).map(row).collect();
-        after.sort_unstable();
-        before.sort_unstable();
-        assert!(before == after, "carried cells changed");
+        let mut n_before: BTreeMap<Vec<&Value>, usize> = BTreeMap::new();
+        for row in 0..self.case.n_rows {
+            let cells = columns.iter().map(|column| &column.values[row]).collect();
+            *n_before.entry(cells).or_default() += 1;
+        }
+        let after: Vec<Vec<Value>> =
+            columns.iter().map(|column| carried(&self.release, column)).collect();
+        for row in 0..self.release.rows.len() {
+            let cells: Vec<&Value> = after.iter().map(|values| &values[row]).collect();
+            let n_left = n_before.get_mut(&cells).filter(|n_left| **n_left > 0);
+            *n_left.expect("carried cells are those of a row") -= 1;
+        }
     }
 
-    fn check_requirement(&self) {
-        let subject = self.case.with_role(Role::Subject).next();
-        for class in &self.classes {
-            let n_units = match (subject, &self.origin) {
-                (None, _) => class.len(),
-                (Some(subject), Some(origin)) => {
-                    let of_row = |&row: &usize| &subject.cells[origin[row]];
-                    class.iter().map(of_row).collect::<BTreeSet<_>>().len()
-                }
-                // Without a key the subjects are not in the release.
-                (Some(_), None) => self.case.k,
-            };
-            assert!(n_units >= self.case.k, "a class of {n_units}, k is {}", self.case.k);
-            for secret in &self.case.secrets {
-                let column = &self.case.columns[secret.column];
-                let values: Vec<Value> =
-                    class.iter().map(|&row| self.carried(column, row)).collect();
-                let misses = secret.misses(&values);
-                assert!(misses.is_empty(), "'{}' of a class misses {misses:?}", column.name);
-            }
+    /// A class, or any other group of rows, satisfies the requirement.
+    fn check_class(&self, class: &[usize], what: &str) {
+        let n_units = match (self.case.with_role(Role::Subject).next(), &self.origin) {
+            (_, Some(origin)) => self.case.n_units_of(class.iter().map(|&row| origin[row])),
+            (None, None) => class.len(),
+            // Without a key the subjects are not in the release.
+            (Some(_), None) => self.k,
+        };
+        assert!(n_units >= self.k, "{what} of {n_units}, k is {}", self.k);
+        for (secret, published) in self.case.secrets.iter().zip(&self.secrets) {
+            let name = &self.case.columns[secret.column].name;
+            let values: Vec<Value> = class.iter().map(|&row| published[row].clone()).collect();
+            let misses = secret.misses(&values, published);
+            assert!(misses.is_empty(), "'{name}' of {what} misses {misses:?}");
         }
     }
 
@@ -119,13 +237,11 @@ impl Pair<'_> {
     fn check_boxes(&self) {
         let quasi: Vec<&Column> = self.case.with_role(Role::Quasi).collect();
         let shows_labels = quasi.iter().any(|column| column.shown == Shown::Label);
-        if shows_labels || self.case.may_overlap {
+        let may_overlap = self.is_coarser || self.case.method == Method::Local;
+        if shows_labels || may_overlap {
             return;
         }
-        let covers = |class: &Vec<usize>| -> Vec<Cover> {
-            quasi.iter().map(|column| self.cover(column, class)).collect()
-        };
-        let boxes: Vec<Vec<Cover>> = self.classes.iter().map(covers).collect();
+        let boxes: Vec<Vec<Cover>> = self.classes.iter().map(|class| self.covers(class)).collect();
         for (at, one) in boxes.iter().enumerate() {
             for other in &boxes[..at] {
                 let apart = one.iter().zip(other).any(|(a, b)| !a.meets(b));
@@ -134,46 +250,77 @@ impl Pair<'_> {
         }
     }
 
-    /// What a class shows on a column.
+    /// What a class shows on each quasi-identifier.
+    pub fn covers(&self, class: &[usize]) -> Vec<Cover> {
+        self.case.with_role(Role::Quasi).map(|column| self.cover(column, class)).collect()
+    }
+
     fn cover(&self, column: &Column, class: &[usize]) -> Cover {
         let row = &self.release.rows[class[0]];
         let places = shown::places(column, &self.release);
         let texts: Vec<&str> = places.iter().map(|&place| row[place].as_str()).collect();
         let mut cover = shown::read(column, &texts);
-        let has_missing = column.values.iter().any(Value::is_missing);
-        cover.with_missing |= self.case.is_full_domain && has_missing && texts == ["*"];
+        cover.with_missing |= self.case.is_full_domain() && column.has_missing && texts == ["*"];
         cover
     }
 
-    /// What each class shows covers its rows, and no more than must be. Returns the sum of the
-    /// losses of all rows, column by column.
-    fn check_cells(&self) -> Vec<f64> {
-        self.case
-            .with_role(Role::Quasi)
-            .map(|column| self.classes.iter().map(|class| self.check_cell(column, class)).sum())
-            .collect()
-    }
-
-    fn check_cell(&self, column: &Column, class: &[usize]) -> f64 {
-        let cover = self.cover(column, class).sorted();
-        if let Some(origin) = &self.origin {
-            let values: Vec<&Value> =
-                class.iter().map(|&row| &column.values[origin[row]]).collect();
+    /// What each class shows covers its rows, and no more than must be.
+    fn check_cells(&self) {
+        let Some(origin) = &self.origin else { return };
+        for column in self.case.with_role(Role::Quasi) {
             let name = &column.name;
-            for value in &values {
-                assert!(cover.covers(column, value), "{name}: {cover:?} hides {value:?}");
-            }
-            if self.case.is_compacted {
-                let tightest = Cover::tightest(column, &values).sorted();
-                assert_eq!(cover, tightest, "{name} is not tight");
+            for class in &self.classes {
+                let cover = self.cover(column, class).sorted();
+                let values: Vec<&Value> =
+                    class.iter().map(|&row| &column.values[origin[row]]).collect();
+                for value in &values {
+                    assert!(cover.covers(column, value), "{name}: {cover:?} hides {value:?}");
+                }
+                if self.case.is_compacted() {
+                    let tightest = Cover::tightest(column, &values).sorted();
+                    assert_eq!(cover, tightest, "{name} is not tight");
+                }
             }
         }
-        class.len() as f64 * cover.loss(column)
     }
 
-    fn check_manifest(&self, manifest: &Json, losses: &[f64]) {
+    /// Equal values are shown alike wherever rows can be left out, so that a row that fits a
+    /// published class belongs to it.
+    fn check_left_out(&self) {
+        let Some(left_out) = self.left_out().filter(|rows| !rows.is_empty()) else { return };
+        let quasi: Vec<&Column> = self.case.with_role(Role::Quasi).collect();
+        for class in &self.classes {
+            let covers = self.covers(class);
+            let fits = |row: usize| {
+                let mut cells = quasi.iter().zip(&covers);
+                cells.all(|(column, cover)| cover.covers(column, &column.values[row]))
+            };
+            let n_fitting = left_out.iter().filter(|&&row| fits(row)).count();
+            assert_eq!(n_fitting, 0, "rows are left out of a class that they fit");
+        }
+    }
+
+    /// The sensitive values of a row of the release.
+    pub fn secrets(&self, row: usize) -> Vec<Value> {
+        self.secrets.iter().map(|values| values[row].clone()).collect()
+    }
+
+    /// Whether the divergence is over the values that occur. An index that has no room to remember
+    /// them says so.
+    fn values_are_known(&self) -> bool {
+        let notes = self.manifest.pointer("/notes").and_then(Json::as_array).expect("notes");
+        let says_so = |note: &Json| {
+            note.as_str().is_some_and(|note| note.ends_with("whether they occur or not"))
+        };
+        let are_known = !notes.iter().any(says_so);
+        let may_be_indexed = matches!(self.case.method, Method::Auto | Method::Rtree);
+        assert!(are_known || may_be_indexed, "a table in memory knows its values");
+        are_known
+    }
+
+    fn check_manifest(&self) {
         let number = |path: &str| {
-            let found = manifest.pointer(path).and_then(Json::as_f64);
+            let found = self.manifest.pointer(path).and_then(Json::as_f64);
             found.unwrap_or_else(|| panic!("the manifest lacks {path}"))
         };
         let near = |path: &str, expected: f64| {
@@ -182,24 +329,29 @@ impl Pair<'_> {
             assert!(is_near, "{path} is {found}, not {expected}");
         };
         let n_rows = self.case.n_rows as f64;
+        let n_published = self.release.rows.len() as f64;
         let sizes: Vec<f64> = self.classes.iter().map(|class| class.len() as f64).collect();
-        near("/rows", n_rows);
-        near("/suppressed", 0.0);
+        near("/rows", n_published);
+        near("/suppressed", n_rows - n_published);
         near("/classes", sizes.len() as f64);
         near("/class_size/min", sizes.iter().copied().fold(f64::INFINITY, f64::min));
         near("/class_size/max", sizes.iter().copied().fold(0.0, f64::max));
-        near("/class_size/mean", n_rows / sizes.len() as f64);
-        near("/loss/discernibility", sizes.iter().map(|size| size * size).sum());
+        near("/class_size/mean", n_published / sizes.len() as f64);
+        let sums = Sums::of(self);
+        near("/loss/discernibility", sums.discernibility);
         let quasi: Vec<&Column> = self.case.with_role(Role::Quasi).collect();
         let weights: f64 = quasi.iter().map(|column| column.weight).sum();
-        let penalty: f64 =
-            quasi.iter().zip(losses).map(|(column, loss)| column.weight * loss).sum();
+        let weighted = quasi.iter().zip(&sums.losses).map(|(own, loss)| own.weight * loss);
+        let penalty: f64 = weighted.sum();
         near("/loss/certainty_penalty", penalty);
         near("/loss/ncp", penalty / (n_rows * weights));
-        for (column, loss) in quasi.iter().zip(losses) {
+        for (column, loss) in quasi.iter().zip(&sums.losses) {
             near(&format!("/loss/ncp_by_column/{}", column.name), loss / n_rows);
         }
+        if let Some(log_ratios) = sums.log_ratios.filter(|_| self.values_are_known()) {
+            near("/loss/kl", (log_ratios / n_rows).max(0.0));
+        }
         let seed = self.case.job.seed.unwrap_or(0);
-        assert_eq!(manifest.pointer("/seed").and_then(Json::as_u64), Some(seed));
+        assert_eq!(self.manifest.pointer("/seed").and_then(Json::as_u64), Some(seed));
     }
 }

@@ -46,11 +46,12 @@ pub struct Asked {
 
 impl Asked {
     pub fn write(&self, job: &mut ColumnJob) {
-        job.l_diversity = self.diversity.map(|diversity| match diversity {
+        let text = self.diversity.map(|diversity| match diversity {
             Diversity::Distinct(l) => format!("distinct:{l}"),
             Diversity::Entropy(l) => format!("entropy:{l}"),
             Diversity::Recursive(c, l) => format!("recursive:{c},{l}"),
         });
+        job.l_diversity = text.map(|text| text.parse().expect("a diversity"));
         job.t_closeness = self.t;
         job.alpha = self.alpha;
         job.variance = self.variance;
@@ -118,8 +119,9 @@ impl Secret {
         asked
     }
 
-    /// What some values miss of what is asked.
-    pub fn misses(&self, values: &[Value]) -> Vec<String> {
+    /// What some values miss of what is asked, where these are the values of all rows that are
+    /// published.
+    pub fn misses(&self, values: &[Value], published: &[Value]) -> Vec<String> {
         let mut misses = Vec::new();
         let mut need = |holds: bool, what: String| {
             if !holds {
@@ -140,8 +142,11 @@ impl Secret {
             Some(Diversity::Recursive(..)) | None => {}
         }
         if let Some(t) = self.asked.t {
-            let distance = self.emd(values);
-            need(distance <= t + 1e-8, format!("closeness {t}, is {distance}"));
+            // Nobody sees the whole table where rows are left out.
+            for (of, seen) in [("table", &self.whole[..]), ("release", published)] {
+                let distance = self.emd(values, seen);
+                need(distance <= t + 1e-8, format!("closeness {t} to the {of}, is {distance}"));
+            }
         }
         if let Some(alpha) = self.asked.alpha {
             need(max_share(values) <= alpha + 1e-8, format!("alpha {alpha}"));
@@ -160,23 +165,23 @@ impl Secret {
         pairs.sum::<f64>() / (2.0 * n * n)
     }
 
-    /// The earth mover's distance to the whole table, as a transport problem.
-    pub fn emd(&self, values: &[Value]) -> f64 {
+    /// The earth mover's distance between some values and others, as a transport problem.
+    pub fn emd(&self, values: &[Value], others: &[Value]) -> f64 {
         let mut domain: Vec<&Value> = self.whole.iter().collect();
         domain.sort_unstable();
         domain.dedup();
         let count = |of: &[Value], value: &Value| of.iter().filter(|other| *other == value).count();
-        // Masses in units of 1 / (class rows * table rows).
+        // Masses in units of 1 / (values * others).
         let supply: Vec<i64> =
-            domain.iter().map(|value| (count(values, value) * self.whole.len()) as i64).collect();
+            domain.iter().map(|value| (count(values, value) * others.len()) as i64).collect();
         let demand: Vec<i64> =
-            domain.iter().map(|value| (count(&self.whole, value) * values.len()) as i64).collect();
+            domain.iter().map(|value| (count(others, value) * values.len()) as i64).collect();
         let distances: Vec<Vec<f64>> = domain
             .iter()
             .map(|a| domain.iter().map(|b| self.distance(a, b, &domain)).collect())
             .collect();
         let work = transport(&supply, &demand, &distances);
-        work / (values.len() * self.whole.len()) as f64
+        work / (values.len() * others.len()) as f64
     }
 
     fn distance(&self, a: &Value, b: &Value, domain: &[&Value]) -> f64 {

@@ -1,6 +1,6 @@
 //! What the cells of a release show, read from their text.
 
-use super::case::{Column, Shown};
+use super::column::{Column, Shown};
 use super::files::Texts;
 use super::value::Value;
 
@@ -31,8 +31,7 @@ pub fn names(column: &Column) -> Vec<String> {
     if column.shown != Shown::Bounds {
         return vec![name.clone()];
     }
-    let has_missing = column.values.iter().any(Value::is_missing);
-    let flag = has_missing.then(|| format!("{name}_missing"));
+    let flag = column.has_missing.then(|| format!("{name}_missing"));
     [format!("{name}_min"), format!("{name}_max")].into_iter().chain(flag).collect()
 }
 
@@ -167,25 +166,30 @@ impl Cover {
 
     /// What the cell loses, from 0 to 1.
     pub fn loss(&self, column: &Column) -> f64 {
-        let has_missing = column.values.iter().any(Value::is_missing);
-        let mut present: Vec<&Value> =
-            column.values.iter().filter(|value| !value.is_missing()).collect();
-        present.sort_unstable();
-        present.dedup();
-        let n_leaves = column.tree.as_ref().map_or(present.len(), |tree| tree.paths.len());
-        let n_values = n_leaves + usize::from(has_missing);
-        let of_values = |n: usize| (n.max(1) - 1) as f64 / (n_values.max(2) - 1) as f64;
+        let of_values = |n: usize| (n.max(1) - 1) as f64 / (column.n_values().max(2) - 1) as f64;
         match &self.rest {
             Rest::Nothing => 0.0,
             Rest::Names(names) => of_values(names.len() + usize::from(self.with_missing)),
             _ if self.with_missing => 1.0,
             Rest::Between(lo, hi) if lo == hi => 0.0,
             Rest::Between(lo, hi) => {
-                lo.half_distance(hi) / present[0].half_distance(present[present.len() - 1])
+                let (first, last) = (&column.present[0], &column.present[column.present.len() - 1]);
+                lo.half_distance(hi) / first.half_distance(last)
             }
-            Rest::Label(label) => {
-                of_values(column.tree.as_ref().expect("a hierarchy").n_under(label))
-            }
+            Rest::Label(_) => of_values(self.n_covered(column)),
         }
+    }
+
+    /// How many values may stand behind the cell.
+    pub fn n_covered(&self, column: &Column) -> usize {
+        let n_present = match &self.rest {
+            Rest::Nothing => 0,
+            Rest::Names(names) => names.len(),
+            Rest::Between(lo, hi) => {
+                column.present.iter().filter(|&value| lo <= value && value <= hi).count()
+            }
+            Rest::Label(label) => column.tree.as_ref().expect("a hierarchy").n_under(label),
+        };
+        n_present + usize::from(self.with_missing)
     }
 }

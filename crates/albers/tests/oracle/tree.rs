@@ -48,6 +48,11 @@ impl Tree {
     }
 }
 
+/// Everything or nothing.
+pub fn suppressing(leaves: &[String]) -> Tree {
+    Tree::of(leaves, |_| Vec::new())
+}
+
 /// Draws a hierarchy for values of a column: its text in a job, and what it means. Files are
 /// written into `folder`.
 pub fn draw(
@@ -56,26 +61,24 @@ pub fn draw(
     column: &str,
     leaves: &[String],
     folder: &Path,
-) -> Option<(String, Tree)> {
-    let suppress = ("suppress".to_owned(), Tree::of(leaves, |_| Vec::new()));
+) -> (String, Tree) {
     match (dice.below(4), kind) {
-        (0, _) => Some(suppress),
-        (1, _) => Some(from_file(dice, kind, column, leaves, folder)),
+        (0, _) => ("suppress".to_owned(), suppressing(leaves)),
         (2, ColumnType::Text | ColumnType::Code | ColumnType::Integer) => {
-            Some(("prefix".to_owned(), Tree::of(leaves, prefixes(leaves))))
+            ("prefix".to_owned(), Tree::of(leaves, prefixes(leaves)))
         }
-        (_, ColumnType::Integer) => {
+        (3, ColumnType::Integer) => {
             let sizes = *dice.pick(&[&[5, 10, 20][..], &[1, 7], &[1000, 1_000_000]]);
             let text: Vec<String> = sizes.iter().map(ToString::to_string).collect();
-            Some((format!("ranges:{}", text.join(",")), Tree::of(leaves, whole_ranges(sizes))))
+            (format!("ranges:{}", text.join(",")), Tree::of(leaves, whole_ranges(sizes)))
         }
-        (_, ColumnType::Decimal) => {
+        (2 | 3, ColumnType::Decimal) => {
             let path = |leaf: &str| [500_000, 2_000_000].map(|size| decimal_range(leaf, size));
             let tree = Tree::of(leaves, |leaf| path(leaf).to_vec());
-            Some(("ranges:0.5,2".to_owned(), tree))
+            ("ranges:0.5,2".to_owned(), tree)
         }
-        (_, ColumnType::Date) => Some(("dates".to_owned(), Tree::of(leaves, months))),
-        _ => None,
+        (2 | 3, ColumnType::Date) => ("dates".to_owned(), Tree::of(leaves, months)),
+        _ => from_file(dice, kind, column, leaves, folder),
     }
 }
 

@@ -3,6 +3,7 @@
 //! A first pass over the file settles the type of each column; then the cells of each row travel as
 //! bytes, and become columns again when they are written.
 
+use albers_storage::wording;
 use albers_table::TableError;
 use albers_table::schema::ColumnType;
 use arrow_array::{Array, ArrayRef};
@@ -109,7 +110,7 @@ impl PayloadField {
         ReleaseError::Table(TableError::Column {
             column: self.name.clone(),
             problem: format!("cells of type {} {problem}", self.data_type),
-            hint: "convert the column to text, or leave it out".to_owned(),
+            hint: "convert the column to text, or leave it out".into(),
         })
     }
 }
@@ -184,6 +185,6 @@ fn too_wide() -> ReleaseError {
     ReleaseError::Table(TableError::Column {
         column: "(kept and sensitive columns)".to_owned(),
         problem: "their cells cannot be carried through temporary files".to_owned(),
-        hint: "give more --memory, or leave some of them out".to_owned(),
+        hint: wording!["give more ", wording::Field::Memory, ", or leave some of them out"],
     })
 }

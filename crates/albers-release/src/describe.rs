@@ -1,0 +1,391 @@
+//! What a class shows on one attribute, as codes and as text.
+//!
+//! Source: Iwuchukwu & Naughton 2007, section 2.3 (compaction).
+//! Departures: a missing value is never inside an interval or a label; a class that has both shows
+//! them as a set, `{, [48, 62]}`.
+//! Guarantee: the description covers every row of the class, and its bounds are exact values.
+//! Cost: one pass over the rows of the class.
+
+mod content;
+
+use std::sync::Mutex;
+
+use albers_classes::Attribute;
+use albers_classes::space::Shown;
+use albers_table::domain::End;
+use albers_table::hierarchy::{Hierarchy, Node};
+use rustc_hash::FxHashMap;
+
+use content::values_loss;
+
+pub(crate) use content::ANY;
+pub use content::CellContent;
+
+/// What a class shows on one attribute. Two classes show the same if and only if their cells are
+/// equal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ShownCell {
+    /// The least code shown, for intervals and labels; half a set's bits or its number otherwise.
+    a: u32,
+    /// The greatest code shown, for intervals and labels; the other half of the bits otherwise.
+    b: u32,
+}
+
+impl ShownCell {
+    /// An interval without the missing value.
+    pub(crate) fn plain_interval(lo: u32, hi: u32) -> ShownCell {
+        ShownCell { a: lo, b: hi }
+    }
+}
+
+/// Codes have 31 bits; the last one says that the missing value is shown beside others.
+const WITH_MISSING: u32 = 1 << 31;
+
+/// Sets of up to this many possible values are kept as bits.
+const BIT_SET: u64 = 64;
+
+/// Numbers for sets that have too many possible values for bits.
+#[derive(Default)]
+struct SetNumbers {
+    tables: Mutex<SetTables>,
+}
+
+#[derive(Default)]
+struct SetTables {
+    number_of: FxHashMap<Box<[u32]>, u32>,
+    sets: Vec<Box<[u32]>>,
+}
+
+impl SetNumbers {
+    fn number_of(&self, set: &[u32]) -> u32 {
+        // A poisoned lock still guards a usable table: a set is added whole or not at all.
+        let mut tables = self.tables.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(&number) = tables.number_of.get(set) {
+            return number;
+        }
+        let number = u32::try_from(tables.sets.len()).expect("fewer sets than rows");
+        tables.number_of.insert(set.into(), number);
+        tables.sets.push(set.into());
+        number
+    }
+
+    /// The sum of something over the members of a set.
+    fn sum_over(&self, number: u32, of: impl Fn(u32) -> usize) -> usize {
+        let tables = self.tables.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        tables.sets[number as usize].iter().map(|&code| of(code)).sum()
+    }
+
+    fn set_of(&self, number: u32) -> Vec<u32> {
+        let tables = self.tables.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        tables.sets[number as usize].to_vec()
+    }
+}
+
+/// Turns rows into cells, and cells into what they show, for one attribute.
+pub struct Describer<'a> {
+    attribute: &'a Attribute,
+    missing: Option<u32>,
+    /// Whether any row has a value.
+    has_values: bool,
+    is_bit_set: bool,
+    numbers: SetNumbers,
+}
+
+impl<'a> Describer<'a> {
+    /// The describer of an attribute.
+    pub fn new(attribute: &'a Attribute) -> Describer<'a> {
+        let (missing, n_values) = (attribute.domain.missing_code(), attribute.domain.n_values());
+        Describer {
+            attribute,
+            missing,
+            has_values: n_values > u64::from(missing.is_some()),
+            is_bit_set: n_values <= BIT_SET,
+            numbers: SetNumbers::default(),
+        }
+    }
+
+    /// The attribute.
+    pub fn attribute(&self) -> &'a Attribute {
+        self.attribute
+    }
+
+    /// Whether a class shows the least and the greatest of its codes and nothing else.
+    pub fn is_plain_interval(&self) -> bool {
+        self.attribute.shown == Shown::Interval && self.missing.is_none()
+    }
+
+    /// The tightest description of a class's codes on this attribute.
+    pub fn describe(&self, codes: impl Iterator<Item = u32> + Clone) -> ShownCell {
+        match self.attribute.shown {
+            Shown::Interval | Shown::Label => {
+                let (mut lo, mut hi, mut with_missing) = (u32::MAX, 0, false);
+                match self.missing {
+                    None => {
+                        for code in codes {
+                            lo = lo.min(code);
+                            hi = hi.max(code);
+                        }
+                    }
+                    Some(missing) => {
+                        for code in codes {
+                            if code == missing {
+                                with_missing = true;
+                            } else {
+                                lo = lo.min(code);
+                                hi = hi.max(code);
+                            }
+                        }
+                    }
+                }
+                self.range_cell(lo, hi, with_missing)
+            }
+            Shown::Set if self.is_bit_set => {
+                let bits = codes.fold(0u64, |bits, code| bits | 1 << code);
+                ShownCell { a: bits as u32, b: (bits >> 32) as u32 }
+            }
+            Shown::Set => {
+                let mut set: Vec<u32> = codes.collect();
+                set.sort_unstable();
+                set.dedup();
+                ShownCell { a: self.numbers.number_of(&set), b: 0 }
+            }
+        }
+    }
+
+    /// The description of a class's region: all of the domain that routes to the class.
+    pub fn describe_region(&self, lo: u32, hi: u32) -> ShownCell {
+        let (first, last) = self.attribute.domain.code_range();
+        let with_missing = self.missing.is_some_and(|missing| (lo..=hi).contains(&missing));
+        match self.attribute.shown {
+            Shown::Interval | Shown::Label if !self.has_values => {
+                self.range_cell(u32::MAX, 0, with_missing)
+            }
+            Shown::Interval | Shown::Label => {
+                let domain = &self.attribute.domain;
+                let lo = domain.shown_code(lo.max(first), End::Low);
+                self.range_cell(lo, domain.shown_code(hi.min(last), End::High), with_missing)
+            }
+            Shown::Set => {
+                let missing = self.missing.filter(|_| with_missing);
+                self.describe((lo.max(first)..=hi.min(last)).chain(missing))
+            }
+        }
+    }
+
+    fn range_cell(&self, lo: u32, hi: u32, with_missing: bool) -> ShownCell {
+        let hierarchy = self.attribute.domain.hierarchy().filter(|_| self.has_values);
+        if let (Some(hierarchy), Some(level)) = (hierarchy, self.attribute.level)
+            && level == hierarchy.height()
+        {
+            // The top stands for every value, and for none.
+            let last = hierarchy.n_leaves() - 1;
+            let with_missing = self.missing.map_or(0, |_| WITH_MISSING);
+            return ShownCell { a: 0, b: last | with_missing };
+        }
+        if lo > hi {
+            let missing = self.missing.expect("a class has rows, and these are all missing");
+            return ShownCell { a: missing, b: missing };
+        }
+        let (lo, hi) = match (self.attribute.shown, hierarchy) {
+            (Shown::Label, Some(hierarchy)) => {
+                let leaves = hierarchy.leaves_of(self.node_of(hierarchy, lo, hi));
+                (leaves.start, leaves.end - 1)
+            }
+            _ => (lo, hi),
+        };
+        ShownCell { a: lo, b: hi | if with_missing { WITH_MISSING } else { 0 } }
+    }
+
+    /// The node that shows the codes from `lo` to `hi`: never below the attribute's own level.
+    fn node_of(&self, hierarchy: &Hierarchy, lo: u32, hi: u32) -> Node {
+        let lowest = hierarchy.lowest_common_ancestor(lo, hi);
+        match self.attribute.level {
+            Some(level) if level > lowest.level => {
+                Node { level, index: hierarchy.node_at(level, lo) }
+            }
+            _ => lowest,
+        }
+    }
+
+    /// What a cell shows.
+    pub fn content(&self, cell: ShownCell) -> CellContent {
+        if self.attribute.shown == Shown::Set {
+            let set = if self.is_bit_set {
+                let bits = u64::from(cell.a) | u64::from(cell.b) << 32;
+                (0..64).filter(|&code| bits >> code & 1 == 1).collect()
+            } else {
+                self.numbers.set_of(cell.a)
+            };
+            return CellContent::Set(set);
+        }
+        if self.missing == Some(cell.a) {
+            return CellContent::Missing;
+        }
+        let (lo, hi) = (cell.a, cell.b & !WITH_MISSING);
+        let with_missing = cell.b & WITH_MISSING != 0;
+        match (self.attribute.shown, self.attribute.domain.hierarchy()) {
+            (Shown::Label, Some(hierarchy)) => {
+                let node = self.node_of(hierarchy, lo, hi);
+                let is_top = self.attribute.level == Some(hierarchy.height());
+                if is_top && with_missing && hierarchy.label(node) == ANY {
+                    return CellContent::Everything;
+                }
+                CellContent::Label { node, with_missing }
+            }
+            _ => CellContent::Interval { lo, hi, with_missing },
+        }
+    }
+
+    /// What the cell loses, from 0 to 1, before weights.
+    ///
+    /// An interval loses its length over the domain's; a label or a set loses the values it covers
+    /// beyond the first, over those of the domain. An interval or a label that is shown with the
+    /// missing value loses everything.
+    pub fn loss(&self, cell: ShownCell) -> f64 {
+        let domain = &self.attribute.domain;
+        if self.attribute.shown == Shown::Set {
+            return values_loss(domain, self.set_len(cell));
+        }
+        if self.missing == Some(cell.a) {
+            return 0.0;
+        }
+        if cell.b & WITH_MISSING != 0 {
+            return 1.0;
+        }
+        match self.attribute.shown {
+            Shown::Interval => domain.interval_loss(cell.a, cell.b),
+            Shown::Label | Shown::Set => values_loss(domain, u64::from(cell.b - cell.a) + 1),
+        }
+    }
+
+    /// How many values of the domain the cell covers.
+    pub fn n_covered(&self, cell: ShownCell) -> u64 {
+        if self.attribute.shown == Shown::Set {
+            return self.set_len(cell);
+        }
+        if self.missing == Some(cell.a) {
+            return 1;
+        }
+        let with_missing = u64::from(cell.b & WITH_MISSING != 0);
+        let (lo, hi) = (cell.a, cell.b & !WITH_MISSING);
+        self.attribute.domain.n_distinct_between(lo, hi) + with_missing
+    }
+
+    fn set_len(&self, cell: ShownCell) -> u64 {
+        if self.is_bit_set {
+            u64::from(cell.a.count_ones() + cell.b.count_ones())
+        } else {
+            self.numbers.set_of(cell.a).len() as u64
+        }
+    }
+
+    /// A number that depends only on what the cell shows, not on how the program counts sets.
+    pub fn content_hash(&self, cell: ShownCell) -> u64 {
+        use std::hash::BuildHasher;
+        if self.attribute.shown == Shown::Set && !self.is_bit_set {
+            return rustc_hash::FxBuildHasher.hash_one(self.numbers.set_of(cell.a));
+        }
+        u64::from(cell.a) << 32 | u64::from(cell.b)
+    }
+
+    /// About how many bytes of text the cell shows; never fewer for labels and sets, the only ones
+    /// that can be long.
+    pub(crate) fn text_bytes(&self, cell: ShownCell) -> usize {
+        const INTERVAL_BYTES: usize = 32;
+        // All of it quotes, which are doubled; around it quotes, braces, a comma and a space.
+        let member_bytes = |text: &str| 2 * text.len() + 8;
+        let code_bytes =
+            |code: u32| member_bytes(self.attribute.domain.category(code).unwrap_or_default());
+        match self.attribute.shown {
+            Shown::Interval => INTERVAL_BYTES,
+            Shown::Set if !self.is_bit_set => self.numbers.sum_over(cell.a, code_bytes),
+            Shown::Label | Shown::Set => match self.content(cell) {
+                CellContent::Set(codes) => codes.into_iter().map(code_bytes).sum(),
+                CellContent::Label { node, .. } => {
+                    let label = self.attribute.domain.hierarchy().map(|tree| tree.label(node));
+                    member_bytes(label.unwrap_or_default())
+                }
+                _ => INTERVAL_BYTES,
+            },
+        }
+    }
+
+    /// Writes what the cell shows at the end of `out`.
+    pub fn write_text(&self, cell: ShownCell, out: &mut String) {
+        let domain = &self.attribute.domain;
+        match self.content(cell) {
+            CellContent::Missing => {}
+            CellContent::Interval { lo, hi, with_missing } => {
+                with_braces(with_missing, out, |out| {
+                    if lo == hi {
+                        domain.write_value(lo, out);
+                    } else {
+                        out.push('[');
+                        domain.write_value(lo, out);
+                        out.push_str(", ");
+                        domain.write_value(hi, out);
+                        out.push(']');
+                    }
+                });
+            }
+            CellContent::Label { node, with_missing } => {
+                let hierarchy = domain.hierarchy().expect("labels come from a hierarchy");
+                let label = hierarchy.label(node);
+                with_braces(with_missing, out, |out| {
+                    if with_missing { push_member(label, out) } else { out.push_str(label) }
+                });
+            }
+            CellContent::Set(codes) => self.write_set(&codes, out),
+            CellContent::Everything => out.push_str(ANY),
+        }
+    }
+
+    fn write_set(&self, codes: &[u32], out: &mut String) {
+        let domain = &self.attribute.domain;
+        if let [code] = codes {
+            return domain.write_value(*code, out);
+        }
+        out.push('{');
+        let with_missing = self.missing.is_some_and(|missing| codes.contains(&missing));
+        let present = codes.iter().filter(|&&code| Some(code) != self.missing);
+        let mut names: Vec<&str> =
+            present.map(|&code| domain.category(code).unwrap_or_default()).collect();
+        if domain.hierarchy().is_some() {
+            // Codes under a hierarchy may be ordered by how many rows have them, which a release
+            // must not tell. Without one they are in the natural order of the values.
+            names.sort_unstable();
+        }
+        for (member_idx, name) in names.into_iter().enumerate() {
+            if member_idx > 0 || with_missing {
+                out.push_str(", ");
+            }
+            push_member(name, out);
+        }
+        out.push('}');
+    }
+}
+
+/// Writes a description, as the second member of a set if the missing value is the first.
+fn with_braces(with_missing: bool, out: &mut String, write: impl FnOnce(&mut String)) {
+    if with_missing {
+        out.push_str("{, ");
+    }
+    write(out);
+    if with_missing {
+        out.push('}');
+    }
+}
+
+/// Writes a member of a set, quoted if it could be taken for more than one member.
+pub fn push_member(member: &str, out: &mut String) {
+    let is_plain = !member.is_empty()
+        && member.trim() == member
+        && !member.contains([',', '{', '}', '"', '[', ']']);
+    if is_plain {
+        out.push_str(member);
+    } else {
+        out.push('"');
+        out.push_str(&member.replace('"', "\"\""));
+        out.push('"');
+    }
+}

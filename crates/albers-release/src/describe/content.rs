@@ -1,0 +1,93 @@
+//! What a cell of a release shows, in the codes of the table it was made from.
+
+use albers_table::domain::Domain;
+use albers_table::hierarchy::Node;
+
+/// The text of a cell that may stand for any value.
+pub(crate) const ANY: &str = "*";
+
+/// What a cell shows, spelled out.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum CellContent {
+    /// Only missing values.
+    Missing,
+    /// An interval of ordered codes, perhaps with the missing value.
+    Interval {
+        /// Least code.
+        lo: u32,
+        /// Greatest code.
+        hi: u32,
+        /// Whether the missing value is shown too.
+        with_missing: bool,
+    },
+    /// A node of the hierarchy, perhaps with the missing value.
+    Label {
+        /// The node.
+        node: Node,
+        /// Whether the missing value is shown too.
+        with_missing: bool,
+    },
+    /// A set of codes, ascending; the missing code is one of them.
+    Set(Vec<u32>),
+    /// Any value: the cell is suppressed.
+    Everything,
+}
+
+impl CellContent {
+    /// What the content loses, from 0 to 1, before weights; see [`crate::Describer::loss`].
+    pub fn loss(&self, domain: &Domain) -> f64 {
+        match self {
+            CellContent::Missing => 0.0,
+            CellContent::Everything
+            | CellContent::Interval { with_missing: true, .. }
+            | CellContent::Label { with_missing: true, .. } => 1.0,
+            CellContent::Interval { lo, hi, .. } => domain.interval_loss(*lo, *hi),
+            CellContent::Label { .. } | CellContent::Set(_) => {
+                values_loss(domain, self.n_covered(domain))
+            }
+        }
+    }
+
+    /// How many values of the domain the content covers.
+    pub fn n_covered(&self, domain: &Domain) -> u64 {
+        match self {
+            CellContent::Missing => 1,
+            CellContent::Everything => domain.n_values(),
+            CellContent::Set(codes) => codes.len() as u64,
+            CellContent::Interval { lo, hi, with_missing } => {
+                domain.n_distinct_between(*lo, *hi) + u64::from(*with_missing)
+            }
+            CellContent::Label { node, with_missing } => {
+                let leaves = domain.hierarchy().map_or(0..0, |tree| tree.leaves_of(*node));
+                leaves.len() as u64 + u64::from(*with_missing)
+            }
+        }
+    }
+
+    /// Whether a row with this code may stand behind the cell.
+    pub fn covers(&self, domain: &Domain, code: u32) -> bool {
+        let is_missing = domain.missing_code() == Some(code);
+        match self {
+            CellContent::Missing => is_missing,
+            CellContent::Everything => true,
+            CellContent::Set(codes) => codes.binary_search(&code).is_ok(),
+            CellContent::Interval { with_missing, .. }
+            | CellContent::Label { with_missing, .. }
+                if is_missing =>
+            {
+                *with_missing
+            }
+            CellContent::Interval { lo, hi, .. } => (*lo..=*hi).contains(&code),
+            CellContent::Label { node, .. } => {
+                domain.hierarchy().is_some_and(|tree| tree.leaves_of(*node).contains(&code))
+            }
+        }
+    }
+}
+
+/// What a category loses of which so many values are shown: those beyond the first, over those of
+/// the domain.
+pub(crate) fn values_loss(domain: &Domain, n_covered: u64) -> f64 {
+    let per_value = 1.0 / (domain.n_values().max(2) - 1) as f64;
+    n_covered.saturating_sub(1) as f64 * per_value
+}

@@ -1,0 +1,367 @@
+//! The one door out: takes the classes of all releases, and lets them out when all is well.
+//!
+//! ```text
+//!   open ──► admit, admit, leave out, admit ... ──► close ──► Passage ──seal──► Sealed
+//!                                                     │
+//!              every row there, and no more left out than may be
+//!              every class satisfies, grouped by what is shown
+//!              every leaf whole in one class, in every release
+//! ```
+//!
+//! Guarantee: a release that comes out holds exactly the rows that were read, with their codes, but
+//! for those that may be and are left out; every class of it, grouped by what its rows show and
+//! recomputed from them, satisfies the requirement; where rows are left out, closeness is to the
+//! distribution of those that are published. Classes leave in an order that depends on the seed and
+//! on what they show, and rows within a class in one that depends on what they hold. Nothing
+//! appears before it is sealed and named, and there is no other way out.
+//! Cost: one pass over the rows in memory; where rows are packed, each is written and read once
+//! more, in large blocks.
+//!
+//! - `plan`: what comes, and what it is checked against.
+//! - `leaves`: classes made of the leaves of an index.
+//! - `memory`: rows of a table in memory.
+//! - `buckets`: rows that are packed, shuffled by what they show.
+//! - `giant`: classes that do not fit in memory.
+//! - `close`: all releases verified, measured and written.
+//! - `passed`: what those who measure get to see.
+
+mod buckets;
+mod close;
+mod giant;
+mod leaves;
+mod memory;
+mod passed;
+mod plan;
+
+use std::time::Instant;
+
+use albers_classes::class_block::{ClassBlock, Groups, Suppressed};
+use albers_classes::packed::{RowBlock, RowLayout};
+use albers_privacy::{ClassSummary, Criterion, Requirement, SummaryShape};
+use albers_storage::watch::Watch;
+use albers_table::sink::{Sealed, Sink};
+
+use crate::error::{ReleaseError, Result};
+use crate::verify::ShowOptions;
+use buckets::{BucketPlan, Shuffle};
+use close::Closing;
+use memory::MemoryDoor;
+use plan::BucketSizes;
+
+pub use crate::verify::Class;
+pub use giant::GiantClass;
+pub use leaves::{GiantLeaf, LeafClasses, LeafRows};
+pub use passed::{ClassSizes, LeftOut, Passed, PassedClasses, secret_hash};
+pub use plan::{DoorPlan, PackedRows, RowStore, TableRows};
+
+/// Those who measure: called with the number of a release and some of its rows.
+pub type Measure<'m> = dyn FnMut(usize, &Passed<'_, '_>) + 'm;
+
+/// The door while classes come.
+pub struct Door<'a> {
+    plan: &'a DoorPlan<'a>,
+    requirements: Vec<Requirement>,
+    watch: &'a dyn Watch,
+    way: Way<'a>,
+    left_out: LeftOut,
+    /// How many published rows have which sensitive codes, where closeness will be to them.
+    published: Option<ClassSummary>,
+    n_leaves: u64,
+}
+
+/// How rows go through.
+enum Way<'a> {
+    Memory(TableRows<'a>, MemoryDoor),
+    Buckets(BucketPlan<'a>, Vec<Shuffle<'a>>),
+}
+
+/// A release that is written and verified, and that does not appear yet.
+pub struct Passage {
+    /// Where it went.
+    pub sink: Box<dyn Sink>,
+    /// Its classes and rows.
+    pub classes: ClassSizes,
+    /// Rows left out.
+    pub n_left_out: u64,
+    /// What every class satisfies; where rows are left out, bound to those that are published.
+    pub requirement: Requirement,
+    /// The time that checking and measuring took.
+    pub verify_seconds: f64,
+    /// The time that went by beside that.
+    pub write_seconds: f64,
+}
+
+impl Passage {
+    /// Ends the table, so that nothing but its appearance is missing.
+    pub fn seal(self, manifest: &str) -> Result<Box<dyn Sealed>> {
+        Ok(self.sink.seal(manifest)?)
+    }
+}
+
+impl<'a> Door<'a> {
+    /// Opens the door for one release per requirement, the finest first. All of them look at the
+    /// same facts.
+    ///
+    /// # Panics
+    /// When there is no requirement, or they look at different facts.
+    pub fn open(
+        plan: &'a DoorPlan<'a>,
+        requirements: Vec<Requirement>,
+        watch: &'a dyn Watch,
+    ) -> Result<Door<'a>> {
+        let shape = requirements.first().expect("there is a release").shape();
+        let is_same = |other: &Requirement| other.shape() == shape;
+        assert!(requirements.iter().all(is_same), "all releases look at the same facts");
+        // Only histograms matter to closeness.
+        let counts = ClassSummary::new(&SummaryShape { counts_subjects: false, ..shape.clone() });
+        let may_rebind = plan.max_left_out > 0 && requirements.iter().any(is_by_closeness);
+        let n_releases = requirements.len();
+        let (way, memory) = match plan.rows {
+            RowStore::Memory(rows) => (Way::Memory(rows, MemoryDoor::new(plan, n_releases)), None),
+            RowStore::Packed(rows) => {
+                let sizes = BucketSizes::within(&rows, plan.n_rows, n_releases);
+                let options = plan.show_options();
+                let by_bucket = BucketPlan { attributes: plan.attributes, rows, options, sizes };
+                let shuffles =
+                    requirements.iter().map(|_| Shuffle::new(&by_bucket)).collect::<Result<_>>()?;
+                let memory = rows.budget.reserve_nothing("the rows that are left out");
+                (Way::Buckets(by_bucket, shuffles), Some(memory))
+            }
+        };
+        let left_out = LeftOut::of(plan.n_rows, memory);
+        let published = may_rebind.then_some(counts);
+        Ok(Door { plan, requirements, watch, way, left_out, published, n_leaves: 0 })
+    }
+
+    /// Number of releases.
+    pub fn n_releases(&self) -> usize {
+        self.requirements.len()
+    }
+
+    /// What every class of a release must satisfy.
+    pub fn requirement(&self, release: usize) -> &Requirement {
+        &self.requirements[release]
+    }
+
+    /// Adds classes of a release, whose rows are told by their numbers. With several releases, the
+    /// classes of all others must be unions of whole classes of the finest.
+    ///
+    /// # Panics
+    /// When the table is not in memory.
+    pub fn admit(&mut self, release: usize, block: ClassBlock) -> Result<()> {
+        self.watch.check()?;
+        match &mut self.way {
+            Way::Memory(_, door) => door.admit(release, block),
+            Way::Buckets(..) => panic!("rows told by number are those of a table in memory"),
+        }
+    }
+
+    /// Adds all classes of the one release, and the rows that it leaves out.
+    ///
+    /// # Panics
+    /// When the table is not in memory.
+    pub fn admit_groups(&mut self, groups: Groups) -> Result<()> {
+        for block in groups.blocks {
+            self.admit(0, block)?;
+        }
+        self.leave_out(&groups.suppressed)
+    }
+
+    /// Adds the classes that each release makes of some leaves of an index. Every leaf comes once,
+    /// and lies in one class as a whole.
+    pub fn admit_leaves(&mut self, leaves: LeafRows<'_>, classes: &[LeafClasses]) -> Result<()> {
+        self.watch.check()?;
+        assert_eq!(classes.len(), self.n_releases(), "classes for each release");
+        let options = self.options();
+        leaves.check(self.plan.attributes.len(), options)?;
+        match &mut self.way {
+            Way::Memory(_, door) => door.admit_leaves(leaves, classes, options)?,
+            Way::Buckets(plan, shuffles) => {
+                check_layout(plan, leaves.layout);
+                for (shuffle, classes) in shuffles.iter_mut().zip(classes) {
+                    shuffle.add(plan, leaves, self.n_leaves, classes, self.watch)?;
+                }
+                let rows = leaves.order.iter().copied();
+                count(self.published.as_mut(), plan, leaves.rows, rows);
+            }
+        }
+        self.n_leaves += leaves.ends.len() as u64;
+        Ok(())
+    }
+
+    /// Adds a leaf that does not fit in memory: one class of every release.
+    pub fn admit_giant(&mut self, leaf: GiantLeaf<'_>) -> Result<()> {
+        self.watch.check()?;
+        let options = self.options();
+        leaf.check(self.plan.attributes.len(), options)?;
+        match &mut self.way {
+            Way::Memory(_, door) => door.admit_giant(leaf, options)?,
+            Way::Buckets(plan, shuffles) => {
+                check_layout(plan, leaf.layout);
+                for shuffle in shuffles {
+                    shuffle.add_giant(plan, leaf, self.n_leaves, self.watch)?;
+                }
+                if self.published.is_some() {
+                    for block in leaf.blocks {
+                        let rows = leaf.read(block)?;
+                        let places = 0..rows.n_rows() as u32;
+                        count(self.published.as_mut(), plan, &rows, places);
+                    }
+                }
+            }
+        }
+        self.n_leaves += 1;
+        Ok(())
+    }
+
+    /// Leaves rows out of all releases that are told by their numbers.
+    ///
+    /// # Panics
+    /// When the table is not in memory.
+    pub fn leave_out(&mut self, rows: &Suppressed) -> Result<()> {
+        let Way::Memory(table, _) = &self.way else {
+            panic!("rows told by number are those of a table in memory")
+        };
+        let n_attributes = self.plan.attributes.len();
+        if rows.codes.len() != rows.row_ids.len() * n_attributes {
+            return Err(ReleaseError::RowsChanged);
+        }
+        for (&row_id, codes) in rows.row_ids.iter().zip(rows.codes.chunks_exact(n_attributes)) {
+            add_left_out(&mut self.left_out, table, self.plan.n_rows, row_id, codes)?;
+        }
+        Ok(())
+    }
+
+    /// Leaves packed rows out of all releases: those at some places of a block.
+    pub fn leave_out_packed(
+        &mut self,
+        layout: &RowLayout,
+        rows: &RowBlock,
+        places: impl Iterator<Item = u32>,
+    ) -> Result<()> {
+        let mut codes = vec![0; self.plan.attributes.len()];
+        for place in places {
+            let row = place as usize;
+            let row_id = rows.row_id(layout, row);
+            rows.codes(layout, row, &mut codes);
+            match &self.way {
+                Way::Memory(table, _) => {
+                    add_left_out(&mut self.left_out, table, self.plan.n_rows, row_id, &codes)?;
+                }
+                Way::Buckets(plan, _) => {
+                    let facts = plan.rows.sensitive_facts.iter();
+                    let secrets = facts.map(|&fact| rows.fact(layout, row, fact));
+                    self.left_out.add(row_id, &codes, secrets)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Verifies, measures and writes all releases, each to its sink. Nothing appears yet.
+    ///
+    /// # Panics
+    /// When there is not one sink for each release.
+    pub fn close(
+        mut self,
+        sinks: Vec<Box<dyn Sink>>,
+        measure: &mut Measure<'_>,
+    ) -> Result<Vec<Passage>> {
+        assert_eq!(sinks.len(), self.n_releases(), "a sink for each release");
+        let start = Instant::now();
+        self.left_out.finish();
+        self.check_left_out()?;
+        self.bind_to_published()?;
+        let Door { plan, requirements, watch, way, left_out, .. } = self;
+        let closing = Closing { plan, left_out: &left_out, watch };
+        let mut passages = match way {
+            Way::Memory(rows, door) => {
+                closing.close_memory(rows, door, requirements, sinks, measure)
+            }
+            Way::Buckets(by_bucket, shuffles) => {
+                closing.close_buckets(&by_bucket, shuffles, requirements, sinks, measure)
+            }
+        }?;
+        // What was checked for all of them counts for the first.
+        let n_all: f64 = passages.iter().map(|own| own.verify_seconds + own.write_seconds).sum();
+        passages[0].verify_seconds += (start.elapsed().as_secs_f64() - n_all).max(0.0);
+        Ok(passages)
+    }
+
+    fn options(&self) -> ShowOptions {
+        self.plan.show_options()
+    }
+
+    /// Rows that came to the finest release.
+    fn n_admitted(&self) -> u64 {
+        match &self.way {
+            Way::Memory(_, door) => door.n_rows(0),
+            Way::Buckets(_, shuffles) => shuffles[0].n_rows,
+        }
+    }
+
+    /// Refuses to leave out more rows than may be, or all of them.
+    fn check_left_out(&self) -> Result<()> {
+        let (n_rows, n_suppressed) = (self.plan.n_rows, self.left_out.n_rows());
+        let max_suppressed = self.plan.max_left_out;
+        if n_suppressed > max_suppressed {
+            return Err(ReleaseError::TooManySuppressed { n_suppressed, max_suppressed, n_rows });
+        }
+        if n_suppressed > 0 && self.n_admitted() == 0 {
+            return Err(ReleaseError::NothingLeft { n_rows });
+        }
+        Ok(())
+    }
+
+    /// Where rows are left out, closeness is to the distribution of those that are published:
+    /// nobody sees the whole table.
+    fn bind_to_published(&mut self) -> Result<()> {
+        let Some(mut published) = self.published.take() else { return Ok(()) };
+        if self.left_out.n_rows() == 0 {
+            return Ok(());
+        }
+        if let Way::Memory(table, door) = &self.way {
+            door.count(table.facts, self.plan.n_rows, &mut published)?;
+        }
+        self.requirements.iter_mut().for_each(|requirement| requirement.bind(&published));
+        Ok(())
+    }
+}
+
+fn is_by_closeness(requirement: &Requirement) -> bool {
+    requirement.rules().iter().any(|(_, rule)| matches!(rule, Criterion::TCloseness { .. }))
+}
+
+fn check_layout(plan: &BucketPlan<'_>, layout: &RowLayout) {
+    assert_eq!(plan.rows.layout, layout, "all rows are packed alike");
+}
+
+/// Counts the sensitive codes of packed rows, where that is asked for.
+fn count(
+    counts: Option<&mut ClassSummary>,
+    plan: &BucketPlan<'_>,
+    rows: &RowBlock,
+    places: impl Iterator<Item = u32>,
+) {
+    let Some(counts) = counts else { return };
+    let mut codes = Vec::new();
+    for place in places {
+        codes.clear();
+        let ruled = plan.rows.facts.ruled.iter();
+        codes.extend(ruled.map(|&fact| rows.fact(plan.rows.layout, place as usize, fact)));
+        counts.add(0, &codes);
+    }
+}
+
+fn add_left_out(
+    left_out: &mut LeftOut,
+    table: &TableRows<'_>,
+    n_rows: u64,
+    row_id: u32,
+    codes: &[u32],
+) -> Result<()> {
+    if u64::from(row_id) >= n_rows {
+        return Err(ReleaseError::RowsChanged);
+    }
+    left_out.add(row_id, codes, table.sensitive.iter().map(|column| column[row_id as usize]))
+}

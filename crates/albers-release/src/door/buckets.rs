@@ -1,0 +1,176 @@
+//! Releases larger than memory: classes are shuffled into buckets by what they show, and each
+//! bucket goes through the door on its own.
+//!
+//! Guarantee: that of the whole door: every class is recomputed from its rows in the bucket that
+//! its description belongs to, so that classes that show the same meet there; the rows of all
+//! buckets are compared with those that were read; classes leave in the order of the same keys.
+//! Over several releases of one index: each class is a union of whole leaves of the index, so that
+//! every record is k-bound (Iwuchukwu & Naughton 2007, definition 2).
+//! Cost: every row is written and read once more, in large blocks.
+//!
+//! ```text
+//!   classes of a subtree ──describe, key──► buckets ──blocks──► spill store
+//!                                              │ all classes have come
+//!                                              ▼
+//!   bucket by bucket:   load ──► verify ──► measure ──► write
+//! ```
+
+pub(super) mod bucket;
+pub(super) mod gate;
+mod loaded;
+pub(super) mod scatter;
+
+use albers_classes::Attribute;
+use albers_storage::memory_budget::Reservation;
+use albers_storage::watch::Watch;
+use rayon::prelude::*;
+
+use super::giant;
+use super::leaves::{ClassLeaves, GiantLeaf, LeafClasses, LeafRows};
+use super::plan::{BucketSizes, PackedRows};
+use crate::describe::Describer;
+use crate::error::Result;
+use crate::verify::ShowOptions;
+use bucket::Bucket;
+pub(super) use loaded::{leaf_row, whole_leaf};
+use scatter::{Scattered, scatter};
+
+/// How classes are shuffled.
+#[derive(Clone, Copy)]
+pub(super) struct BucketPlan<'a> {
+    /// The quasi-identifiers.
+    pub(super) attributes: &'a [Attribute],
+    /// What rows have, and where they are kept.
+    pub(super) rows: PackedRows<'a>,
+    /// What classes show.
+    pub(super) options: ShowOptions,
+    /// The sizes of things.
+    pub(super) sizes: BucketSizes,
+}
+
+impl<'a> BucketPlan<'a> {
+    /// Spans that travel with each run of rows.
+    pub(super) fn region_len(&self) -> usize {
+        let has_regions = self.options.show_regions || self.options.is_nested;
+        if has_regions { self.attributes.len() } else { 0 }
+    }
+
+    pub(super) fn describers(&self) -> Vec<Describer<'a>> {
+        self.attributes.iter().map(Describer::new).collect()
+    }
+}
+
+/// What a release adds up to; equal for all releases of one index.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Totals {
+    /// Rows.
+    pub(super) n_rows: u64,
+    /// Tells whether every row is there with its codes.
+    pub(super) fingerprint: u64,
+    /// Tells which rows make a leaf.
+    pub(super) leaf_rows: u64,
+    /// Tells whether every leaf lies in one class as a whole.
+    pub(super) whole_leaves: u64,
+}
+
+impl Totals {
+    pub(super) fn add(&mut self, other: &Totals) {
+        self.n_rows += other.n_rows;
+        self.fingerprint = self.fingerprint.wrapping_add(other.fingerprint);
+        self.leaf_rows = self.leaf_rows.wrapping_add(other.leaf_rows);
+        self.whole_leaves = self.whole_leaves.wrapping_add(other.whole_leaves);
+    }
+}
+
+/// A release whose classes are still coming.
+pub(super) struct Shuffle<'a> {
+    pub(super) describers: Vec<Describer<'a>>,
+    pub(super) buckets: Vec<Bucket>,
+    pub(super) n_classes: u64,
+    pub(super) n_rows: u64,
+    buffers: Reservation,
+}
+
+impl<'a> Shuffle<'a> {
+    /// Of no classes yet.
+    pub(super) fn new(plan: &BucketPlan<'a>) -> Result<Shuffle<'a>> {
+        let BucketSizes { n_buckets, block_bytes, .. } = plan.sizes;
+        assert!(n_buckets.is_power_of_two(), "buckets are told by the first bits of a key");
+        let buffers =
+            plan.rows.budget.try_reserve("the buffers of the release", n_buckets * block_bytes)?;
+        Ok(Shuffle {
+            describers: plan.describers(),
+            buckets: (0..n_buckets).map(|_| Bucket::default()).collect(),
+            n_classes: 0,
+            n_rows: 0,
+            buffers,
+        })
+    }
+
+    /// Adds the classes of some leaves, the first of which has this number.
+    pub(super) fn add(
+        &mut self,
+        plan: &BucketPlan<'a>,
+        leaves: LeafRows<'_>,
+        first_leaf: u64,
+        classes: &LeafClasses,
+        watch: &dyn Watch,
+    ) -> Result<()> {
+        const CLASSES_PER_TASK: usize = 2048;
+        let classes = ClassLeaves::new(leaves.ends.len(), classes, plan.options.n_features)?;
+        let n_classes = classes.n_classes();
+        let starts: Vec<usize> = (0..n_classes).step_by(CLASSES_PER_TASK).collect();
+        let Shuffle { describers, buckets, n_classes: first_class, .. } = &mut *self;
+        let from = scatter::Numbers { first_class: *first_class, first_leaf };
+        let mut ready: Vec<Scattered> = Vec::new();
+        // What was scattered in the last round goes to its buckets while the next is scattered.
+        for round in starts.chunks(2 * rayon::current_num_threads()).chain([&[][..]]) {
+            watch.check()?;
+            let last = std::mem::take(&mut ready);
+            let (appended, scattered) = rayon::join(
+                || last.iter().try_for_each(|piece| append(plan, buckets, piece)),
+                || -> Vec<Scattered> {
+                    let scatter_from = |&start: &usize| {
+                        let range = start..(start + CLASSES_PER_TASK).min(n_classes);
+                        scatter(plan, describers, from, leaves, &classes, range)
+                    };
+                    round.par_iter().map(scatter_from).collect()
+                },
+            );
+            appended?;
+            ready = scattered;
+        }
+        self.n_classes += n_classes as u64;
+        self.n_rows += leaves.order.len() as u64;
+        Ok(())
+    }
+
+    /// Adds one class whose rows do not fit in memory: a leaf of the index, with its number.
+    pub(super) fn add_giant(
+        &mut self,
+        plan: &BucketPlan<'a>,
+        leaf: GiantLeaf<'_>,
+        leaf_id: u64,
+        watch: &dyn Watch,
+    ) -> Result<()> {
+        self.n_rows += giant::scatter_giant(self, plan, leaf, leaf_id, watch)?;
+        self.n_classes += 1;
+        Ok(())
+    }
+
+    /// No more classes come: all of them are in the store.
+    pub(super) fn into_buckets(mut self, plan: &BucketPlan<'a>) -> Result<Vec<Bucket>> {
+        for bucket in &mut self.buckets {
+            bucket.flush(plan)?;
+        }
+        drop(self.buffers);
+        Ok(self.buckets)
+    }
+}
+
+fn append(plan: &BucketPlan<'_>, buckets: &mut [Bucket], piece: &Scattered) -> Result<()> {
+    for (bucket_idx, runs, rows) in piece.by_bucket() {
+        buckets[bucket_idx].append(plan, piece, runs, rows)?;
+    }
+    Ok(())
+}

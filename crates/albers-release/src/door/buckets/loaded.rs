@@ -1,0 +1,119 @@
+//! A bucket in memory: its classes as blocks, and what its leaves add up to.
+
+use albers_classes::class_block::{ClassBlock, ClassDetails};
+use albers_table::mix::mix;
+use rayon::prelude::*;
+
+use super::scatter::Scattered;
+use super::{BucketPlan, Totals};
+
+impl Scattered {
+    /// What the leaves add up to. Runs of a leaf that lie in different classes are counted apart,
+    /// so that a leaf that was torn apart is noticed.
+    pub(in crate::door) fn leaf_totals(&self, plan: &BucketPlan<'_>) -> Totals {
+        let mut totals = Totals { n_rows: self.rows.n_rows() as u64, ..Totals::default() };
+        let mut row = 0;
+        for run in &self.runs {
+            for _ in 0..run.n_rows {
+                let row_id = self.rows.row_id(plan.rows.layout, row);
+                totals.leaf_rows = totals.leaf_rows.wrapping_add(leaf_row(run.leaf_id, row_id));
+                row += 1;
+            }
+        }
+        let mut by_leaf: Vec<(u64, u64, u64)> = self
+            .runs
+            .iter()
+            .map(|run| (run.class_id, run.leaf_id, u64::from(run.n_rows)))
+            .collect();
+        by_leaf.sort_unstable();
+        for runs in by_leaf.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+            let n_rows = runs.iter().map(|run| run.2).sum();
+            totals.whole_leaves = totals.whole_leaves.wrapping_add(whole_leaf(runs[0].1, n_rows));
+        }
+        totals
+    }
+
+    /// The codes of each sensitive column.
+    pub(in crate::door) fn sensitive(&self, plan: &BucketPlan<'_>) -> Vec<Vec<u32>> {
+        let rows = 0..self.rows.n_rows();
+        let column = |&fact: &usize| {
+            rows.clone().map(|row| self.rows.fact(plan.rows.layout, row, fact)).collect()
+        };
+        plan.rows.sensitive_facts.iter().map(column).collect()
+    }
+
+    /// The number of each row in its table.
+    pub(in crate::door) fn row_ids(&self, plan: &BucketPlan<'_>) -> Vec<u32> {
+        let rows = 0..self.rows.n_rows();
+        rows.map(|row| self.rows.row_id(plan.rows.layout, row)).collect()
+    }
+
+    /// The classes, each with all its runs, wherever they lie.
+    pub(in crate::door) fn class_blocks(&self, plan: &BucketPlan<'_>) -> Vec<ClassBlock> {
+        const BLOCK_ROWS: usize = 16_384;
+        let mut starts = Vec::with_capacity(self.runs.len());
+        let mut row = 0u32;
+        for run in &self.runs {
+            starts.push(row);
+            row += run.n_rows;
+        }
+        let mut order: Vec<u32> = (0..self.runs.len() as u32).collect();
+        order.sort_by_key(|&run| self.runs[run as usize].class_id);
+        let class_of = |run: &u32| self.runs[*run as usize].class_id;
+        let classes: Vec<&[u32]> = order.chunk_by(|a, b| class_of(a) == class_of(b)).collect();
+        // Whole classes, about so many rows at a time.
+        let mut tasks: Vec<&[&[u32]]> = Vec::new();
+        let (mut first, mut n_rows) = (0, 0);
+        for (place, class) in classes.iter().enumerate() {
+            n_rows +=
+                class.iter().map(|&run| self.runs[run as usize].n_rows as usize).sum::<usize>();
+            if n_rows >= BLOCK_ROWS || place + 1 == classes.len() {
+                tasks.push(&classes[first..=place]);
+                (first, n_rows) = (place + 1, 0);
+            }
+        }
+        let block_of = |classes: &&[&[u32]]| self.block_of(plan, classes, &starts);
+        tasks.par_iter().map(block_of).collect()
+    }
+
+    /// Some classes; `starts` are the first rows of the runs.
+    fn block_of(&self, plan: &BucketPlan<'_>, classes: &[&[u32]], starts: &[u32]) -> ClassBlock {
+        let n_attributes = plan.attributes.len();
+        let n_features = plan.options.n_features;
+        let mut block = ClassBlock::default();
+        let mut details = ClassDetails::default();
+        for class in classes {
+            for &run in *class {
+                let start = starts[run as usize];
+                let rows = start..start + self.runs[run as usize].n_rows;
+                let n_codes = block.codes.len();
+                block.codes.resize(n_codes + rows.len() * n_attributes, 0);
+                let slots = block.codes[n_codes..].chunks_exact_mut(n_attributes);
+                for (row, slot) in rows.clone().zip(slots) {
+                    self.rows.codes(plan.rows.layout, row as usize, slot);
+                }
+                block.row_ids.extend(rows);
+            }
+            block.class_ends.push(block.row_ids.len() as u32);
+            // All runs of a class have the same region, features and holes.
+            let first = class[0] as usize;
+            let n_region = plan.region_len();
+            let region = &self.regions[first * n_region..(first + 1) * n_region];
+            block.regions.extend_from_slice(region);
+            details.push(self.details.features_of(first, n_features), self.details.holes.of(first));
+        }
+        let has_details = plan.options.is_nested || n_features > 0;
+        block.details = has_details.then(|| Box::new(details));
+        block
+    }
+}
+
+/// What a row of a leaf adds to [`Totals::leaf_rows`].
+pub(in crate::door) fn leaf_row(leaf_id: u64, row_id: u32) -> u64 {
+    mix(mix(leaf_id) ^ u64::from(row_id))
+}
+
+/// What a leaf of so many rows in one class adds to [`Totals::whole_leaves`].
+pub(in crate::door) fn whole_leaf(leaf_id: u64, n_rows: u64) -> u64 {
+    mix(mix(leaf_id ^ 0x3c6e_f372_fe94_f82b) ^ n_rows)
+}

@@ -1,0 +1,137 @@
+//! When all classes have come: every release is verified, measured and written.
+//!
+//! `verify` is the time of checking and measuring; `write` is what goes by beside that. Where a
+//! bucket is checked while the one before it is written, only the excess counts as writing, so that
+//! the two add up to the time that closing takes.
+
+use std::time::Instant;
+
+use albers_privacy::Requirement;
+use albers_storage::watch::{Phase, Watch};
+use albers_table::sink::Sink;
+use arrow_schema::Field;
+
+use super::buckets::gate::Gate;
+use super::buckets::{BucketPlan, Shuffle, Totals};
+use super::memory::MemoryDoor;
+use super::passed::{ClassSizes, LeftOut, Passed, PassedClasses};
+use super::plan::{DoorPlan, TableRows};
+use super::{Measure, Passage};
+use crate::error::{ReleaseError, Result};
+use crate::publish::{CarriedColumn, Writer};
+use crate::verify::describe;
+
+/// What all releases are checked against.
+pub(super) struct Closing<'c, 'a> {
+    pub(super) plan: &'a DoorPlan<'a>,
+    pub(super) left_out: &'c LeftOut,
+    pub(super) watch: &'a dyn Watch,
+}
+
+impl<'a> Closing<'_, 'a> {
+    /// Every row that was read must be there, or left out.
+    fn check_rows(&self, n_rows: u64, fingerprint: u64) -> Result<()> {
+        let n_rows = n_rows + self.left_out.n_rows();
+        let fingerprint = fingerprint.wrapping_add(self.left_out.fingerprint());
+        match (n_rows, fingerprint) == (self.plan.n_rows, self.plan.fingerprint) {
+            true => Ok(()),
+            false => Err(ReleaseError::RowsChanged),
+        }
+    }
+
+    fn measure_left_out(&self, release: usize, measure: &mut Measure<'_>) {
+        if self.left_out.n_rows() > 0 {
+            measure(release, &Passed::LeftOut(self.left_out));
+        }
+    }
+
+    /// Verifies, measures and writes the releases of a table in memory.
+    pub(super) fn close_memory(
+        &self,
+        rows: TableRows<'a>,
+        mut door: MemoryDoor,
+        requirements: Vec<Requirement>,
+        sinks: Vec<Box<dyn Sink>>,
+        measure: &mut Measure<'_>,
+    ) -> Result<Vec<Passage>> {
+        let mut passages = Vec::with_capacity(sinks.len());
+        let fields: Vec<Field> = rows.carried.iter().map(CarriedColumn::field).collect();
+        for (release, (requirement, sink)) in requirements.into_iter().zip(sinks).enumerate() {
+            let start = Instant::now();
+            self.watch.phase(Phase::Verify, Some(door.n_rows(release)));
+            let blocks = door.take(release)?;
+            let options = self.plan.show_options();
+            let described = describe(blocks, self.plan.attributes, options, None, self.watch)?;
+            self.check_rows(described.n_rows, described.fingerprint)?;
+            let classes = &described.verify(&requirement, rows.facts)?;
+            let mut sizes = ClassSizes::default();
+            sizes.add_all(classes);
+            let sensitive = rows.sensitive;
+            measure(release, &Passed::Classes(PassedClasses { classes, sensitive }));
+            self.measure_left_out(release, measure);
+            let verify_seconds = start.elapsed().as_secs_f64();
+            self.watch.phase(Phase::Write, Some(classes.n_rows()));
+            let output = self.plan.output(None);
+            let mut writer = Writer::begin(sink, classes.describers(), output, &fields)?;
+            writer.write(classes, rows.carried, self.watch)?;
+            passages.push(Passage {
+                sink: writer.into_sink(),
+                classes: sizes,
+                n_left_out: self.left_out.n_rows(),
+                requirement,
+                verify_seconds,
+                write_seconds: start.elapsed().as_secs_f64() - verify_seconds,
+            });
+        }
+        Ok(passages)
+    }
+
+    /// The same for classes that were shuffled into buckets.
+    pub(super) fn close_buckets(
+        &self,
+        by_bucket: &BucketPlan<'a>,
+        shuffles: Vec<Shuffle<'a>>,
+        requirements: Vec<Requirement>,
+        sinks: Vec<Box<dyn Sink>>,
+        measure: &mut Measure<'_>,
+    ) -> Result<Vec<Passage>> {
+        let mut passages = Vec::with_capacity(sinks.len());
+        let mut finest: Option<Totals> = None;
+        let fields = by_bucket.rows.payload.fields().iter();
+        let fields: Vec<Field> = fields.map(|field| field.field()).collect();
+        // The buffers of all releases are emptied before anything is loaded.
+        let n_rows: Vec<u64> = shuffles.iter().map(|shuffle| shuffle.n_rows).collect();
+        let shuffled = shuffles.into_iter().map(|shuffle| shuffle.into_buckets(by_bucket));
+        let shuffled = shuffled.collect::<Result<Vec<_>>>()?;
+        let releases = requirements.into_iter().zip(sinks).zip(shuffled).zip(n_rows);
+        for (release, (((requirement, sink), buckets), n_rows)) in releases.enumerate() {
+            let start = Instant::now();
+            self.watch.phase(Phase::Verify, Some(n_rows));
+            let describers = by_bucket.describers();
+            let output = self.plan.output(Some(&by_bucket.sizes));
+            let writer = Writer::begin(sink, &describers, output, &fields)?;
+            drop(describers);
+            let mut of_release = |passed: &Passed<'_, '_>| measure(release, passed);
+            let mut gate =
+                Gate::new(by_bucket, &requirement, writer, self.watch, &mut of_release, n_rows);
+            gate.pass_all(buckets)?;
+            let Gate { writer, totals, sizes, mut verify_seconds, .. } = gate;
+            self.check_rows(totals.n_rows, totals.fingerprint)?;
+            if *finest.get_or_insert(totals) != totals {
+                return Err(ReleaseError::RowsChanged);
+            }
+            let measured = Instant::now();
+            self.measure_left_out(release, measure);
+            verify_seconds += measured.elapsed().as_secs_f64();
+            passages.push(Passage {
+                sink: writer.into_sink(),
+                classes: sizes,
+                n_left_out: self.left_out.n_rows(),
+                requirement,
+                verify_seconds,
+                write_seconds: (start.elapsed().as_secs_f64() - verify_seconds).max(0.0),
+            });
+        }
+        Ok(passages)
+    }
+}

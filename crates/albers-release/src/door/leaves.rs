@@ -1,0 +1,197 @@
+//! Leaves of an index, and the classes that are made of them.
+
+use albers_classes::packed::{RowBlock, RowLayout};
+use albers_classes::{ClassDetails, FeatureValue, Span};
+use albers_storage::spill::{Block, SpillStore};
+
+use crate::error::{ReleaseError, Result};
+use crate::verify::ShowOptions;
+
+/// Some leaves of an index, with their rows in tree order.
+#[derive(Clone, Copy)]
+pub struct LeafRows<'s> {
+    /// How the rows are packed.
+    pub layout: &'s RowLayout,
+    /// The rows.
+    pub rows: &'s RowBlock,
+    /// Their places, leaf by leaf.
+    pub order: &'s [u32],
+    /// Where each leaf ends in the order.
+    pub ends: &'s [u32],
+    /// The least and greatest code of each leaf on each attribute, one after another. They matter
+    /// only for attributes that show plain intervals.
+    pub boxes: &'s [Span],
+    /// The regions of the leaves, one after another, where classes have regions.
+    pub regions: Option<&'s [Span]>,
+}
+
+impl<'s> LeafRows<'s> {
+    /// The places of a leaf's rows.
+    pub(super) fn of(&self, leaf: u32) -> &'s [u32] {
+        let start = if leaf == 0 { 0 } else { self.ends[leaf as usize - 1] };
+        &self.order[start as usize..self.ends[leaf as usize] as usize]
+    }
+
+    /// Refuses leaves that do not hold what they say.
+    pub(super) fn check(&self, n_attributes: usize, options: ShowOptions) -> Result<()> {
+        let n_rows = self.ends.last().map_or(0, |&end| end as usize);
+        let n_spans = self.ends.len() * n_attributes;
+        let is_whole = n_rows == self.order.len()
+            && self.boxes.len() == n_spans
+            && self.ends.is_sorted_by(|a, b| a < b)
+            && self.ends.first().is_none_or(|&end| end > 0);
+        if !is_whole || self.layout.n_attributes() != n_attributes {
+            return Err(ReleaseError::RowsChanged);
+        }
+        let has_regions = self.regions.is_some_and(|regions| regions.len() == n_spans);
+        if (options.show_regions || options.is_nested) && !has_regions {
+            return Err(ReleaseError::Incomplete { missing: "their regions" });
+        }
+        Ok(())
+    }
+}
+
+/// The classes that one release makes of some leaves.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LeafClasses {
+    /// The class of each leaf, numbered from 0; without it each leaf is a class.
+    pub of_leaf: Option<Vec<u32>>,
+    /// What else there is to tell of the classes.
+    pub details: Option<ClassDetails>,
+}
+
+impl From<Option<Vec<u32>>> for LeafClasses {
+    fn from(of_leaf: Option<Vec<u32>>) -> LeafClasses {
+        LeafClasses { of_leaf, details: None }
+    }
+}
+
+/// A leaf whose rows do not fit in memory: a class of its own in every release.
+#[derive(Clone, Copy)]
+pub struct GiantLeaf<'s> {
+    /// How the rows are packed.
+    pub layout: &'s RowLayout,
+    /// Where they are.
+    pub store: &'s SpillStore,
+    /// Their blocks there.
+    pub blocks: &'s [Block],
+    /// Its region, where classes have regions.
+    pub region: Option<&'s [Span]>,
+    /// The holes of its region, box after box.
+    pub holes: &'s [Span],
+    /// What it shows beside its quasi-identifiers.
+    pub features: &'s [FeatureValue],
+}
+
+impl GiantLeaf<'_> {
+    /// The rows of one of its blocks.
+    pub(super) fn read(&self, block: &Block) -> Result<RowBlock> {
+        let mut rows = RowBlock::default();
+        rows.read_from(self.layout, &self.store.read(block)?);
+        Ok(rows)
+    }
+
+    /// Refuses a leaf that does not come with what it should.
+    pub(super) fn check(&self, n_attributes: usize, options: ShowOptions) -> Result<()> {
+        let has_region = self.region.is_some_and(|region| region.len() == n_attributes);
+        if (options.show_regions || options.is_nested) && !has_region {
+            return Err(ReleaseError::Incomplete { missing: "their regions" });
+        }
+        if self.features.len() != options.n_features {
+            return Err(ReleaseError::Incomplete { missing: "what they show beside their cells" });
+        }
+        Ok(())
+    }
+}
+
+/// The leaves of each class, and what else there is to tell of it.
+pub(super) struct ClassLeaves<'c> {
+    /// Class by class.
+    leaves: Vec<u32>,
+    ends: Vec<u32>,
+    details: Option<&'c ClassDetails>,
+}
+
+impl<'c> ClassLeaves<'c> {
+    pub(super) fn new(
+        n_leaves: usize,
+        classes: &'c LeafClasses,
+        n_features: usize,
+    ) -> Result<ClassLeaves<'c>> {
+        let details = classes.details.as_ref();
+        let (leaves, ends) = match &classes.of_leaf {
+            None => ((0..n_leaves as u32).collect(), (1..=n_leaves as u32).collect()),
+            Some(class_of) => by_class(n_leaves, class_of)?,
+        };
+        let has_features = details.map_or(0, |own| own.features.len()) == ends.len() * n_features;
+        let n_holed = details.map_or(0, |own| own.holes.n_classes());
+        if !has_features || (n_holed > 0 && n_holed != ends.len()) {
+            return Err(ReleaseError::Incomplete { missing: "what they show beside their cells" });
+        }
+        Ok(ClassLeaves { leaves, ends, details })
+    }
+
+    pub(super) fn n_classes(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The leaves of a class.
+    pub(super) fn of(&self, class: usize) -> &[u32] {
+        let start = if class == 0 { 0 } else { self.ends[class - 1] };
+        &self.leaves[start as usize..self.ends[class] as usize]
+    }
+
+    /// The features of a class.
+    pub(super) fn features(&self, class: usize, n_features: usize) -> &[FeatureValue] {
+        self.details.map_or(&[], |details| details.features_of(class, n_features))
+    }
+
+    /// The holes of a class, box after box.
+    pub(super) fn holes(&self, class: usize) -> &[Span] {
+        self.details.map_or(&[], |details| details.holes.of(class))
+    }
+}
+
+/// The leaves class by class, and where each class ends; every class must have a leaf.
+fn by_class(n_leaves: usize, class_of: &[u32]) -> Result<(Vec<u32>, Vec<u32>)> {
+    let n_classes = class_of.iter().max().map_or(0, |&class| class as usize + 1);
+    if class_of.len() != n_leaves || n_classes > n_leaves {
+        return Err(ReleaseError::RowsChanged);
+    }
+    let mut next = vec![0u32; n_classes + 1];
+    class_of.iter().for_each(|&class| next[class as usize + 1] += 1);
+    if next[1..].contains(&0) {
+        return Err(ReleaseError::RowsChanged);
+    }
+    for class in 0..n_classes {
+        next[class + 1] += next[class];
+    }
+    let ends = next[1..].to_vec();
+    let mut leaves = vec![0; n_leaves];
+    for (leaf, &class) in (0u32..).zip(class_of) {
+        leaves[next[class as usize] as usize] = leaf;
+        next[class as usize] += 1;
+    }
+    Ok((leaves, ends))
+}
+
+/// The smallest box around the boxes of a class's leaves, where there are any.
+pub(super) fn class_box(
+    boxes: Option<&[Span]>,
+    class: &[u32],
+    n_attributes: usize,
+    around: &mut Vec<Span>,
+) {
+    around.clear();
+    let Some(boxes) = boxes else { return };
+    for &leaf in class {
+        let of_leaf = &boxes[leaf as usize * n_attributes..(leaf as usize + 1) * n_attributes];
+        if around.is_empty() {
+            around.extend_from_slice(of_leaf);
+        } else {
+            for (all, span) in around.iter_mut().zip(of_leaf) {
+                *all = (all.0.min(span.0), all.1.max(span.1));
+            }
+        }
+    }
+}

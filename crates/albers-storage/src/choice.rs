@@ -1,0 +1,47 @@
+//! Closed sets of words: what a job chooses from, in flags, job files and reports alike.
+
+/// An enum whose variants have words.
+pub trait Choice: Copy + PartialEq + 'static {
+    /// Every variant, in the order in which help texts list them.
+    const ALL: &'static [Self];
+
+    /// The word used in flags, job files and reports.
+    fn name(self) -> &'static str;
+
+    /// What it means, in a line.
+    fn about(self) -> &'static str;
+
+    /// The variant of a word.
+    fn of_name(word: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|choice| choice.name() == word)
+    }
+
+    /// All words, for messages.
+    fn names() -> String {
+        Self::ALL.iter().map(|choice| choice.name()).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Gives the variants of an enum their words: `Variant: "word", "what it means";`
+#[macro_export]
+macro_rules! choices {
+    ($choice:ty { $($variant:ident: $name:literal, $about:literal;)+ }) => {
+        impl $crate::choice::Choice for $choice {
+            const ALL: &'static [Self] = &[$(<$choice>::$variant),+];
+
+            fn name(self) -> &'static str {
+                match self { $(<$choice>::$variant => $name),+ }
+            }
+
+            fn about(self) -> &'static str {
+                match self { $(<$choice>::$variant => $about),+ }
+            }
+        }
+
+        impl std::fmt::Display for $choice {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str($crate::choice::Choice::name(*self))
+            }
+        }
+    };
+}

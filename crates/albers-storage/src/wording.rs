@@ -1,0 +1,274 @@
+//! Words about settings that each face says in its own way.
+//!
+//! A message may have to name a setting of the job: the program calls it by its flag, a job file by
+//! its field, a library by its own name. So messages keep settings apart from plain words.
+//!
+//! ```text
+//!   wording!["drop ", Field::Suppress, ", or use ", Field::Method.of("incognito")]
+//!     library    drop `suppress`, or use `method = incognito`
+//!     program    drop --suppress, or use --method incognito
+//! ```
+
+use std::fmt;
+
+/// A setting of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Field {
+    /// More releases of one build.
+    AlsoK,
+    /// Columns that are cut before all others.
+    Bias,
+    /// How categories are shown.
+    Categories,
+    /// Whether classes show their bounds or their regions.
+    Compact,
+    /// The byte between cells.
+    Delimiter,
+    /// Whether a file that is there may be replaced.
+    Force,
+    /// The format of what is read.
+    From,
+    /// How coarser releases come about.
+    Granularity,
+    /// The hierarchy of a column.
+    Hierarchy,
+    /// What the table is read from.
+    Input,
+    /// Columns that are published as they are.
+    Keep,
+    /// The column that pairs the rows of two tables.
+    Key,
+    /// Rows per class.
+    K,
+    /// The level at which a column is shown.
+    Level,
+    /// Where the manifest goes.
+    Manifest,
+    /// The memory to work in.
+    Memory,
+    /// How classes are found.
+    Method,
+    /// What the best generalization has least of.
+    Minimize,
+    /// Texts that stand for a missing value.
+    Missing,
+    /// Where the release goes.
+    Output,
+    /// Columns that identify people in combination.
+    Quasi,
+    /// Columns that must not be linked to a person.
+    Sensitive,
+    /// What generalizations are sorted by.
+    Sort,
+    /// Where temporary data goes.
+    SpillDir,
+    /// How cuts are chosen.
+    Split,
+    /// The column that tells persons apart.
+    Subject,
+    /// The share of the rows that may be left out.
+    Suppress,
+    /// Where a drawing goes.
+    Svg,
+    /// Threads to work on.
+    Threads,
+    /// The time that a search may take.
+    Time,
+    /// The format of what is written.
+    To,
+    /// The type of a column.
+    Type,
+    /// How intervals are written.
+    Values,
+    /// How a lattice is searched.
+    Variant,
+    /// How much a loss on a column counts.
+    Weight,
+}
+
+impl Field {
+    /// The field of a job file, or of a request.
+    pub fn name(self) -> &'static str {
+        match self {
+            Field::AlsoK => "also-k",
+            Field::Bias => "bias",
+            Field::Categories => "categories",
+            Field::Compact => "compact",
+            Field::Delimiter => "delimiter",
+            Field::Force => "force",
+            Field::From => "from",
+            Field::Granularity => "granularity",
+            Field::Hierarchy => "hierarchy",
+            Field::Input => "input",
+            Field::Keep => "keep",
+            Field::Key => "key",
+            Field::K => "k",
+            Field::Level => "level",
+            Field::Manifest => "manifest",
+            Field::Memory => "memory",
+            Field::Method => "method",
+            Field::Minimize => "minimize",
+            Field::Missing => "missing",
+            Field::Output => "output",
+            Field::Quasi => "quasi",
+            Field::Sensitive => "sensitive",
+            Field::Sort => "sort",
+            Field::SpillDir => "spill-dir",
+            Field::Split => "split",
+            Field::Subject => "subject",
+            Field::Suppress => "suppress",
+            Field::Svg => "svg",
+            Field::Threads => "threads",
+            Field::Time => "time",
+            Field::To => "to",
+            Field::Type => "type",
+            Field::Values => "values",
+            Field::Variant => "variant",
+            Field::Weight => "weight",
+        }
+    }
+
+    /// The setting with a value.
+    pub fn of(self, value: impl Into<String>) -> Setting {
+        Setting { field: self, column: None, value: Some(value.into()) }
+    }
+
+    /// The setting of a column with a value.
+    pub fn of_column(self, column: &str, value: impl Into<String>) -> Setting {
+        Setting { field: self, column: Some(column.to_owned()), value: Some(value.into()) }
+    }
+
+    /// The setting that names a column: its role, for example.
+    pub fn naming(self, column: &str) -> Setting {
+        Setting { field: self, column: Some(column.to_owned()), value: None }
+    }
+}
+
+/// A setting, perhaps of one column, perhaps with a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    /// Which setting.
+    pub field: Field,
+    /// The column that it is about.
+    pub column: Option<String>,
+    /// The value that it is to have.
+    pub value: Option<String>,
+}
+
+/// A piece of a wording.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    /// Plain words.
+    Words(String),
+    /// A setting.
+    Setting(Setting),
+}
+
+/// Words and settings. Shown by itself, it names settings as a job file does.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wording {
+    parts: Vec<Part>,
+}
+
+impl Wording {
+    /// Of these parts.
+    pub fn of_parts(parts: Vec<Part>) -> Wording {
+        Wording { parts }
+    }
+
+    /// Goes on with other words.
+    pub fn append(&mut self, other: Wording) {
+        self.parts.extend(other.parts);
+    }
+
+    /// The settings that it names.
+    pub fn settings(&self) -> impl Iterator<Item = &Setting> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Words(_) => None,
+            Part::Setting(setting) => Some(setting),
+        })
+    }
+
+    /// The text, with settings named by a face.
+    pub fn text(&self, name: &dyn Fn(&Setting) -> String) -> String {
+        let parts = self.parts.iter().map(|part| match part {
+            Part::Words(words) => words.clone(),
+            Part::Setting(setting) => name(setting),
+        });
+        parts.collect()
+    }
+}
+
+impl fmt::Display for Wording {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text(&|setting: &Setting| setting.to_string()))
+    }
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.field.name();
+        match (&self.column, &self.value) {
+            (None, None) => write!(f, "`{name}`"),
+            (None, Some(value)) => write!(f, "`{name} = {value}`"),
+            (Some(column), None) => write!(f, "`{name}` for column '{column}'"),
+            (Some(column), Some(value)) => write!(f, "`{name} = {value}` for column '{column}'"),
+        }
+    }
+}
+
+impl From<&str> for Part {
+    fn from(words: &str) -> Part {
+        Part::Words(words.to_owned())
+    }
+}
+
+impl From<String> for Part {
+    fn from(words: String) -> Part {
+        Part::Words(words)
+    }
+}
+
+impl From<Field> for Part {
+    fn from(field: Field) -> Part {
+        Part::Setting(Setting { field, column: None, value: None })
+    }
+}
+
+impl From<Setting> for Part {
+    fn from(setting: Setting) -> Part {
+        Part::Setting(setting)
+    }
+}
+
+impl<P: Into<Part>> From<P> for Wording {
+    fn from(part: P) -> Wording {
+        Wording { parts: vec![part.into()] }
+    }
+}
+
+/// Words and settings in a row.
+#[macro_export]
+macro_rules! wording {
+    ($($part:expr),* $(,)?) => {
+        $crate::wording::Wording::of_parts(vec![$($crate::wording::Part::from($part)),*])
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wording_is_said_by_each_face_in_its_own_way() {
+        let words = wording!["drop ", Field::Suppress, ", or use ", Field::Method.of("incognito")];
+        assert_eq!(words.to_string(), "drop `suppress`, or use `method = incognito`");
+        let flags = words.text(&|setting| {
+            let value = setting.value.as_ref().map(|value| format!(" {value}"));
+            format!("--{}{}", setting.field.name(), value.unwrap_or_default())
+        });
+        assert_eq!(flags, "drop --suppress, or use --method incognito");
+        assert_eq!(words.settings().count(), 2);
+    }
+}

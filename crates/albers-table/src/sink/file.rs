@@ -1,0 +1,139 @@
+//! A table in a file, with its manifest in a file beside it.
+
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use albers_storage::StorageError;
+use albers_storage::input::Packing;
+use albers_storage::output::{OutputFile, PackedOutput, SealedFile, remove};
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+
+use super::writer::{TableWriter, check_types};
+use super::{Sealed, Sink, WriteOptions};
+use crate::format::Format;
+use crate::{Result, TableError};
+
+/// A file that appears under its name, with its manifest, when the table is whole.
+pub struct FileSink {
+    path: PathBuf,
+    name: String,
+    format: Format,
+    manifest: Option<PathBuf>,
+    writer: Option<TableWriter<PackedOutput>>,
+}
+
+impl FileSink {
+    /// A file in the format that is given, or else told by the ending of its name, and where its
+    /// manifest goes. Nothing is created before [`Sink::begin`].
+    pub fn new(path: &Path, format: Option<Format>, manifest: Option<PathBuf>) -> Result<FileSink> {
+        if path.is_dir() {
+            return Err(StorageError::IsFolder { path: path.to_owned() }.into());
+        }
+        let format = format.map_or_else(|| Format::for_writing(path), Ok)?;
+        let name = path.display().to_string();
+        Ok(FileSink { path: path.to_owned(), name, format, manifest, writer: None })
+    }
+
+    /// Ends a table that has no manifest, and lets it appear.
+    pub fn finish(self) -> Result<()> {
+        Box::new(self).seal("")?.name()
+    }
+}
+
+fn write_error(path: &Path, source: io::Error) -> StorageError {
+    StorageError::Write { path: path.to_owned(), source }
+}
+
+impl Sink for FileSink {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn is_typed(&self) -> bool {
+        self.format.is_typed()
+    }
+
+    fn begin(&mut self, schema: SchemaRef, options: WriteOptions) -> Result<()> {
+        check_types(self.format, &schema)?;
+        let packing = match self.format {
+            Format::Csv | Format::Tsv => Packing::of(&self.path),
+            Format::Parquet => Packing::Plain,
+        };
+        let output = PackedOutput::create_as(&self.path, packing)?;
+        let writer = TableWriter::new(output, self.format, schema, options);
+        self.writer = Some(writer.map_err(|source| write_error(&self.path, source))?);
+        Ok(())
+    }
+
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        let writer = self.writer.as_mut().expect("a table begins before its rows");
+        writer.write(batch, |source| write_error(&self.path, source))
+    }
+
+    fn seal(self: Box<Self>, manifest: &str) -> Result<Box<dyn Sealed>> {
+        let writer = self.writer.expect("a table begins before it ends");
+        let data =
+            writer.finish().map_err(|source| write_error(&self.path, source))?.seal(&self.path)?;
+        let manifest = self.manifest.map(|path| sealed_text(&path, manifest)).transpose()?;
+        Ok(Box::new(SealedFiles::new([Some(data), manifest].into_iter().flatten().collect())))
+    }
+}
+
+/// A small text that is whole but has no name yet.
+pub(super) fn sealed_text(path: &Path, text: &str) -> Result<SealedFile> {
+    let mut output = OutputFile::create(path)?;
+    output.write_all(text.as_bytes()).map_err(|error| output.write_error(error))?;
+    Ok(output.seal()?)
+}
+
+/// Files that appear together.
+pub(super) struct SealedFiles {
+    waiting: Vec<SealedFile>,
+    named: Vec<PathBuf>,
+}
+
+impl SealedFiles {
+    /// Files that appear in this order.
+    pub(super) fn new(waiting: Vec<SealedFile>) -> SealedFiles {
+        SealedFiles { waiting, named: Vec::new() }
+    }
+
+    /// Whether some have appeared.
+    pub(super) fn has_names(&self) -> bool {
+        !self.named.is_empty()
+    }
+}
+
+impl Sealed for SealedFiles {
+    fn name(&mut self) -> Result<()> {
+        for file in std::mem::take(&mut self.waiting) {
+            let target = file.target().to_owned();
+            if let Err(source) = file.name() {
+                let source = TableError::from(source);
+                return Err(match self.named.is_empty() {
+                    true => source,
+                    false => TableError::Withdrawn {
+                        source: Box::new(source),
+                        left: self.withdraw().err().into_iter().collect(),
+                    },
+                });
+            }
+            self.named.push(target);
+        }
+        Ok(())
+    }
+
+    fn withdraw(&mut self) -> std::result::Result<(), String> {
+        let mut left = Vec::new();
+        for path in self.named.drain(..) {
+            if let Err(error) = remove(&path) {
+                left.push(format!("{} ({error})", path.display()));
+            }
+        }
+        match left.is_empty() {
+            true => Ok(()),
+            false => Err(left.join(", ")),
+        }
+    }
+}

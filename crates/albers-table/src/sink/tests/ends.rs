@@ -1,0 +1,213 @@
+//! Where tables go: all of it appears, or nothing.
+
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use super::*;
+use crate::format::Format;
+
+/// A stream whose bytes can be looked at, and that fails after some of them.
+#[derive(Clone, Default)]
+struct Pipe {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    fault: Option<(usize, io::ErrorKind)>,
+    is_flushed: Arc<Mutex<bool>>,
+}
+
+impl io::Write for Pipe {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut written = self.bytes.lock().unwrap();
+        match self.fault {
+            Some((room, kind)) if written.len() + bytes.len() > room => Err(kind.into()),
+            _ => {
+                written.extend_from_slice(bytes);
+                Ok(bytes.len())
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        *self.is_flushed.lock().unwrap() = true;
+        Ok(())
+    }
+}
+
+fn sealed(mut sink: impl Sink + 'static, manifest: &str) -> Box<dyn Sealed> {
+    sink.begin(mixed_batch().schema(), WriteOptions::default()).unwrap();
+    sink.write(&mixed_batch()).unwrap();
+    Box::new(sink).seal(manifest).unwrap()
+}
+
+fn file(path: &Path) -> FileSink {
+    FileSink::new(path, None, Some(manifest_of(path))).unwrap()
+}
+
+fn manifest_of(path: &Path) -> PathBuf {
+    path.with_extension("json")
+}
+
+fn n_files(folder: &Path) -> usize {
+    std::fs::read_dir(folder).unwrap().count()
+}
+
+#[test]
+fn a_table_and_its_manifest_appear_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.csv");
+    let mut table = sealed(file(&path), "{}");
+    assert!(!path.exists() && !manifest_of(&path).exists());
+    table.name().unwrap();
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), text_of("t.csv", &[mixed_batch()]));
+    assert_eq!(std::fs::read_to_string(manifest_of(&path)).unwrap(), "{}");
+    table.withdraw().unwrap();
+    assert_eq!(n_files(folder.path()), 0);
+}
+
+#[test]
+fn data_does_not_stay_without_its_manifest() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("release.csv");
+    let table = sealed(file(&path), "{}");
+    // A folder takes the manifest's name at the last moment.
+    std::fs::create_dir_all(manifest_of(&path).join("inside")).unwrap();
+    let error = name_all(vec![table]).unwrap_err();
+    assert!(matches!(error, TableError::Withdrawn { .. }));
+    assert!(error.to_string().contains("release.json"), "{error}");
+    assert!(error.to_string().contains("was removed"), "{error}");
+    assert!(!path.exists());
+}
+
+#[test]
+fn tables_that_belong_together_appear_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = ["a.csv", "b.parquet", "c.csv"].map(|name| folder.path().join(name));
+    let tables = || paths.iter().map(|path| sealed(file(path), "{}")).collect();
+    name_all(tables()).unwrap();
+    assert_eq!(n_files(folder.path()), 6);
+    for path in &paths {
+        std::fs::remove_file(path).unwrap();
+        std::fs::remove_file(manifest_of(path)).unwrap();
+    }
+    let tables = tables();
+    std::fs::create_dir(&paths[2]).unwrap();
+    std::fs::write(paths[2].join("inside"), "x").unwrap();
+    let error = name_all(tables).unwrap_err().to_string();
+    assert!(error.contains("c.csv") && error.contains("was removed"), "{error}");
+    assert_eq!(n_files(folder.path()), 1, "only the folder in the way is left");
+}
+
+#[test]
+fn the_first_table_that_cannot_appear_is_a_plain_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.csv");
+    let table = sealed(file(&path), "{}");
+    std::fs::create_dir_all(path.join("inside")).unwrap();
+    let error = name_all(vec![table]).unwrap_err();
+    assert!(matches!(error, TableError::Storage(StorageError::Write { .. })), "{error}");
+}
+
+#[test]
+fn what_cannot_be_taken_back_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.csv");
+    let other = folder.path().join("b.csv");
+    let tables = vec![sealed(file(&path), "{}"), sealed(file(&other), "{}")];
+    struct Lost(Box<dyn Sealed>);
+    impl Sealed for Lost {
+        fn name(&mut self) -> Result<()> {
+            self.0.name()
+        }
+
+        fn withdraw(&mut self) -> std::result::Result<(), String> {
+            Err("a.csv (read-only)".to_owned())
+        }
+    }
+    let mut tables: Vec<Box<dyn Sealed>> =
+        tables.into_iter().map(|table| Box::new(Lost(table)) as Box<dyn Sealed>).collect();
+    std::fs::create_dir_all(other.join("inside")).unwrap();
+    let error = name_all(std::mem::take(&mut tables)).unwrap_err().to_string();
+    assert!(error.ends_with("remove them: a.csv (read-only)"), "{error}");
+}
+
+#[test]
+fn a_stream_gets_a_table_only_when_it_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let manifest = folder.path().join("m.json");
+    for (format, name) in [(Format::Csv, "t.csv"), (Format::Tsv, "t.tsv")] {
+        let pipe = Pipe::default();
+        let place = Some(manifest.clone());
+        let output = Box::new(pipe.clone());
+        let sink = StreamSink::new(output, "standard output", format, folder.path(), place);
+        let mut table = sealed(sink, "{}");
+        assert!(pipe.bytes.lock().unwrap().is_empty() && !manifest.exists());
+        table.name().unwrap();
+        assert_eq!(*pipe.bytes.lock().unwrap(), text_of(name, &[mixed_batch()]).into_bytes());
+        assert!(*pipe.is_flushed.lock().unwrap() && manifest.exists());
+        let left = table.withdraw().unwrap_err();
+        assert!(left.contains("standard output"), "{left}");
+        assert_eq!(n_files(folder.path()), 0, "the manifest can be taken back");
+    }
+}
+
+#[test]
+fn parquet_through_a_stream_has_the_same_bytes_as_in_a_file() {
+    let (folder, path) = written("t.parquet", &[mixed_batch()]);
+    let pipe = Pipe::default();
+    let output = Box::new(pipe.clone());
+    let sink = StreamSink::new(output, "standard output", Format::Parquet, folder.path(), None);
+    assert!(sink.is_typed());
+    sealed(sink, "").name().unwrap();
+    assert_eq!(*pipe.bytes.lock().unwrap(), std::fs::read(path).unwrap());
+}
+
+#[test]
+fn a_reader_that_stops_is_no_error_and_a_full_disk_is_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let named = |kind, manifest: Option<PathBuf>| {
+        let output = Box::new(Pipe { fault: Some((10, kind)), ..Pipe::default() });
+        let sink = StreamSink::new(output, "standard output", Format::Csv, folder.path(), manifest);
+        name_all(vec![sealed(sink, "{}")])
+    };
+    let manifest = folder.path().join("m.json");
+    named(io::ErrorKind::BrokenPipe, None).unwrap();
+    let error = named(io::ErrorKind::StorageFull, None).unwrap_err();
+    assert!(matches!(error, TableError::Storage(StorageError::Send { .. })), "{error}");
+    let error = named(io::ErrorKind::StorageFull, Some(manifest)).unwrap_err();
+    assert!(matches!(error, TableError::Withdrawn { .. }), "{error}");
+    assert_eq!(n_files(folder.path()), 0);
+}
+
+#[test]
+fn batches_appear_when_they_are_named() {
+    let (sink, collected) = BatchSink::new();
+    assert!(sink.is_typed());
+    let mut table = sealed(sink, "{}");
+    assert!(collected.take().is_empty() && collected.manifest().is_none());
+    table.name().unwrap();
+    assert_eq!(collected.schema(), Some(mixed_batch().schema()));
+    assert_eq!(collected.take(), [mixed_batch()]);
+    assert_eq!(collected.manifest().as_deref(), Some("{}"));
+    table.withdraw().unwrap();
+    assert!(collected.manifest().is_none());
+}
+
+#[test]
+fn a_sink_that_is_dropped_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.csv");
+    drop(sealed(file(&path), "{}"));
+    let (sink, collected) = BatchSink::new();
+    drop(sealed(sink, "{}"));
+    assert!(collected.take().is_empty());
+    assert_eq!(n_files(folder.path()), 0);
+}
+
+#[test]
+fn a_given_format_counts_more_than_the_ending() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.gz");
+    let mut sink = FileSink::new(&path, Some(Format::Parquet), None).unwrap();
+    sink.begin(mixed_batch().schema(), WriteOptions::default()).unwrap();
+    sink.finish().unwrap();
+    assert!(std::fs::read(&path).unwrap().starts_with(b"PAR1"), "Parquet is never packed");
+}

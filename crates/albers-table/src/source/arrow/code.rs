@@ -1,0 +1,244 @@
+//! The typed cells of an Arrow array.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowPrimitiveType, Date32Type, Date64Type, Decimal128Type, Float32Type, Float64Type, Int8Type,
+    Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::{DataType, TimeUnit};
+
+use crate::chunk::{Cells, ColumnChunk, NameBuilder, TextColumnBuilder, TickUnit, narrow_ticks};
+use crate::schema::ColumnType;
+use crate::source::ReadOptions;
+use crate::value::ParseProblem;
+use crate::{Result, TableError};
+
+/// The type that a column of this Arrow type has when the user does not say otherwise.
+pub(in crate::source) fn native_type(column: &str, data_type: &DataType) -> Result<ColumnType> {
+    Ok(match data_type {
+        DataType::Int8
+        | DataType::Int16
+        | DataType::Int32
+        | DataType::Int64
+        | DataType::UInt8
+        | DataType::UInt16
+        | DataType::UInt32
+        | DataType::UInt64 => ColumnType::Integer,
+        DataType::Decimal128(_, 0..=18) => ColumnType::Decimal,
+        DataType::Float32 | DataType::Float64 => ColumnType::Float,
+        DataType::Date32 | DataType::Date64 => ColumnType::Date,
+        DataType::Timestamp(..) => ColumnType::Timestamp,
+        DataType::Boolean => ColumnType::Boolean,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null => {
+            ColumnType::Text
+        }
+        DataType::Dictionary(_, values) => return native_type(column, values),
+        other => {
+            return Err(TableError::Column {
+                column: column.to_owned(),
+                problem: format!("cells of the type {other} cannot be anonymized"),
+                hint: "drop the column, or store it as numbers, dates or text".into(),
+            });
+        }
+    })
+}
+
+/// A row of the array, and what is wrong with its cell.
+pub(in crate::source) type CellFault = (usize, ParseProblem);
+type TickOutcome = std::result::Result<i64, ParseProblem>;
+
+/// The typed cells of an array, or the row that does not fit and why.
+pub(in crate::source) fn code_array(
+    array: &ArrayRef,
+    kind: ColumnType,
+    options: &ReadOptions,
+) -> std::result::Result<ColumnChunk, CellFault> {
+    let missing = missing_rows(array);
+    let cells = match (array.data_type(), kind) {
+        (DataType::Int32, ColumnType::Integer) if missing.is_empty() => {
+            narrow_i32(array.as_primitive::<Int32Type>().values())
+        }
+        (DataType::Int32, ColumnType::Integer) => whole::<Int32Type>(array, &missing, i64::from),
+        (DataType::Int64, ColumnType::Integer) => whole::<Int64Type>(array, &missing, |v| v),
+        (DataType::Int16, ColumnType::Integer) => whole::<Int16Type>(array, &missing, i64::from),
+        (DataType::Int8, ColumnType::Integer) => whole::<Int8Type>(array, &missing, i64::from),
+        (DataType::UInt32, ColumnType::Integer) => whole::<UInt32Type>(array, &missing, i64::from),
+        (DataType::UInt16, ColumnType::Integer) => whole::<UInt16Type>(array, &missing, i64::from),
+        (DataType::UInt8, ColumnType::Integer) => whole::<UInt8Type>(array, &missing, i64::from),
+        (DataType::UInt64, ColumnType::Integer) => {
+            checked(array, &missing, TickUnit::Integer, |row_idx| {
+                let value = array.as_primitive::<UInt64Type>().value(row_idx);
+                i64::try_from(value).map_err(|_| ParseProblem::BeyondI64(kind))
+            })?
+        }
+        (&DataType::Decimal128(_, scale), ColumnType::Decimal) => {
+            let unit = TickUnit::Decimal(u8::try_from(scale).expect("checked by native_type"));
+            checked(array, &missing, unit, |row_idx| {
+                let value = array.as_primitive::<Decimal128Type>().value(row_idx);
+                i64::try_from(value).map_err(|_| ParseProblem::BeyondI64(kind))
+            })?
+        }
+        (DataType::Date32, ColumnType::Date) => {
+            let days = array.as_primitive::<Date32Type>().values().iter();
+            narrow_ticks(days.map(|&days| i64::from(days)).collect(), &missing, TickUnit::Date)
+        }
+        (DataType::Date64, ColumnType::Date) => {
+            let milliseconds = array.as_primitive::<Date64Type>().values().iter();
+            let days = milliseconds.map(|&ms| ms.div_euclid(86_400_000)).collect();
+            narrow_ticks(days, &missing, TickUnit::Date)
+        }
+        (DataType::Timestamp(unit, zone), ColumnType::Timestamp) => {
+            let unit_of_chunk = TickUnit::Timestamp { zoned: zone.is_some() };
+            let ticks = microseconds(array, *unit);
+            checked(array, &missing, unit_of_chunk, ticks)?
+        }
+        (DataType::Float64, ColumnType::Float) => {
+            let values = array.as_primitive::<Float64Type>().values().iter().copied();
+            floats(values, &missing)?
+        }
+        (DataType::Float32, ColumnType::Float) => {
+            let values = array.as_primitive::<Float32Type>().values().iter();
+            // Through the shortest text, so that 0.1 stays 0.1.
+            floats(values.map(|v| v.to_string().parse().unwrap_or(f64::NAN)), &missing)?
+        }
+        _ => return code_as_text(array, kind, options),
+    };
+    Ok(ColumnChunk { cells, missing })
+}
+
+/// The commonest case, without a detour over 64 bits.
+fn narrow_i32(values: &[i32]) -> Cells {
+    let base = values.iter().copied().min().unwrap_or(0);
+    let offsets = values.iter().map(|&value| value.wrapping_sub(base) as u32).collect();
+    Cells::Ticks { base: i64::from(base), offsets, unit: TickUnit::Integer }
+}
+
+fn missing_rows(array: &ArrayRef) -> Vec<u32> {
+    match array.logical_nulls() {
+        Some(nulls) if nulls.null_count() > 0 => {
+            (0..array.len()).filter(|&row| nulls.is_null(row)).map(|row| row as u32).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn whole<T: ArrowPrimitiveType>(
+    array: &ArrayRef,
+    missing: &[u32],
+    widen: impl Fn(T::Native) -> i64,
+) -> Cells {
+    let ticks = array.as_primitive::<T>().values().iter().map(|&value| widen(value)).collect();
+    narrow_ticks(ticks, missing, TickUnit::Integer)
+}
+
+fn checked(
+    array: &ArrayRef,
+    missing: &[u32],
+    unit: TickUnit,
+    tick: impl Fn(usize) -> TickOutcome,
+) -> std::result::Result<Cells, CellFault> {
+    let mut ticks = Vec::with_capacity(array.len());
+    for row_idx in 0..array.len() {
+        if array.is_null(row_idx) {
+            ticks.push(0);
+        } else {
+            ticks.push(tick(row_idx).map_err(|problem| (row_idx, problem))?);
+        }
+    }
+    Ok(narrow_ticks(ticks, missing, unit))
+}
+
+fn microseconds(array: &ArrayRef, unit: TimeUnit) -> Box<dyn Fn(usize) -> TickOutcome + '_> {
+    const BEYOND: ParseProblem = ParseProblem::BeyondI64(ColumnType::Timestamp);
+    match unit {
+        TimeUnit::Second => {
+            let values = array.as_primitive::<TimestampSecondType>();
+            Box::new(|row_idx| values.value(row_idx).checked_mul(1_000_000).ok_or(BEYOND))
+        }
+        TimeUnit::Millisecond => {
+            let values = array.as_primitive::<TimestampMillisecondType>();
+            Box::new(|row_idx| values.value(row_idx).checked_mul(1_000).ok_or(BEYOND))
+        }
+        TimeUnit::Microsecond => {
+            let values = array.as_primitive::<TimestampMicrosecondType>();
+            Box::new(|row_idx| Ok(values.value(row_idx)))
+        }
+        TimeUnit::Nanosecond => {
+            let values = array.as_primitive::<TimestampNanosecondType>();
+            Box::new(|row_idx| match values.value(row_idx) {
+                value if value % 1_000 == 0 => Ok(value / 1_000),
+                _ => Err(ParseProblem::BeyondMicrosecond),
+            })
+        }
+    }
+}
+
+fn floats(
+    values: impl Iterator<Item = f64>,
+    missing: &[u32],
+) -> std::result::Result<Cells, CellFault> {
+    let mut values: Vec<f64> = values.map(|v| if v == 0.0 { 0.0 } else { v }).collect();
+    for &row in missing {
+        values[row as usize] = 0.0;
+    }
+    match values.iter().position(|value| !value.is_finite()) {
+        Some(row_idx) => Err((row_idx, ParseProblem::NotFinite)),
+        None => Ok(Cells::Floats(values)),
+    }
+}
+
+/// Any other pair of types: through the text of the cells.
+fn code_as_text(
+    array: &ArrayRef,
+    kind: ColumnType,
+    options: &ReadOptions,
+) -> std::result::Result<ColumnChunk, CellFault> {
+    let not = (0, ParseProblem::NotA(kind));
+    let texts = arrow_cast::cast(array, &DataType::Utf8).map_err(|_| not)?;
+    let texts = texts.as_string::<i32>();
+    if matches!(kind, ColumnType::Text | ColumnType::Code) {
+        let mut names = NameBuilder::default();
+        let mut missing = Vec::new();
+        for row_idx in 0..texts.len() {
+            if texts.is_null(row_idx) || options.is_missing(texts.value(row_idx).as_bytes()) {
+                missing.push(row_idx as u32);
+                names.push_missing();
+            } else {
+                names.push(texts.value(row_idx).as_bytes()).map_err(|p| (row_idx, p))?;
+            }
+        }
+        return Ok(ColumnChunk { cells: names.finish(), missing });
+    }
+    let mut builder = TextColumnBuilder::new(kind);
+    for row_idx in 0..texts.len() {
+        if texts.is_null(row_idx) || options.is_missing(texts.value(row_idx).as_bytes()) {
+            builder.push_missing();
+        } else {
+            builder.push(texts.value(row_idx).as_bytes()).map_err(|p| (row_idx, p))?;
+        }
+    }
+    builder.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::TimestampNanosecondArray;
+
+    use super::*;
+
+    #[test]
+    fn nanoseconds_are_taken_if_they_are_whole_microseconds() {
+        let coded = |values: Vec<Option<i64>>| {
+            let array: ArrayRef = Arc::new(TimestampNanosecondArray::from(values));
+            code_array(&array, ColumnType::Timestamp, &ReadOptions::default())
+        };
+        let chunk = coded(vec![Some(-3_000), None, Some(2_000)]).map_err(|_| "fine").unwrap();
+        assert!(matches!(chunk.cells, Cells::Ticks { base: -3, .. }));
+        let fault = coded(vec![Some(1_000), Some(-1)]).err();
+        assert_eq!(fault, Some((1, ParseProblem::BeyondMicrosecond)));
+    }
+}

@@ -1,0 +1,302 @@
+//! Several files as one table.
+//!
+//! The first file tells the columns. The files after it are opened when a scan reaches them, or
+//! when the first have too few rows to tell the types of a text; those wait open for the first
+//! scan, so that no file is opened more than twice.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use albers_storage::input;
+
+use super::arrow::types_of;
+use super::csv::{INFERENCE_BYTES, TextParts, TextScan, TypeSamples};
+use super::file::{FileSource, FileTable};
+use super::parquet::{ParquetParts, ParquetScan};
+use super::{
+    ColumnRequest, ReadOptions, RequestedTypes, Scan, Source, SourceColumn, Stamp, Wanted,
+    table_error,
+};
+use crate::format::Format;
+use crate::schema::ColumnType;
+use crate::{Result, TableError};
+
+/// Types are told from no more files than this, since they all stay open.
+const MAX_SAMPLED_FILES: usize = 64;
+
+/// Several files of one format that have the same columns in the same order. Rows are numbered on
+/// from file to file.
+pub struct FilesSource {
+    name: String,
+    paths: Vec<PathBuf>,
+    format: Format,
+    given_format: Option<Format>,
+    options: ReadOptions,
+    columns: Vec<SourceColumn>,
+    delimiter: Option<u8>,
+    n_rows: Option<u64>,
+    /// The first files, open, until a scan reads them.
+    waiting: Mutex<Vec<Option<FileSource>>>,
+    read_bytes: Arc<AtomicU64>,
+}
+
+impl FilesSource {
+    /// Opens the first of the files; all are of the format that is given, or else told by the
+    /// endings of their names.
+    pub fn open(
+        paths: Vec<PathBuf>,
+        format: Option<Format>,
+        options: &ReadOptions,
+    ) -> Result<FilesSource> {
+        let Some(first_path) = paths.first() else {
+            return Err(table_error("the input", "there are no files", "name at least one"));
+        };
+        let told_format = format.map_or_else(|| common_format(&paths), Ok)?;
+        let read_bytes = Arc::new(AtomicU64::new(0));
+        let first = FileSource::open_counted(first_path, format, options, read_bytes.clone())?;
+        let n_bytes =
+            paths.iter().map(|path| Ok(input::stamp_of(path)?.0)).collect::<Result<Vec<u64>>>()?;
+        Ok(FilesSource {
+            name: match paths.len() {
+                1 => first.name().to_owned(),
+                n_files => format!("{} and {} more files", first.name(), n_files - 1),
+            },
+            format: told_format,
+            given_format: format,
+            options: options.clone(),
+            columns: first.columns().to_vec(),
+            delimiter: first.delimiter(),
+            n_rows: estimated_rows(&first, n_bytes[0], n_bytes.iter().sum()),
+            waiting: Mutex::new(vec![Some(first)]),
+            read_bytes,
+            paths,
+        })
+    }
+
+    /// A file that waits open, or is opened now. Its columns are those of the first.
+    fn file(&self, file_idx: usize) -> Result<FileSource> {
+        let waiting = self.waiting().get_mut(file_idx).and_then(Option::take);
+        match waiting {
+            Some(file) => Ok(file),
+            None => self.open_file(file_idx),
+        }
+    }
+
+    fn open_file(&self, file_idx: usize) -> Result<FileSource> {
+        let path = &self.paths[file_idx];
+        let file = FileSource::open_counted(
+            path,
+            self.given_format,
+            &self.options,
+            self.read_bytes.clone(),
+        )?;
+        if file.columns() != self.columns {
+            return Err(self.other_columns(file.name(), file.columns()));
+        }
+        Ok(file)
+    }
+
+    /// Says in what a file differs from the first, but for names that may be cells.
+    fn other_columns(&self, table: &str, columns: &[SourceColumn]) -> TableError {
+        let first = self.paths[0].display();
+        let problem = if columns.len() != self.columns.len() {
+            let (n_given, n_own) = (columns.len(), self.columns.len());
+            format!("the table has {n_given} columns where {first} has {n_own}")
+        } else {
+            let same = columns.iter().zip(&self.columns).take_while(|(a, b)| a == b).count();
+            let what = match columns[same].name == self.columns[same].name {
+                true => "type",
+                false => "name",
+            };
+            format!("column {} has another {what} than in {first}", same + 1)
+        };
+        table_error(table, problem, "give all files the same columns in the same order")
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Vec<Option<FileSource>>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The types of text, told from the first rows of the first files.
+    fn text_types(&self, requests: &[ColumnRequest]) -> Result<RequestedTypes> {
+        let wanted = self.wanted(requests, &[])?;
+        let mut samples = TypeSamples::new(requests);
+        let mut n_bytes = 0;
+        for file_idx in 0..self.paths.len().min(MAX_SAMPLED_FILES) {
+            let file = self.file(file_idx)?;
+            let FileTable::Text(table, _) = file.table() else {
+                unreachable!("all files have the format of the first")
+            };
+            table.sample(&wanted, &mut samples);
+            let first_block = table.first_block();
+            n_bytes += first_block.n_bytes;
+            let mut waiting = self.waiting();
+            while waiting.len() <= file_idx {
+                waiting.push(None);
+            }
+            waiting[file_idx] = Some(file);
+            if samples.is_enough() || !first_block.is_whole || n_bytes >= INFERENCE_BYTES {
+                break;
+            }
+        }
+        Ok(samples.types(requests))
+    }
+
+    fn wanted<'a>(
+        &'a self,
+        requests: &'a [ColumnRequest],
+        column_types: &'a [ColumnType],
+    ) -> Result<Wanted<'a>> {
+        Wanted::new(&self.name, &self.columns, requests, column_types, &self.options)
+    }
+}
+
+impl Source for FilesSource {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn columns(&self) -> &[SourceColumn] {
+        &self.columns
+    }
+
+    fn delimiter(&self) -> Option<u8> {
+        self.delimiter
+    }
+
+    fn n_rows(&self) -> Option<u64> {
+        self.n_rows
+    }
+
+    fn stamp(&self) -> Option<Stamp> {
+        // A file that can no longer be looked at was changed.
+        let stamp = |path: &PathBuf| input::stamp_of(path).unwrap_or((u64::MAX, None));
+        Some(Stamp::Files(self.paths.iter().map(stamp).collect()))
+    }
+
+    fn types(&self, requests: &[ColumnRequest]) -> Result<RequestedTypes> {
+        match self.format {
+            Format::Parquet => types_of(&self.name, &self.columns, requests),
+            Format::Csv | Format::Tsv => self.text_types(requests),
+        }
+    }
+
+    fn scan<'s>(
+        &'s self,
+        requests: &'s [ColumnRequest],
+        types: &'s RequestedTypes,
+    ) -> Result<Box<dyn Scan + 's>> {
+        let wanted = self.wanted(requests, &types.column_types)?;
+        let mut files = (0..self.paths.len()).map(|file_idx| self.file(file_idx));
+        Ok(match self.format {
+            Format::Parquet => {
+                let parts: ParquetParts<'s> = Box::new(move || {
+                    let Some(file) = files.next().transpose()? else { return Ok(None) };
+                    match file.table() {
+                        FileTable::Parquet(table) => Ok(Some(table.clone())),
+                        FileTable::Text(..) => unreachable!("all files are Parquet"),
+                    }
+                });
+                Box::new(ParquetScan::new(wanted, parts))
+            }
+            Format::Csv | Format::Tsv => {
+                let parts: TextParts<'s> = Box::new(move || {
+                    let Some(file) = files.next().transpose()? else { return Ok(None) };
+                    match file.table() {
+                        FileTable::Text(table, packing) => {
+                            Ok(Some(file.text_part(table, *packing)?))
+                        }
+                        FileTable::Parquet(_) => unreachable!("all files are text"),
+                    }
+                });
+                Box::new(TextScan::new(wanted, parts))
+            }
+        })
+    }
+
+    fn read_bytes(&self) -> u64 {
+        self.read_bytes.load(Ordering::Relaxed)
+    }
+}
+
+/// The format of all files, told by the endings of their names.
+fn common_format(paths: &[PathBuf]) -> Result<Format> {
+    let format = Format::for_reading(&paths[0])?;
+    for path in paths {
+        let other = Format::for_reading(path)?;
+        if other != format {
+            return Err(table_error(
+                &path.display().to_string(),
+                format!("the file is {other}, but {} is {format}", paths[0].display()),
+                "read files of one format as one table",
+            ));
+        }
+    }
+    Ok(format)
+}
+
+/// How many rows so many bytes have, if all files are like the first.
+fn estimated_rows(first: &FileSource, n_first_bytes: u64, n_bytes: u64) -> Option<u64> {
+    let n_rows = u128::from(first.n_rows()?) * u128::from(n_bytes);
+    u64::try_from(n_rows / u128::from(n_first_bytes.max(1))).ok()
+}
+
+/// The files that a name stands for: the tables of a folder, what matches a pattern, or the file
+/// itself. They come in the order of their names.
+///
+/// In a folder, files without a known ending are no tables, nor are those that are hidden or begin
+/// with an underscore. A name with `*`, `?` or brackets is a pattern, unless a file has just this
+/// name.
+pub fn expand(path: &Path) -> Result<Vec<PathBuf>> {
+    if input::is_pattern(path) {
+        let matches = input::matches_of(path)?;
+        return match matches.is_empty() {
+            true => Err(table_error(
+                &path.display().to_string(),
+                "no file matches this pattern",
+                "check the name and the folder",
+            )),
+            false => Ok(matches),
+        };
+    }
+    match path.is_dir() {
+        true => tables_of_folder(path),
+        false => Ok(vec![path.to_owned()]),
+    }
+}
+
+fn tables_of_folder(folder: &Path) -> Result<Vec<PathBuf>> {
+    let name = folder.display().to_string();
+    let mut tables: Vec<PathBuf> = Vec::new();
+    for entry in input::entries_of(folder)? {
+        let entry_name = entry.path.file_name().unwrap_or_default();
+        if entry_name.as_encoded_bytes().starts_with(b"_") {
+            continue;
+        }
+        if entry.is_folder {
+            return Err(table_error(
+                &name,
+                "the folder holds other folders",
+                "name one of them, or give a pattern such as 'folder/*/*.parquet'",
+            ));
+        }
+        let Some(format) = Format::of(&entry.path) else { continue };
+        if tables.first().is_some_and(|first| Format::of(first) != Some(format)) {
+            return Err(table_error(
+                &name,
+                "the folder holds tables of several formats",
+                "give a pattern such as 'folder/*.csv'",
+            ));
+        }
+        tables.push(entry.path);
+    }
+    match tables.is_empty() {
+        true => Err(table_error(
+            &name,
+            "the folder holds no tables",
+            "tables end in .csv, .tsv or .parquet, text perhaps packed as .gz or .zst",
+        )),
+        false => Ok(tables),
+    }
+}

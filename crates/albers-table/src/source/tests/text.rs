@@ -1,0 +1,122 @@
+//! Delimited text.
+
+use super::*;
+use crate::format::Format;
+
+fn read_all(
+    path: &Path,
+    column_type: Option<ColumnType>,
+    sink: &mut (dyn FnMut(SourceChunk) + Send),
+) -> Result<RequestedTypes> {
+    let source = FileSource::open(path, None, &ReadOptions::default())?;
+    read_as(&source, column_type, sink)
+}
+
+/// The text after the header is so long that it takes several blocks.
+const N_MANY: usize = 1 << 21;
+
+#[test]
+fn blank_lines_of_one_column_are_rows_in_every_block() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.csv");
+    std::fs::write(&path, format!("x\n{}z\n", "\n7\n\r\n".repeat(N_MANY))).unwrap();
+    let (mut n_rows, mut n_missing) = (0, 0);
+    let outcome = read_all(&path, Some(ColumnType::Text), &mut |chunk| {
+        n_rows += chunk.n_rows;
+        n_missing += chunk.coded[0].missing.len();
+    });
+    assert!(outcome.is_ok());
+    assert_eq!((n_rows, n_missing), (3 * N_MANY + 1, 2 * N_MANY));
+    let outcome = read_all(&path, Some(ColumnType::Integer), &mut |_| ());
+    let Err(TableError::Cell { place, .. }) = outcome else { panic!("z is no integer") };
+    assert_eq!(place, format!("line {}", 3 * N_MANY + 2));
+}
+
+#[test]
+fn a_leading_zero_after_the_sample_is_refused_unless_the_type_is_declared() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.csv");
+    std::fs::write(&path, format!("x,y\n{}00123,1\n", "7,1\n".repeat(30_000))).unwrap();
+    let outcome = read_all(&path, None, &mut |_| ());
+    let Err(TableError::Cell { place, column, hint, .. }) = outcome else {
+        panic!("the zero would be lost")
+    };
+    assert_eq!((place.as_str(), column.as_str()), ("line 30002", "x"));
+    assert!(hint.to_string().ends_with("`type = code` for column 'x'"), "{hint}");
+    assert!(read_all(&path, Some(ColumnType::Integer), &mut |_| ()).is_ok());
+}
+
+#[test]
+fn lines_that_end_in_a_carriage_return_alone_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.csv");
+    for text in ["a,b\r1,2\r3,4\r", "a,b\r1,2\n3,4\n", "a\r1", "\"a\",b\r\"1\",2\r"] {
+        std::fs::write(&path, text).unwrap();
+        let outcome = FileSource::open(&path, None, &ReadOptions::default());
+        let Err(TableError::File { problem, .. }) = outcome else { panic!("{text:?}") };
+        assert!(problem.contains("carriage return"), "{problem}");
+    }
+    std::fs::write(&path, "\"a\rb\",c\r\n1,2\r\n").unwrap();
+    assert_eq!(open(&path).columns().len(), 2);
+}
+
+#[test]
+fn a_fault_is_told_by_the_line_on_which_its_row_starts() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.csv");
+    for (text, expected) in [
+        ("a,b\n1,2\n3\n", 3),
+        ("a,b\n1\n3,3\n", 2),
+        ("a,b\r\n1,2\r\n3\r\n", 3),
+        ("a,b\r\n1\r\n3,4\r\n", 2),
+        ("\n\na,b\n1,2\n3", 5),
+        ("a,b\n1,2\n\"x\ny\",4\n\n5,6\n3\n", 7),
+        ("\"a\nx\",b\n1\n", 3),
+    ] {
+        std::fs::write(&path, text).unwrap();
+        let outcome = read_all(&path, Some(ColumnType::Text), &mut |_| ());
+        let Err(TableError::Line { line, .. }) = outcome else { panic!("{text:?} is ragged") };
+        assert_eq!(line, expected, "{text:?}");
+    }
+}
+
+#[test]
+fn what_is_wrong_first_is_told_whatever_the_number_of_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.csv");
+    let good = "7,1\n".repeat(N_MANY);
+    std::fs::write(&path, format!("x,y\n{good}z,1\n{good}1\n")).unwrap();
+    for n_threads in [1, 2, 5] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build().unwrap();
+        let outcome = pool.install(|| read_all(&path, Some(ColumnType::Integer), &mut |_| ()));
+        let Err(TableError::Cell { place, .. }) = outcome else { panic!("z is no integer") };
+        assert_eq!(place, format!("line {}", N_MANY + 2));
+    }
+}
+
+#[test]
+fn a_given_format_of_tsv_means_tabs_and_an_ending_is_sniffed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.tsv");
+    std::fs::write(&path, "a;b;c\n1;2;3\n").unwrap();
+    assert_eq!((open(&path).delimiter(), open(&path).columns().len()), (Some(b';'), 3));
+    let options = ReadOptions::default();
+    let tabs = FileSource::open(&path, Some(Format::Tsv), &options).unwrap();
+    assert_eq!((tabs.delimiter(), tabs.columns().len()), (Some(b'\t'), 1));
+    let bars = ReadOptions { delimiter: Some(b'|'), ..options };
+    let bars = FileSource::open(&path, Some(Format::Tsv), &bars).unwrap();
+    assert_eq!(bars.delimiter(), Some(b'|'));
+}
+
+#[test]
+fn a_header_that_changes_between_two_scans_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.csv");
+    std::fs::write(&path, "a,b\n1,2\n").unwrap();
+    let source = open(&path);
+    let before = source.stamp();
+    assert_eq!(chunks_of(&source).unwrap().len(), 1);
+    std::fs::write(&path, "a\n1\n").unwrap();
+    assert_ne!(source.stamp(), before);
+    assert!(matches!(chunks_of(&source), Err(TableError::File { .. })));
+}

@@ -1,0 +1,208 @@
+//! Files, folders and pipes as sources and sinks: the only module here that knows paths.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use albers_storage::StorageError;
+use albers_storage::output::OutputFile;
+use albers_storage::wording;
+use albers_storage::wording::Field;
+use albers_table::format::Format;
+use albers_table::hierarchy::HierarchySpec;
+use albers_table::sink::{FileSink, Sink, StreamSink};
+use albers_table::source::{FileSource, FilesSource, Source, StreamSource, expand};
+
+use crate::error::{Error, Result};
+use crate::job::Job;
+
+/// What stands for standard input and output.
+const STANDARD: &str = "-";
+
+/// Whether a path stands for standard input or output.
+pub fn is_standard(path: &Path) -> bool {
+    path.as_os_str() == STANDARD
+}
+
+/// Opens the table that a job names: a file, a folder or a pattern of several, or standard input.
+pub fn open_input(job: &Job) -> Result<Box<dyn Source>> {
+    let input = job.input.as_deref().ok_or_else(|| {
+        Error::usage("there is no table to read", "name a CSV or Parquet file, or - for a pipe")
+    })?;
+    open_table(job, input)
+}
+
+/// Opens a table as a job says how tables are read.
+pub fn open_table(job: &Job, path: &Path) -> Result<Box<dyn Source>> {
+    let options = job.read_options()?;
+    if is_standard(path) {
+        let reader = Box::new(std::io::stdin());
+        let name = "standard input";
+        return Ok(match job.from {
+            Some(Format::Parquet) => {
+                Box::new(StreamSource::parquet(reader, name, &spill_folder(job), &options)?)
+            }
+            format => Box::new(StreamSource::text(reader, name, format, &options)?),
+        });
+    }
+    let mut paths = expand(path)?;
+    Ok(match paths.len() {
+        1 => Box::new(FileSource::open(&paths.remove(0), job.from, &options)?),
+        _ => Box::new(FilesSource::open(paths, job.from, &options)?),
+    })
+}
+
+/// The sinks of all releases of a job, the finest first; none of them replaces an input, or another
+/// file that is read.
+pub fn open_outputs(job: &Job, also_read: &[&Path]) -> Result<Vec<Box<dyn Sink>>> {
+    let output = job.output.as_deref().ok_or_else(|| {
+        Error::usage("no output file", wording!["give ", Field::Output.of("FILE")])
+    })?;
+    let mut inputs = files_read(job)?;
+    inputs.extend(also_read.iter().map(|&path| path.to_owned()));
+    if let Some(manifest) = &job.manifest {
+        check_place(manifest, &inputs)?;
+    }
+    if is_standard(output) {
+        return standard_output(job);
+    }
+    let mut sinks: Vec<Box<dyn Sink>> = vec![Box::new(file_sink(job, output, &inputs)?)];
+    for &k in &job.also_k {
+        let path = beside(output, k);
+        sinks.push(Box::new(file_sink(&Job { manifest: None, ..job.clone() }, &path, &inputs)?));
+    }
+    Ok(sinks)
+}
+
+fn standard_output(job: &Job) -> Result<Vec<Box<dyn Sink>>> {
+    if !job.also_k.is_empty() {
+        return Err(Error::usage(
+            "several releases do not fit in one stream",
+            wording!["name a file with ", Field::Output, ", or drop ", Field::AlsoK],
+        ));
+    }
+    let format = job.to.unwrap_or(Format::Csv);
+    let (name, folder) = ("standard output", spill_folder(job));
+    let output = Box::new(std::io::stdout());
+    Ok(vec![Box::new(StreamSink::new(output, name, format, &folder, job.manifest.clone()))])
+}
+
+fn file_sink(job: &Job, path: &Path, inputs: &[PathBuf]) -> Result<FileSink> {
+    check_place(path, inputs)?;
+    let manifest = job.manifest.clone().unwrap_or_else(|| manifest_path(path));
+    check_place(&manifest, inputs)?;
+    if manifest == path {
+        return Err(Error::usage(
+            "the manifest would replace the release",
+            wording!["give ", Field::Manifest, " a name of its own"],
+        ));
+    }
+    Ok(FileSink::new(path, job.to, Some(manifest))?)
+}
+
+/// Where the manifest of a release stands, unless the job says otherwise.
+fn manifest_path(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".manifest.json");
+    PathBuf::from(name)
+}
+
+/// `NAME.k10.EXT` beside `NAME.EXT`.
+fn beside(output: &Path, k: u64) -> PathBuf {
+    let name = output.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let packed = [".csv.gz", ".csv.zst", ".csv.zstd", ".tsv.gz", ".tsv.zst", ".tsv.zstd"];
+    let ending = packed.into_iter().find(|ending| name.to_ascii_lowercase().ends_with(ending));
+    let n_ending = match ending {
+        Some(ending) => ending.len(),
+        None => name.rfind('.').map_or(0, |at| name.len() - at),
+    };
+    let (stem, ending) = name.split_at(name.len() - n_ending);
+    output.with_file_name(format!("{stem}.k{k}{ending}"))
+}
+
+/// Where temporary data of a job goes: where it says, beside its release, or where the system
+/// keeps such things.
+pub(crate) fn spill_folder(job: &Job) -> PathBuf {
+    let output = job.output.as_deref().filter(|output| !is_standard(output));
+    let beside = output.map(|output| match output.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
+    });
+    job.spill_dir.clone().or(beside).unwrap_or_else(std::env::temp_dir)
+}
+
+/// Writes a text file that appears as a whole; it may not replace what the job reads.
+pub fn write_text(job: &Job, path: &Path, text: &str) -> Result<()> {
+    check_place(path, &files_read(job)?)?;
+    let mut file = OutputFile::create(path)?;
+    let written = file.write_all(text.as_bytes());
+    written.map_err(|source| file.write_error(source))?;
+    Ok(file.finish()?)
+}
+
+/// Refuses a place where no output can be written, before any work is done for it.
+pub fn check_output_place(job: &Job, path: &Path) -> Result<()> {
+    check_place(path, &files_read(job)?)
+}
+
+/// All files that a job reads, which none of its outputs may replace.
+fn files_read(job: &Job) -> Result<Vec<PathBuf>> {
+    let mut read = Vec::new();
+    if let Some(input) = job.input.as_deref().filter(|input| !is_standard(input)) {
+        read.extend(expand(input)?);
+    }
+    read.extend(job.file.clone());
+    for column in job.columns.values() {
+        if let Some(HierarchySpec::File(file)) = &column.hierarchy {
+            read.push(file.clone());
+        }
+    }
+    Ok(read)
+}
+
+/// Refuses an output that is a folder, that lies in no folder, or that is one of the inputs.
+fn check_place(output: &Path, inputs: &[PathBuf]) -> Result<()> {
+    if output.is_dir() {
+        return Err(StorageError::IsFolder { path: output.to_owned() }.into());
+    }
+    let folder = match output.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    if !folder.is_dir() {
+        return Err(Error::usage(
+            format!("cannot write {}: there is no folder {}", output.display(), folder.display()),
+            "create the folder, or name another",
+        ));
+    }
+    for input in inputs {
+        if is_same_file(output, input) {
+            return Err(Error::usage(
+                format!("the output {} is also an input", output.display()),
+                "give the output a name of its own",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    match (a.canonicalize(), b.canonicalize()) {
+        (Ok(a), Ok(b)) if a == b => true,
+        (Ok(a), Ok(b)) => is_same_inode(&a, &b),
+        _ => false,
+    }
+}
+
+#[cfg(unix)]
+fn is_same_inode(a: &Path, b: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    match (a.metadata(), b.metadata()) {
+        (Ok(a), Ok(b)) => (a.dev(), a.ino()) == (b.dev(), b.ino()),
+        _ => false,
+    }
+}
+
+#[cfg(not(unix))]
+fn is_same_inode(_a: &Path, _b: &Path) -> bool {
+    false
+}

@@ -1,0 +1,198 @@
+//! How classes are found: one arm per method.
+//!
+//! A method sees points, facts and summaries. It opens no files, and has no way out but the door.
+
+pub(crate) mod full_domain;
+pub(crate) mod given;
+mod index;
+mod packed;
+
+use albers_classes::Attribute;
+use albers_classes::class_block::Groups;
+use albers_classes::points::Points;
+use albers_classes::space::{Shown, Space};
+use albers_partition::local;
+use albers_partition::mondrian::{self, Plan as CutSettings};
+use albers_partition::specialize::{self, SpecializePlan};
+use albers_partition::split::Policy;
+use albers_privacy::Facts;
+use albers_release::door::{Door, RowStore, TableRows};
+use albers_release::publish::row_keys;
+use albers_storage::wording;
+use albers_storage::wording::Field;
+use albers_table::sink::Sink;
+
+use crate::context::{Context, DoorRows, Story};
+use crate::error::{Error, Result};
+use crate::memory::Memory;
+use crate::plan::{MethodPlan, Plan, Specialization};
+use crate::protection::{Protection, TableFacts, facts_of, sensitive_codes};
+use crate::report::{Note, Report};
+use crate::rows::{Surveyed, Table, Wanted};
+
+/// How a method wants its rows.
+pub(crate) fn wanted(plan: &Plan, memory: &Memory) -> Wanted {
+    let budget_bytes = memory.budget.limit_bytes();
+    match plan.method {
+        MethodPlan::Index { .. } => Wanted::Survey {
+            sample_rows: albers_index::buffer_tree::Sizes::within(budget_bytes).sample_rows,
+            // Rows that are kept are packed as they are given up, and need their room twice.
+            limit_bytes: budget_bytes / 4,
+        },
+        // Frequency sets need memory too.
+        MethodPlan::FullDomain(_) => Wanted::Table { limit_bytes: budget_bytes / 2 },
+        _ => Wanted::Table { limit_bytes: budget_bytes },
+    }
+}
+
+/// Finds classes in a table that fits in memory, and publishes them.
+pub(crate) fn in_memory(
+    mut run: Context<'_>,
+    mut table: Table,
+    sinks: Vec<Box<dyn Sink>>,
+) -> Result<Report> {
+    let sensitive = sensitive_codes(&table);
+    let protection = Protection::of(run.plan, &TableFacts::of_table(&table, &sensitive, None))?;
+    let facts = facts_of(&mut table, &protection.ruled, &sensitive);
+    run.clock.read();
+
+    let fingerprint = table.points.fingerprint();
+    let mut notes = protection.notes.clone();
+    let mut generalization = None;
+    let groups = match &run.plan.method {
+        MethodPlan::FullDomain(search) => {
+            let found = full_domain::in_memory(&run, search, &mut table, &protection, &facts)?;
+            notes.extend(found.notes);
+            generalization = Some(found.report);
+            found.groups
+        }
+        _ => {
+            let points = table.take_points();
+            groups_of(&run, &table, points, &protection, &facts)?
+        }
+    };
+    if matches!(run.plan.method, MethodPlan::Local) {
+        notes.push(Note::Overlap);
+    }
+    run.clock.partition();
+
+    let rows = TableRows { facts: &facts, sensitive: &sensitive, carried: &table.carried };
+    let door_plan = run.door_plan(DoorRows {
+        attributes: &table.attributes,
+        columns: &table.output_columns,
+        shows_regions: shows_regions(run.plan),
+        n_rows: table.n_rows as u64,
+        fingerprint,
+        rows: RowStore::Memory(rows),
+    });
+    let mut door = Door::open(&door_plan, protection.requirements, run.watch)?;
+    door.admit_groups(groups)?;
+    let story = Story {
+        attributes: &table.attributes,
+        column_types: &table.column_types,
+        is_indexed: false,
+        generalization,
+        notes,
+        ncp_before: None,
+        n_given_notes: 0,
+    };
+    run.close(door, sinks, &story)
+}
+
+/// Finds classes in a table that does not fit in memory, and publishes them.
+pub(crate) fn outside(
+    run: Context<'_>,
+    surveyed: Surveyed<'_>,
+    sinks: Vec<Box<dyn Sink>>,
+) -> Result<Report> {
+    match &run.plan.method {
+        MethodPlan::Index { cuts, granularity } => {
+            let (cuts, granularity) = (*cuts, *granularity);
+            index::publish(run, surveyed, cuts, granularity, sinks)
+        }
+        MethodPlan::Cuts { cuts, or_index: true } => {
+            let cuts = *cuts;
+            index::publish(run, surveyed, cuts, Default::default(), sinks)
+        }
+        MethodPlan::FullDomain(search) => full_domain::outside(run, search, surveyed, sinks),
+        method => Err(works_in_memory(&method.words(false, false))),
+    }
+}
+
+/// The table does not fit, and the method has no other way.
+pub(crate) fn works_in_memory(method: &str) -> Error {
+    let method = method.split(',').next().unwrap_or(method);
+    Error::usage(
+        format!("the table does not fit in the memory budget, and {method} works in memory"),
+        wording!["use ", Field::Method.of("auto"), ", or give more ", Field::Memory],
+    )
+}
+
+/// Whether classes show their regions instead of their rows' bounds.
+fn shows_regions(plan: &Plan) -> bool {
+    match &plan.method {
+        MethodPlan::Cuts { cuts, .. } | MethodPlan::Index { cuts, .. } => cuts.shows_regions,
+        MethodPlan::Specialize { .. } => true,
+        _ => false,
+    }
+}
+
+/// The classes of the methods that look at points.
+fn groups_of(
+    run: &Context<'_>,
+    table: &Table,
+    points: Points,
+    protection: &Protection,
+    facts: &Facts,
+) -> Result<Groups> {
+    let space = Space { axes: table.attributes.iter().map(Attribute::axis).collect() };
+    let policy = match &run.plan.method {
+        MethodPlan::Cuts { cuts, .. } => cuts.policy,
+        _ => Policy::default(),
+    };
+    let settings = CutSettings {
+        space: &space,
+        requirement: &protection.requirements[0],
+        facts,
+        policy,
+        keep_regions: shows_regions(run.plan),
+    };
+    let groups = match &run.plan.method {
+        MethodPlan::Local => {
+            let row_keys = row_keys(&table.carried, run.plan.show.seed)?;
+            local::partition(points, &row_keys, &settings, run.watch)
+        }
+        MethodPlan::Specialize { kind, .. } => {
+            if *kind == Specialization::OrderedSet {
+                check_sets(&table.attributes)?;
+            }
+            let max_suppressed = run.plan.max_left_out(table.n_rows as u64) as usize;
+            let plan = SpecializePlan { plan: &settings, max_suppressed };
+            specialize::partition(points, &plan, run.watch)
+        }
+        _ => mondrian::partition(points, &settings, run.watch),
+    };
+    Ok(groups?)
+}
+
+/// Refuses sets that would fill every cell with a list of thousands of names.
+fn check_sets(attributes: &[Attribute]) -> Result<()> {
+    const MAX_NAMES: u64 = 1_000;
+    let is_long = |attribute: &&Attribute| {
+        attribute.shown == Shown::Set && attribute.domain.n_values() > MAX_NAMES
+    };
+    let Some(attribute) = attributes.iter().find(is_long) else { return Ok(()) };
+    let (name, n_values) = (attribute.domain.name(), attribute.domain.n_values());
+    Err(Error::usage(
+        format!(
+            "column '{name}' has {n_values} values without distances, more than the {MAX_NAMES} \
+             that ordered-set can list in a cell"
+        ),
+        wording![
+            "give ",
+            Field::Type.of_column(name, "integer"),
+            " if they are numbers, or use ",
+            Field::Method.of("subtree")
+        ],
+    ))
+}

@@ -1,0 +1,249 @@
+//! Classes from an index: tables of any size, and several releases of one build.
+//!
+//! ```text
+//!   survey ──► domains, requirement, sample ──► top of the tree
+//!   rows once more ──► packed rows ──► buffer tree ──► subtrees ──┬─► release for k
+//!                                                                 └─► releases for other k
+//! ```
+
+use albers_classes::packed::RowBlock;
+use albers_classes::points::row_fingerprint;
+use albers_index::buffer_tree::{self, BufferTree, BulkPlan, Loaded, RoutedRows, Sizes, Subtree};
+use albers_index::granularity::{self, FAN_OUT, Granularity};
+use albers_partition::mondrian::Plan as CutSettings;
+use albers_partition::top::{CELL_ROWS, Top, WHOLE_ROWS};
+use albers_privacy::Facts;
+use albers_release::ReleaseError;
+use albers_release::door::{Door, GiantLeaf, LeafClasses, LeafRows, PackedRows, RowStore};
+use albers_release::publish::Payload;
+use albers_storage::memory_budget::Reservation;
+use albers_storage::watch::Phase;
+use albers_table::schema::Role;
+use albers_table::sink::Sink;
+use albers_table::source::{SourceChunk, for_each_chunk};
+
+use super::packed::{PackedTable, layout_of, sensitive_facts, space_of};
+use crate::context::{Context, DoorRows, Story};
+use crate::error::Result;
+use crate::plan::CutPlan;
+use crate::protection::{Protection, TableFacts};
+use crate::report::{Note, Report};
+use crate::rows::{CodedChunk, Surveyed, changed, check_unchanged};
+
+/// Builds an index part by part and publishes all releases.
+pub(super) fn publish(
+    mut run: Context<'_>,
+    mut surveyed: Surveyed<'_>,
+    cuts: CutPlan,
+    granularity: Granularity,
+    sinks: Vec<Box<dyn Sink>>,
+) -> Result<Report> {
+    run.memory.check_folder()?;
+    let protection = Protection::of(run.plan, &TableFacts::of_survey(&surveyed))?;
+    let budget = &run.memory.budget;
+    let space = space_of(&surveyed);
+    let (layout, facts) = layout_of(&surveyed, &protection);
+    let no_facts = Facts { subjects: Vec::new(), sensitive: Vec::new(), n_sensitive: 0 };
+    let bulk = BulkPlan {
+        plan: CutSettings {
+            space: &space,
+            requirement: &protection.requirements[0],
+            facts: &no_facts,
+            policy: cuts.policy,
+            keep_regions: cuts.shows_regions,
+        },
+        strictest: protection.strictest(),
+        layout: &layout,
+        facts: &facts,
+        may_sample: surveyed.n_rows as usize > WHOLE_ROWS,
+        budget,
+        store: &run.memory.store,
+        sizes: Sizes::within(budget.limit_bytes()),
+    };
+    let (top, n_sampled) = top_of(&bulk, &mut surveyed)?;
+    let (n_rows, payload_bytes) = (surveyed.n_rows, surveyed.payload_bytes);
+    let tree = BufferTree::new(&bulk, top, n_sampled, n_rows, payload_bytes)?;
+    let LoadedTree { table, tree, payload, fingerprint, notes, _memory } =
+        load(&run, surveyed, tree)?;
+    run.clock.read();
+
+    let sensitive_facts = sensitive_facts(&layout, &facts);
+    let rows = PackedRows {
+        layout: &layout,
+        facts: &facts,
+        sensitive_facts: &sensitive_facts,
+        payload: &payload,
+        payload_bytes: tree.n_payload_bytes(),
+        budget,
+        store: &run.memory.release_store,
+    };
+    let door_plan = run.door_plan(DoorRows {
+        attributes: &table.attributes,
+        columns: &table.output_columns,
+        shows_regions: cuts.shows_regions,
+        n_rows,
+        fingerprint,
+        rows: RowStore::Packed(rows),
+    });
+    let mut door = Door::open(&door_plan, protection.requirements.clone(), run.watch)?;
+    drain(&run, &bulk, tree, granularity, &mut door)?;
+    run.clock.partition();
+    let mut notes = [protection.notes.clone(), notes].concat();
+    notes.extend((sinks.len() > 1).then_some(Note::BoundTogether));
+    let story = Story {
+        attributes: &table.attributes,
+        column_types: &table.column_types,
+        is_indexed: true,
+        generalization: None,
+        notes,
+        ncp_before: None,
+        n_given_notes: 0,
+    };
+    run.close(door, sinks, &story)
+}
+
+/// The top of the tree, and on how many rows it was grown.
+fn top_of(bulk: &BulkPlan<'_>, surveyed: &mut Surveyed<'_>) -> Result<(Top, usize)> {
+    if !bulk.may_sample {
+        surveyed.sample.clear();
+        return Ok((Top::single(&bulk.plan), 1));
+    }
+    let sample = sample_rows(bulk, surveyed)?;
+    let n_rows = surveyed.n_rows as usize;
+    surveyed.sample.clear();
+    let top = buffer_tree::top_of(bulk, &sample, n_rows, CELL_ROWS);
+    Ok((top, sample.n_rows()))
+}
+
+/// The rows of the sample, packed without their payload.
+fn sample_rows(bulk: &BulkPlan<'_>, surveyed: &mut Surveyed<'_>) -> Result<RowBlock> {
+    let mut rows = RowBlock::default();
+    let n_attributes = bulk.layout.n_attributes();
+    for chunk in std::mem::take(&mut surveyed.sample.chunks) {
+        let n_rows = chunk.row_ids.len();
+        let CodedChunk { codes, facts } = surveyed.code(chunk.coded, n_rows)?;
+        for (row, &row_id) in chunk.row_ids.iter().enumerate() {
+            let own = codes[row * n_attributes..(row + 1) * n_attributes].iter().copied();
+            let values = own.chain(facts.iter().map(|column| column[row]));
+            rows.push(bulk.layout, row_id, values, &[]);
+        }
+    }
+    Ok(rows)
+}
+
+/// A table whose rows are in the buffers of a tree.
+struct LoadedTree<'t> {
+    table: PackedTable,
+    tree: BufferTree<'t>,
+    payload: Payload,
+    /// Tells whether every row is there with its codes.
+    fingerprint: u64,
+    notes: Vec<Note>,
+    /// What it takes to know which values occur.
+    _memory: Reservation,
+}
+
+/// Takes all rows into the tree.
+fn load<'t>(
+    run: &Context<'_>,
+    mut surveyed: Surveyed<'_>,
+    mut tree: BufferTree<'t>,
+) -> Result<LoadedTree<'t>> {
+    let (memory, unknown) = surveyed.count_values(&run.memory.budget);
+    let notes = unknown.into_iter().map(|column| Note::ValuesUnknown { column }).collect();
+    let again = surveyed.again.take();
+    let router = tree.router();
+    let n_attributes = surveyed.coders_of(Role::Quasi).count();
+    let map = |chunk: SourceChunk| -> albers_table::Result<(RoutedRows, u64)> {
+        let SourceChunk { first_row, n_rows, coded, carried } = chunk;
+        let CodedChunk { codes, facts } = surveyed.code(coded, n_rows)?;
+        let first_row = first_row as u32;
+        let rows = (first_row..).zip(codes.chunks_exact(n_attributes));
+        let fingerprint = rows
+            .fold(0u64, |sum, (row_id, codes)| sum.wrapping_add(row_fingerprint(row_id, codes)));
+        let routed = match surveyed.encode_payload(&carried)? {
+            None => router.route(first_row, &codes, &facts, |_| &[]),
+            Some(payload) => {
+                let rows: Vec<_> = payload.iter().collect();
+                router.route(first_row, &codes, &facts, |row| rows[row].data())
+            }
+        };
+        Ok((routed, fingerprint))
+    };
+    let mut fingerprint = 0u64;
+    let reading = run.reading(None);
+    run.watch.phase(Phase::Read, Some(surveyed.n_rows));
+    let (mut scan, stamp) = again.into_scan(&reading, &surveyed.known)?;
+    for_each_chunk(scan.as_mut(), run.watch, &map, &mut |(routed, of_chunk)| {
+        fingerprint = fingerprint.wrapping_add(of_chunk);
+        Ok(tree.append(&routed)?)
+    })?;
+    drop(scan);
+    if tree.n_rows() != surveyed.n_rows {
+        return Err(changed(&reading));
+    }
+    check_unchanged(&reading, stamp.as_ref())?;
+    let payload = std::mem::replace(&mut surveyed.payload, Payload::new(Vec::new())?);
+    let table = PackedTable::of(surveyed);
+    Ok(LoadedTree { table, tree, payload, fingerprint, notes, _memory: memory })
+}
+
+/// Builds the index part by part, and hands the classes of each part to all releases.
+fn drain(
+    run: &Context<'_>,
+    bulk: &BulkPlan<'_>,
+    tree: BufferTree<'_>,
+    granularity: Granularity,
+    door: &mut Door<'_>,
+) -> Result<()> {
+    run.watch.phase(Phase::Partition, Some(tree.n_rows()));
+    tree.drain(&mut |loaded| -> std::result::Result<(), ReleaseError> {
+        match &loaded {
+            Loaded::Subtree(subtree) => {
+                admit(run, bulk, subtree, granularity, door)?;
+                Ok(run.watch.done(subtree.tree.n_rows() as u64)?)
+            }
+            Loaded::Giant(giant) => {
+                door.admit_giant(GiantLeaf {
+                    layout: bulk.layout,
+                    store: bulk.store,
+                    blocks: &giant.blocks,
+                    region: giant.region.as_deref(),
+                    holes: &[],
+                    features: &[],
+                })?;
+                Ok(run.watch.done(giant.n_rows)?)
+            }
+        }
+    })?;
+    Ok(())
+}
+
+fn admit(
+    run: &Context<'_>,
+    bulk: &BulkPlan<'_>,
+    subtree: &Subtree,
+    granularity: Granularity,
+    door: &mut Door<'_>,
+) -> std::result::Result<(), ReleaseError> {
+    let regions = subtree.region.as_ref().map(|whole| subtree.tree.leaf_regions(whole));
+    let leaves = LeafRows {
+        layout: bulk.layout,
+        rows: &subtree.rows,
+        order: &subtree.order,
+        ends: subtree.tree.leaf_ends(),
+        boxes: subtree.tree.leaf_boxes(),
+        regions: regions.as_deref(),
+    };
+    let base_k = run.plan.ks[0];
+    let classes = (0..run.plan.ks.len()).map(|release| {
+        let requirement = door.requirement(release);
+        let coarser = (requirement.k() != base_k).then(|| {
+            let rows = subtree.tree_rows(bulk);
+            granularity::classes(rows, granularity, FAN_OUT, requirement, &bulk.plan)
+        });
+        LeafClasses::from(coarser)
+    });
+    let classes: Vec<LeafClasses> = classes.collect();
+    door.admit_leaves(leaves, &classes)
+}

@@ -1,0 +1,388 @@
+//! A job, checked once: the only code that looks at a [`Job`].
+//!
+//! ```text
+//!   Job + columns of the source ──► effects ──► columns, requirement, method ──► Plan
+//! ```
+//!
+//! Guarantee: a plan says nothing that has no effect. Each method's plan holds just what the method
+//! looks at; whatever else the job says of it has nowhere to go, and is refused by name.
+//! Deliberately absent: rows and paths. What a table's cells decide comes after the plan.
+
+mod columns;
+mod effects;
+mod search;
+
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+
+use albers_index::granularity::Granularity;
+use albers_partition::split::Policy;
+use albers_release::publish::Values;
+use albers_storage::memory_budget;
+use albers_storage::wording;
+use albers_storage::wording::Field;
+use albers_table::schema::Role;
+use albers_table::source::{Source, SourceColumn};
+
+use crate::error::{Error, Result};
+use crate::job::{Categories, ColumnJob, Job, Method};
+
+pub(crate) use columns::{
+    BOUND_ENDINGS, PlannedColumn, check_criteria_have_roles, criteria_of, place_of,
+};
+pub(crate) use search::SearchPlan;
+
+/// A job that contradicts neither itself nor the columns of its table.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The columns that are read, in the order of the source.
+    pub(crate) columns: Vec<PlannedColumn>,
+    /// All columns of the source, with their roles.
+    pub(crate) table: Vec<TableColumn>,
+    /// The k of each release, the least first.
+    pub(crate) ks: Vec<u64>,
+    /// How classes are found.
+    pub(crate) method: MethodPlan,
+    /// How they are shown.
+    pub(crate) show: Show,
+    /// What the job may use.
+    pub(crate) resources: Resources,
+}
+
+/// A column of the source.
+#[derive(Debug, Clone)]
+pub(crate) struct TableColumn {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its role; one without is dropped.
+    pub(crate) role: Option<Role>,
+}
+
+/// How classes are found. Each variant holds what has an effect on it, and nothing else.
+#[derive(Debug, Clone)]
+pub(crate) enum MethodPlan {
+    /// Cuts in memory.
+    Cuts {
+        /// How they are chosen and shown.
+        cuts: CutPlan,
+        /// Whether an index takes over where the table does not fit.
+        or_index: bool,
+    },
+    /// An index, in memory or not.
+    Index {
+        /// How leaves are split and shown.
+        cuts: CutPlan,
+        /// How leaves are brought together for coarser releases.
+        granularity: Granularity,
+    },
+    /// Every value of a column at the same level.
+    FullDomain(SearchPlan),
+    /// One recoding of each column, found from the top down.
+    Specialize {
+        /// Which one.
+        kind: Specialization,
+        /// The share of the rows that may be left out.
+        suppress: f64,
+    },
+    /// Rows grouped by least added loss.
+    Local,
+    /// The classes of a given release.
+    Given {
+        /// The k that the job asks for; without one, the given release tells it.
+        k: Option<u64>,
+    },
+}
+
+/// How cuts are chosen, and what they leave.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CutPlan {
+    /// How a cut is chosen.
+    pub(crate) policy: Policy,
+    /// Whether classes show their regions instead of their rows' bounds.
+    pub(crate) shows_regions: bool,
+}
+
+/// A recoding that treats equal values alike wherever they stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Specialization {
+    /// Whole subtrees of hierarchies.
+    Subtree,
+    /// Intervals or sets of ordered values.
+    OrderedSet,
+}
+
+/// How classes are shown.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Show {
+    /// How columns with a hierarchy are shown, where the job says so.
+    pub(crate) categories: Option<Categories>,
+    /// How intervals are written, where the job says so.
+    values: Option<Values>,
+    /// Decides the order of classes and rows.
+    pub(crate) seed: u64,
+}
+
+impl Show {
+    /// How intervals are written; the sink decides where the job does not.
+    pub(crate) fn values(&self, is_typed: bool) -> Values {
+        self.values.unwrap_or(if is_typed { Values::Bounds } else { Values::Interval })
+    }
+}
+
+/// What a job may use.
+#[derive(Debug, Clone)]
+pub struct Resources {
+    /// The memory to work in.
+    pub(crate) memory_bytes: usize,
+    /// Whether the job says so.
+    pub(crate) is_memory_given: bool,
+    /// Threads to work on, where the job says so.
+    pub(crate) n_threads: Option<usize>,
+    /// Where temporary data goes, where the job says so.
+    pub(crate) spill_folder: Option<PathBuf>,
+}
+
+/// More threads than any machine has cores would only exhaust it.
+const MAX_THREADS: usize = 1024;
+
+/// The weights that leave a sum of losses exact enough to compare cuts.
+const WEIGHTS: RangeInclusive<f64> = 1e-6..=1e6;
+
+impl Plan {
+    /// The plan of a job for a release of a table with these columns.
+    pub fn of(job: &Job, table: &str, columns: &[SourceColumn]) -> Result<Plan> {
+        effects::check(job)?;
+        let ks = ks_of(job)?;
+        let method = MethodPlan::of(job)?;
+        Plan::with_method(job, table, columns, ks, method)
+    }
+
+    /// The plan of a search of the lattice: what only a release needs is left out.
+    pub(crate) fn of_search(job: &Job, table: &str, columns: &[SourceColumn]) -> Result<Plan> {
+        let job = search::only_searching(job)?;
+        effects::check(&job)?;
+        let ks = ks_of(&job)?;
+        let search = SearchPlan::of(&job)?;
+        Plan::with_method(&job, table, columns, ks, MethodPlan::FullDomain(search))
+    }
+
+    /// The plan of a release whose classes are given. What the job says of the method is that of
+    /// the release that it made, and has no part in this one; a k that it does not say is told
+    /// later.
+    pub(crate) fn of_given(job: &Job, table: &str, columns: &[SourceColumn]) -> Result<Plan> {
+        columns::check_roles(job)?;
+        let k = job.k.map(|_| k_of(job)).transpose()?;
+        Plan::with_method(job, table, columns, vec![k.unwrap_or(1)], MethodPlan::Given { k })
+    }
+
+    /// The plan that reads the original of a release, as far as it is to be compared with it. A
+    /// quasi-identifier that the release shows by its bounds is ordered, whatever its hierarchy.
+    pub(crate) fn of_original(
+        job: &Job,
+        original: &dyn Source,
+        is_by_bounds: impl Fn(&str) -> bool,
+    ) -> Result<Plan> {
+        let mut job = job.clone();
+        for (name, column) in &mut job.columns {
+            if !matches!(column.role, Some(Role::Quasi | Role::Sensitive)) {
+                *column = ColumnJob::default();
+            }
+            if is_by_bounds(name) {
+                column.hierarchy = None;
+            }
+        }
+        let given = MethodPlan::Given { k: None };
+        Plan::with_method(&job, original.name(), original.columns(), vec![1], given)
+    }
+
+    fn with_method(
+        job: &Job,
+        table: &str,
+        columns: &[SourceColumn],
+        ks: Vec<u64>,
+        method: MethodPlan,
+    ) -> Result<Plan> {
+        columns::check_header(job, table, columns)?;
+        let categories = match method {
+            // Values are ordered, not climbed: hierarchies have no part in it.
+            MethodPlan::Specialize { kind: Specialization::OrderedSet, .. } => {
+                job.categories.or(Some(Categories::Set))
+            }
+            _ => job.categories,
+        };
+        let all_or_nothing =
+            matches!(&method, MethodPlan::FullDomain(search) if search.all_or_nothing);
+        let role_of = |name: &str| job.columns.get(name).and_then(|own| own.role);
+        let of_table = |column: &SourceColumn| TableColumn {
+            name: column.name.clone(),
+            role: role_of(&column.name),
+        };
+        Ok(Plan {
+            columns: columns::planned(job, columns, all_or_nothing)?,
+            table: columns.iter().map(of_table).collect(),
+            ks,
+            method,
+            show: Show { categories, values: job.values, seed: job.seed.unwrap_or(0) },
+            resources: Resources::of(job)?,
+        })
+    }
+
+    /// How many of so many rows may be left out.
+    pub(crate) fn max_left_out(&self, n_rows: u64) -> u64 {
+        let share = match &self.method {
+            MethodPlan::FullDomain(search) => search.suppress,
+            MethodPlan::Specialize { suppress, .. } => *suppress,
+            // What the given release leaves out stays left out.
+            MethodPlan::Given { .. } => 1.0,
+            _ => 0.0,
+        };
+        // A share such as 0.07 of 100 rows is 7 rows, though the product is a little less.
+        ((share * n_rows as f64 * (1.0 + 1e-12)).floor() as u64).min(n_rows)
+    }
+
+    /// The greatest k of all releases.
+    pub(crate) fn greatest_k(&self) -> u64 {
+        self.ks.iter().copied().max().unwrap_or(1)
+    }
+
+    /// Refuses bounds that would have the name of another published column.
+    pub(crate) fn check_bound_names(&self, values: Values, columns: &[SourceColumn]) -> Result<()> {
+        match values {
+            Values::Bounds => columns::check_bound_names(self, columns),
+            Values::Interval => Ok(()),
+        }
+    }
+}
+
+impl MethodPlan {
+    /// The plan of the job's method, of which [`effects::check`] has refused what it cannot use.
+    fn of(job: &Job) -> Result<MethodPlan> {
+        let cuts = CutPlan {
+            policy: job.split.unwrap_or_default(),
+            shows_regions: job.compact == Some(false),
+        };
+        let granularity = job.granularity.unwrap_or_default();
+        let suppress = job.suppress.unwrap_or(0.0);
+        Ok(match job.method() {
+            Method::Auto if job.also_k.is_empty() => MethodPlan::Cuts { cuts, or_index: true },
+            Method::Mondrian => MethodPlan::Cuts { cuts, or_index: false },
+            Method::Auto | Method::Rtree => MethodPlan::Index { cuts, granularity },
+            Method::Incognito
+            | Method::Samarati
+            | Method::BottomUp
+            | Method::AttributeSuppression => MethodPlan::FullDomain(SearchPlan::of(job)?),
+            Method::Subtree => MethodPlan::Specialize { kind: Specialization::Subtree, suppress },
+            Method::OrderedSet => {
+                MethodPlan::Specialize { kind: Specialization::OrderedSet, suppress }
+            }
+            Method::Local => MethodPlan::Local,
+        })
+    }
+
+    /// The words for reports; `is_coarser` tells of a release of several.
+    pub(crate) fn words(&self, is_indexed: bool, is_coarser: bool) -> String {
+        match self {
+            MethodPlan::Cuts { cuts, .. } if !is_indexed => {
+                format!("mondrian, {} split", cuts.policy)
+            }
+            MethodPlan::Cuts { cuts, .. } => format!("rtree, {} split", cuts.policy),
+            MethodPlan::Index { cuts, granularity } => match is_coarser {
+                false => format!("rtree, {} split", cuts.policy),
+                true => format!("rtree, {} split, {granularity}", cuts.policy),
+            },
+            MethodPlan::FullDomain(search) => search.words(),
+            MethodPlan::Specialize { kind: Specialization::Subtree, .. } => "subtree".to_owned(),
+            MethodPlan::Specialize { kind: Specialization::OrderedSet, .. } => {
+                "ordered-set".to_owned()
+            }
+            MethodPlan::Local => "local".to_owned(),
+            MethodPlan::Given { .. } => "compaction of a given release".to_owned(),
+        }
+    }
+
+    /// Whether classes come of cuts, so that one class means that no cut was allowable.
+    pub(crate) fn is_cut(&self) -> bool {
+        matches!(self, MethodPlan::Cuts { .. } | MethodPlan::Index { .. })
+    }
+}
+
+impl Resources {
+    /// What a job says of them.
+    pub(crate) fn of(job: &Job) -> Result<Resources> {
+        const UNKNOWN_MACHINE_BYTES: u64 = 4 << 30;
+        const LEAST_BYTES: u64 = 64_000;
+        let n_bytes = match job.memory {
+            None => memory_budget::machine_memory_bytes().unwrap_or(UNKNOWN_MACHINE_BYTES) / 4,
+            Some(size) if size.0 < LEAST_BYTES => {
+                return Err(Error::usage(
+                    format!(
+                        "{} bytes of memory are less than the 64KB that any table needs",
+                        size.0
+                    ),
+                    "add the unit, for example 256MB",
+                ));
+            }
+            Some(size) => size.0,
+        };
+        match job.threads {
+            Some(0) => {
+                return Err(Error::usage(
+                    "no work gets done on 0 threads",
+                    wording!["use ", Field::Threads.of("1"), " or more"],
+                ));
+            }
+            Some(n_threads) if n_threads > MAX_THREADS => {
+                return Err(Error::usage(
+                    format!("{n_threads} threads are more than the {MAX_THREADS} possible"),
+                    "use about as many as the machine has cores",
+                ));
+            }
+            _ => {}
+        }
+        Ok(Resources {
+            memory_bytes: usize::try_from(n_bytes).unwrap_or(usize::MAX),
+            is_memory_given: job.memory.is_some(),
+            n_threads: job.threads,
+            spill_folder: job.spill_dir.clone(),
+        })
+    }
+}
+
+/// The k of each release of a job, the least first.
+fn ks_of(job: &Job) -> Result<Vec<u64>> {
+    let base_k = k_of(job)?;
+    let mut ks = vec![base_k];
+    for &k in &job.also_k {
+        if k <= base_k {
+            return Err(Error::usage(
+                format!("a coarser release for k = {k} is asked for besides k = {base_k}"),
+                wording![
+                    "give the least k with ",
+                    Field::K,
+                    ", and greater ones with ",
+                    Field::AlsoK
+                ],
+            ));
+        }
+        if ks.contains(&k) {
+            return Err(Error::usage(format!("k = {k} is asked for twice"), "give each k once"));
+        }
+        ks.push(k);
+    }
+    Ok(ks)
+}
+
+/// The k of a job, which must be there.
+fn k_of(job: &Job) -> Result<u64> {
+    match job.k {
+        None => Err(Error::usage(
+            "no k: how many rows must a class have at least",
+            wording!["give ", Field::K.of("5"), ", for example"],
+        )),
+        Some(0) => Err(Error::usage("k = 0 hides nobody", "use a k of 2 or more")),
+        Some(k) => Ok(k),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,250 @@
+//! What a job says of its columns, checked before any row is read.
+
+use albers_partition::mondrian::MAX_ATTRIBUTES;
+use albers_privacy::{Criterion, PrivacyError};
+use albers_storage::wording;
+use albers_storage::wording::{Field, Wording};
+use albers_table::hierarchy::HierarchySpec;
+use albers_table::schema::{ColumnType, Role};
+use albers_table::source::{self, ColumnRequest, SourceColumn};
+
+use super::{Plan, WEIGHTS};
+use crate::error::{Error, Result};
+use crate::job::{Categories, ColumnJob, Job};
+
+/// The endings of the columns that show a quasi-identifier by its bounds.
+pub(crate) const BOUND_ENDINGS: [&str; 3] = ["_min", "_max", "_missing"];
+
+/// A column that is read.
+#[derive(Debug, Clone)]
+pub(crate) struct PlannedColumn {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its role; never that of an identifier, which is not read.
+    pub(crate) role: Role,
+    /// Its type, where the job says so.
+    pub(crate) column_type: Option<ColumnType>,
+    /// Its hierarchy.
+    pub(crate) hierarchy: Option<HierarchySpec>,
+    /// How much a loss on it counts.
+    pub(crate) weight: f64,
+    /// Whether it is cut before all others.
+    pub(crate) preferred: bool,
+    /// The requirements on it, besides k-anonymity.
+    pub(crate) criteria: Vec<Criterion>,
+}
+
+impl PlannedColumn {
+    /// How it is read.
+    pub(crate) fn request(&self) -> ColumnRequest {
+        ColumnRequest {
+            name: self.name.clone(),
+            column_type: self.column_type,
+            coded: self.role != Role::Keep,
+            carried: matches!(self.role, Role::Keep | Role::Sensitive),
+        }
+    }
+}
+
+/// The columns with a role that is read, in the order of the source. Where columns are shown as
+/// they are or not at all, those without a hierarchy can be suppressed as a whole.
+pub(super) fn planned(
+    job: &Job,
+    columns: &[SourceColumn],
+    all_or_nothing: bool,
+) -> Result<Vec<PlannedColumn>> {
+    let mut planned = Vec::new();
+    for column in columns {
+        let Some(of_job) = job.columns.get(&column.name) else { continue };
+        let Some(role) = of_job.role.filter(|&role| role != Role::Identifier) else { continue };
+        let mut hierarchy = of_job.hierarchy.clone();
+        if all_or_nothing && role == Role::Quasi {
+            hierarchy.get_or_insert(HierarchySpec::Suppress);
+        }
+        planned.push(PlannedColumn {
+            name: column.name.clone(),
+            role,
+            column_type: of_job.column_type,
+            hierarchy,
+            weight: weight_of(&column.name, of_job)?,
+            preferred: of_job.bias.unwrap_or(false),
+            criteria: criteria_of(&column.name, of_job)?,
+        });
+    }
+    Ok(planned)
+}
+
+fn weight_of(name: &str, column: &ColumnJob) -> Result<f64> {
+    let weight = column.weight.unwrap_or(1.0);
+    if WEIGHTS.contains(&weight) {
+        return Ok(weight);
+    }
+    Err(Error::usage(
+        format!(
+            "the weight of column '{name}' is not a number from {} to {}",
+            WEIGHTS.start(),
+            WEIGHTS.end()
+        ),
+        "use 1 for a column that counts like the others",
+    ))
+}
+
+/// The requirements on a column, besides k-anonymity.
+pub(crate) fn criteria_of(name: &str, column: &ColumnJob) -> Result<Vec<Criterion>> {
+    let mut criteria = Vec::new();
+    criteria.extend(column.l_diversity.map(|diversity| diversity.0));
+    criteria.extend(column.t_closeness.map(|t| Criterion::TCloseness { t }));
+    criteria.extend(column.alpha.map(|alpha| Criterion::AlphaK { alpha }));
+    criteria.extend(column.variance.map(|minimum| Criterion::Variance { minimum }));
+    for criterion in &criteria {
+        criterion.check().map_err(|error| match error {
+            PrivacyError::Parameter { parameter, given, hint } => {
+                Error::usage(format!("{parameter} of column '{name}' is {given}"), hint)
+            }
+            other => other.into(),
+        })?;
+    }
+    Ok(criteria)
+}
+
+/// Refuses roles that make no release, whatever the table.
+pub(super) fn check_roles(job: &Job) -> Result<()> {
+    let n_quasi = job.with_role(Role::Quasi).count();
+    if n_quasi == 0 {
+        return Err(Error::usage(
+            "no column is a quasi-identifier, so there is nothing to generalize",
+            wording![
+                "name the columns that others know with ",
+                Field::Quasi,
+                ", or let 'albers init' propose them"
+            ],
+        ));
+    }
+    if n_quasi > MAX_ATTRIBUTES {
+        return Err(Error::usage(
+            format!("{n_quasi} quasi-identifiers are more than the {MAX_ATTRIBUTES} possible"),
+            "drop some, or keep those that nobody else knows",
+        ));
+    }
+    if job.with_role(Role::Subject).count() > 1 {
+        return Err(Error::usage("there are several subject columns", "name one"));
+    }
+    check_criteria_have_roles(job)
+}
+
+/// A requirement on a column that is not sensitive would be silently without effect.
+pub(crate) fn check_criteria_have_roles(job: &Job) -> Result<()> {
+    for (name, column) in &job.columns {
+        if column.role != Some(Role::Sensitive) && !criteria_of(name, column)?.is_empty() {
+            return Err(Error::usage(
+                format!("there is a requirement on column '{name}', which is not sensitive"),
+                wording!["add ", Field::Sensitive.naming(name), ", or drop the requirement"],
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Methods that climb hierarchies need one for every quasi-identifier.
+pub(super) fn check_hierarchies(job: &Job) -> Result<()> {
+    let lacks = |name: &&str| job.columns[*name].hierarchy.is_none();
+    let without: Vec<&str> = job.with_role(Role::Quasi).filter(lacks).collect();
+    let Some(first) = without.first() else { return Ok(()) };
+    let names: Vec<String> = without.iter().map(|name| format!("'{name}'")).collect();
+    let is_one = without.len() == 1;
+    Err(Error::usage(
+        format!(
+            "{} {} no hierarchy, which {} needs for every quasi-identifier",
+            names.join(", "),
+            if is_one { "has" } else { "have" },
+            job.method()
+        ),
+        wording![
+            "add ",
+            Field::Hierarchy.of_column(first, "ranges:5,10,20"),
+            " (or prefix, dates, suppress, a FILE)",
+            if is_one { "" } else { " for each" }
+        ],
+    ))
+}
+
+/// Refuses columns that are not there, and what is said of a column without effect.
+pub(super) fn check_header(job: &Job, table: &str, columns: &[SourceColumn]) -> Result<()> {
+    for name in job.columns.keys() {
+        place_of(table, columns, name)?;
+    }
+    job.columns.iter().try_for_each(|(name, column)| check_effects(name, column))
+}
+
+/// The place of a column in a source, or an error that lists what there is.
+pub(crate) fn place_of(table: &str, columns: &[SourceColumn], name: &str) -> Result<usize> {
+    Ok(source::place_of(table, columns, name)?)
+}
+
+/// What has no effect on a column of this role would be silently ignored.
+fn check_effects(name: &str, column: &ColumnJob) -> Result<()> {
+    let is_quasi = column.role == Some(Role::Quasi);
+    let has_hierarchy = is_quasi || column.role == Some(Role::Sensitive);
+    let quasi = || wording![Field::Quasi];
+    type Needed = fn() -> Wording;
+    let without_effect: [(&str, bool, Needed); 5] = [
+        ("type", column.column_type.is_some() && column.role.is_none(), || "any role".into()),
+        ("hierarchy", column.hierarchy.is_some() && !has_hierarchy, || {
+            wording![Field::Quasi, " or ", Field::Sensitive]
+        }),
+        ("weight", column.weight.is_some() && !is_quasi, quasi),
+        ("level", column.level.is_some() && !is_quasi, quasi),
+        ("bias", column.bias == Some(true) && !is_quasi, quasi),
+    ];
+    for (field, is_idle, needed) in without_effect {
+        if is_idle {
+            let role = column.role.map_or("has no role".to_owned(), |role| format!("is {role}"));
+            let mut advice = wording!["give it "];
+            advice.append(needed());
+            advice.append(wording![format!(", or drop the {field}")]);
+            return Err(Error::usage(
+                format!("the {field} of column '{name}' has no effect, since the column {role}"),
+                advice,
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Bounds take new names; a column with a role that has one of them would be taken for the bound.
+pub(super) fn check_bound_names(plan: &Plan, columns: &[SourceColumn]) -> Result<()> {
+    let is_taken = |name: &str| plan.table.iter().any(|own| own.name == name && own.role.is_some());
+    let quasi = plan.columns.iter().filter(|column| column.role == Role::Quasi);
+    for column in quasi.filter(|column| may_show_bounds(plan, columns, column)) {
+        for bound in BOUND_ENDINGS.map(|ending| format!("{}{ending}", column.name)) {
+            if is_taken(&bound) {
+                return Err(Error::usage(
+                    format!(
+                        "column '{bound}': there would be two columns of this name, one of them a \
+                         bound of '{}'",
+                        column.name
+                    ),
+                    wording![
+                        "rename the column, or write intervals with ",
+                        Field::Values.of("interval")
+                    ],
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether a quasi-identifier is ordered, as far as is known before its cells are read.
+fn may_show_bounds(plan: &Plan, columns: &[SourceColumn], column: &PlannedColumn) -> bool {
+    if column.hierarchy.is_some() && plan.show.categories != Some(Categories::Set) {
+        return false;
+    }
+    let in_source = columns.iter().find(|own| own.name == column.name);
+    let data_type = in_source.and_then(|own| own.data_type.as_ref());
+    match (column.column_type, data_type) {
+        (Some(kind), _) => kind.is_ordered(),
+        (None, Some(own)) => own.is_numeric() || own.is_temporal(),
+        (None, None) => true,
+    }
+}

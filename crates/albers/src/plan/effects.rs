@@ -1,0 +1,142 @@
+//! Which settings have an effect on which method: the one place that refuses those that have none.
+//!
+//! Resources (memory, threads, the folder of temporary data) and the order of the output have an
+//! effect on every method, and are never refused.
+
+use albers_storage::choice::Choice;
+use albers_storage::wording;
+use albers_storage::wording::Field;
+use albers_table::schema::Role;
+
+use super::columns;
+use crate::error::{Error, Result};
+use crate::job::{Categories, Job, Method};
+
+/// Refuses what a job says without effect, or against its method.
+pub(super) fn check(job: &Job) -> Result<()> {
+    let method = job.method();
+    for (field, is_given, suits, other) in settings(job) {
+        if is_given && !suits(method) {
+            return Err(Error::usage(
+                wording![field, " has no effect with ", Field::Method.of(method.name())],
+                wording!["drop it, or use ", Field::Method.of(other.name())],
+            ));
+        }
+    }
+    if job.granularity.is_some() && job.also_k.is_empty() {
+        return Err(Error::usage(
+            wording![Field::Granularity, " has no effect, since no coarser release is asked for"],
+            wording!["add ", Field::AlsoK.of("10,100"), ", for example"],
+        ));
+    }
+    check_categories(job, method)?;
+    check_suppression(job, method)?;
+    columns::check_roles(job)
+}
+
+type Suits = fn(Method) -> bool;
+
+/// Each setting that only some methods look at: whether it is given, which methods those are, and
+/// one of them.
+fn settings(job: &Job) -> [(Field, bool, Suits, Method); 9] {
+    let any = |says: fn(&crate::job::ColumnJob) -> bool| job.columns.values().any(says);
+    [
+        (Field::Split, job.split.is_some(), cuts, Method::Mondrian),
+        (Field::Bias, any(|column| column.bias == Some(true)), cuts, Method::Mondrian),
+        (Field::Compact, job.compact == Some(false), cuts, Method::Mondrian),
+        (Field::AlsoK, !job.also_k.is_empty(), is_index, Method::Rtree),
+        (Field::Variant, job.variant.is_some(), searches, Method::Incognito),
+        (Field::Minimize, job.minimize.is_some(), searches, Method::Incognito),
+        (Field::Level, any(|column| column.level.is_some()), searches, Method::Incognito),
+        (Field::Time, job.time.is_some(), searches, Method::Incognito),
+        (Field::Suppress, job.suppress.is_some(), can_suppress, Method::Incognito),
+    ]
+}
+
+fn cuts(method: Method) -> bool {
+    matches!(method, Method::Auto | Method::Mondrian | Method::Rtree)
+}
+
+fn is_index(method: Method) -> bool {
+    matches!(method, Method::Auto | Method::Rtree)
+}
+
+/// Whether every value of a column is shown at the same level.
+pub(super) fn searches(method: Method) -> bool {
+    matches!(
+        method,
+        Method::Incognito | Method::Samarati | Method::BottomUp | Method::AttributeSuppression
+    )
+}
+
+fn can_suppress(method: Method) -> bool {
+    searches(method) || matches!(method, Method::Subtree | Method::OrderedSet)
+}
+
+/// Methods that climb hierarchies show labels, and one that orders values shows none.
+fn check_categories(job: &Job, method: Method) -> Result<()> {
+    let climbs = searches(method) || method == Method::Subtree;
+    if climbs && job.categories == Some(Categories::Set) {
+        let other = if method == Method::Subtree { Method::OrderedSet } else { Method::Mondrian };
+        return Err(Error::usage(
+            format!("{method} shows the labels of hierarchies, not sets"),
+            wording![
+                "drop ",
+                Field::Categories.of("set"),
+                ", or use ",
+                Field::Method.of(other.name())
+            ],
+        ));
+    }
+    if method == Method::OrderedSet && job.categories == Some(Categories::Label) {
+        return Err(Error::usage(
+            "ordered-set shows intervals and sets, not labels",
+            wording![
+                "drop ",
+                Field::Categories.of("label"),
+                ", or use ",
+                Field::Method.of("subtree")
+            ],
+        ));
+    }
+    let mut quasi = job.columns.values().filter(|own| own.role == Some(Role::Quasi));
+    let has_hierarchy =
+        method == Method::AttributeSuppression || quasi.any(|column| column.hierarchy.is_some());
+    if job.categories == Some(Categories::Label) && !has_hierarchy {
+        return Err(Error::usage(
+            wording![
+                Field::Categories.of("label"),
+                " has no effect, since no quasi-identifier has a hierarchy"
+            ],
+            wording!["drop it, or add ", Field::Hierarchy],
+        ));
+    }
+    if climbs && method != Method::AttributeSuppression {
+        columns::check_hierarchies(job)?;
+    }
+    Ok(())
+}
+
+fn check_suppression(job: &Job, method: Method) -> Result<()> {
+    let has_closeness = job.columns.values().any(|column| column.t_closeness.is_some());
+    if job.suppress.is_some_and(|share| share > 0.0) && has_closeness && !searches(method) {
+        return Err(Error::usage(
+            format!(
+                "{method} cannot leave out rows under t-closeness, since they change the \
+                 distribution that it compares with"
+            ),
+            wording!["drop ", Field::Suppress, ", or use ", Field::Method.of("incognito")],
+        ));
+    }
+    match job.suppress {
+        Some(share) if !(0.0..=1.0).contains(&share) => Err(Error::usage(
+            format!("{share} is not a share of the rows that may be left out"),
+            wording![
+                "use a number from 0 to 1, for example ",
+                Field::Suppress.of("0.02"),
+                " for 2 %"
+            ],
+        )),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,168 @@
+//! What a plan refuses, and what it holds.
+
+use albers_table::schema::Role;
+use albers_table::source::SourceColumn;
+
+use super::*;
+use crate::job::{Diversity, TimeLimit};
+
+/// A job on `age`, `zip` (with a hierarchy) and the secret `pay`, by a method.
+fn job(method: Method) -> Job {
+    let mut job = Job { k: Some(5), method: Some(method), ..Job::default() };
+    for (name, role) in [("age", Role::Quasi), ("zip", Role::Quasi), ("pay", Role::Sensitive)] {
+        job.set_role(name, role).unwrap();
+    }
+    for name in ["age", "zip"] {
+        job.column(name).hierarchy = Some("suppress".parse().unwrap());
+    }
+    job
+}
+
+fn columns() -> Vec<SourceColumn> {
+    let column = |name: &str| SourceColumn { name: name.to_owned(), data_type: None };
+    ["age", "zip", "pay", "extra"].map(column).to_vec()
+}
+
+fn plan(job: &Job) -> Result<Plan> {
+    Plan::of(job, "people", &columns())
+}
+
+/// The settings that a refusal names first.
+fn refused_field(job: &Job) -> Option<Field> {
+    let Error::Usage { problem, advice } = plan(job).err()? else { return None };
+    let first = problem.settings().chain(advice.settings()).next()?;
+    Some(first.field)
+}
+
+const CUTS: [Method; 3] = [Method::Auto, Method::Mondrian, Method::Rtree];
+const SEARCHES: [Method; 4] =
+    [Method::Incognito, Method::Samarati, Method::BottomUp, Method::AttributeSuppression];
+
+#[test]
+fn every_method_is_planned() {
+    for &method in <Method as albers_storage::choice::Choice>::ALL {
+        assert!(plan(&job(method)).is_ok(), "{method}: {:?}", plan(&job(method)).err());
+    }
+}
+
+/// For each setting that only some methods look at: the methods that take it, and no other.
+#[test]
+fn a_setting_without_effect_is_refused_by_name_and_one_with_effect_is_taken() {
+    type Set = fn(&mut Job);
+    let settings: [(Field, Set, &[Method]); 8] = [
+        (Field::Split, |job| job.split = Some(Policy::Median), &CUTS),
+        (Field::Bias, |job| job.column("age").bias = Some(true), &CUTS),
+        (Field::Compact, |job| job.compact = Some(false), &CUTS),
+        (Field::AlsoK, |job| job.also_k = vec![10], &[Method::Auto, Method::Rtree]),
+        (Field::Minimize, |job| job.minimize = Some(Default::default()), &SEARCHES),
+        (Field::Level, |job| job.column("zip").level = Some(1), &SEARCHES),
+        (
+            Field::Time,
+            |job| job.time = Some("1s".parse::<TimeLimit>().unwrap()),
+            &[Method::Incognito, Method::AttributeSuppression],
+        ),
+        (
+            Field::Suppress,
+            |job| job.suppress = Some(0.1),
+            &[
+                Method::Incognito,
+                Method::Samarati,
+                Method::BottomUp,
+                Method::AttributeSuppression,
+                Method::Subtree,
+                Method::OrderedSet,
+            ],
+        ),
+    ];
+    for (field, set, takers) in settings {
+        for &method in <Method as albers_storage::choice::Choice>::ALL {
+            let mut job = job(method);
+            set(&mut job);
+            // Levels without a method mean a full-domain release.
+            let takes =
+                takers.contains(&method) || (field == Field::Level && method == Method::Auto);
+            match takes {
+                true => assert!(plan(&job).is_ok(), "{field:?} with {method}"),
+                false => assert_eq!(refused_field(&job), Some(field), "{method}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn resources_are_never_refused_for_a_method() {
+    for &method in <Method as albers_storage::choice::Choice>::ALL {
+        let job = Job {
+            memory: Some("256MB".parse().unwrap()),
+            threads: Some(2),
+            spill_dir: Some("somewhere".into()),
+            seed: Some(7),
+            ..job(method)
+        };
+        let plan = plan(&job).unwrap();
+        assert_eq!(plan.resources.memory_bytes, 256_000_000);
+    }
+}
+
+#[test]
+fn a_job_that_contradicts_itself_is_refused() {
+    type Spoil = fn(&mut Job);
+    let mistakes: [(&str, Spoil); 13] = [
+        ("no k", |job| job.k = None),
+        ("k = 0", |job| job.k = Some(0)),
+        ("coarser", |job| job.also_k = vec![5]),
+        ("twice", |job| job.also_k = vec![10, 10]),
+        ("no column 'shoe'", |job| job.set_role("shoe", Role::Quasi).unwrap()),
+        ("has no effect", |job| job.granularity = Some(Default::default())),
+        ("not sensitive", |job| {
+            job.column("age").l_diversity = Some("distinct:2".parse::<Diversity>().unwrap());
+        }),
+        ("no column is a quasi", |job| job.columns.retain(|name, _| name == "pay")),
+        ("weight", |job| job.column("age").weight = Some(-1.0)),
+        ("no effect", |job| job.column("pay").weight = Some(2.0)),
+        ("any role", |job| {
+            job.column("extra").column_type = Some(albers_table::schema::ColumnType::Text);
+        }),
+        ("64KB", |job| job.memory = Some("256".parse().unwrap())),
+        ("0 threads", |job| job.threads = Some(0)),
+    ];
+    for (expected, spoil) in mistakes {
+        let mut job = job(Method::Auto);
+        spoil(&mut job);
+        let error = plan(&job).err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(error.contains(expected), "{expected}: {error}");
+    }
+}
+
+#[test]
+fn labels_need_a_hierarchy_and_methods_that_climb_need_one_for_each_column() {
+    let mut flat = job(Method::Mondrian);
+    flat.columns.values_mut().for_each(|column| column.hierarchy = None);
+    flat.categories = Some(Categories::Label);
+    assert_eq!(refused_field(&flat), Some(Field::Categories));
+    flat.categories = Some(Categories::Set);
+    assert!(plan(&flat).is_ok());
+    let mut climbing = job(Method::Subtree);
+    climbing.column("age").hierarchy = None;
+    assert_eq!(refused_field(&climbing), Some(Field::Hierarchy));
+    climbing.method = Some(Method::AttributeSuppression);
+    assert!(plan(&climbing).is_ok(), "whole columns need no hierarchy");
+}
+
+#[test]
+fn how_many_rows_may_be_left_out_is_a_share_that_rounding_does_not_lower() {
+    let mut suppressing = job(Method::Incognito);
+    suppressing.suppress = Some(0.07);
+    assert_eq!(plan(&suppressing).unwrap().max_left_out(100), 7);
+    assert_eq!(plan(&job(Method::Incognito)).unwrap().max_left_out(100), 0);
+}
+
+#[test]
+fn a_plan_says_in_reports_what_was_asked() {
+    let words = |job: &Job| plan(job).unwrap().method.words(false, false);
+    assert_eq!(words(&job(Method::Auto)), "mondrian, compact split");
+    assert_eq!(words(&job(Method::BottomUp)), "bottom-up, rollup, least ncp");
+    let mut given = job(Method::Auto);
+    given.column("zip").level = Some(1);
+    assert_eq!(words(&given), "incognito, given levels");
+}

@@ -1,0 +1,230 @@
+//! A release, ours or anybody's: its texts, and what they show.
+
+pub(crate) mod pairs;
+
+use albers_classes::Attribute;
+use albers_classes::space::Shown;
+use albers_measure::released::{Pairing, ReleasedColumn, uncovered};
+use albers_measure::{Classes, Codes};
+use albers_release::describe::CellContent;
+use albers_release::parse::{CellParser, CellProblem, is_set_of_values, shows_missing_too};
+use albers_storage::memory_budget::Reservation;
+use albers_storage::watch::Watch;
+use albers_table::TableError;
+use albers_table::domain::CodedColumn;
+use albers_table::schema::ColumnType;
+use albers_table::source::{Source, place_of};
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use crate::columns::{ShownIn, WantedColumn, intern, read_columns};
+use crate::error::{DifferingColumn, Error, Result};
+use crate::job::Categories;
+use crate::memory::Memory;
+use crate::report::Note;
+use crate::rows::Table;
+
+/// The columns of a release that are looked at.
+pub(crate) struct ReleasedColumns<'n> {
+    /// The quasi-identifiers.
+    pub(crate) quasi: Vec<&'n str>,
+    /// The column that pairs its rows with those of the original.
+    pub(crate) key: Option<&'n str>,
+    /// The sensitive columns.
+    pub(crate) sensitive: Vec<&'n str>,
+}
+
+/// A category with a hierarchy that is shown by sets loses by values, not by labels.
+pub(crate) fn find_sets(
+    categories: Option<Categories>,
+    released: &Released,
+    attributes: &mut [Attribute],
+) {
+    for attribute in attributes {
+        let hierarchy = attribute.domain.hierarchy();
+        let (Some(hierarchy), Shown::Label, None) = (hierarchy, attribute.shown, categories) else {
+            continue;
+        };
+        let column = released.quasi_of(attribute);
+        let is_set = |text: &str| is_set_of_values(text) && hierarchy.node_by_label(text).is_none();
+        if column.texts().any(is_set) {
+            attribute.shown = Shown::Set;
+        }
+    }
+}
+
+/// The codes of the original, attribute by attribute.
+pub(crate) fn codes_of(table: &mut Table) -> Vec<Vec<u32>> {
+    let points = table.take_points();
+    let mut codes = vec![Vec::with_capacity(table.n_rows); table.attributes.len()];
+    for chunk in points.into_chunks() {
+        for (all, of_chunk) in codes.iter_mut().zip(chunk.columns) {
+            all.extend_from_slice(&of_chunk);
+        }
+    }
+    codes
+}
+
+pub(crate) fn differing_quasi(
+    columns: &[ReleasedColumn<'_>],
+    pairing: &Pairing<'_>,
+) -> Vec<DifferingColumn> {
+    let faults = columns.iter().zip(uncovered(columns, pairing));
+    let differing = faults.filter_map(|(column, fault)| {
+        let fault = fault?;
+        Some(DifferingColumn {
+            column: column.attribute.domain.name().to_owned(),
+            n_rows: fault.n_rows,
+            first_row: u64::from(fault.first_row) + 1,
+        })
+    });
+    differing.collect()
+}
+
+/// A release as read: texts, not yet understood.
+pub(crate) struct Released {
+    /// What messages call it.
+    pub(crate) name: String,
+    pub(crate) n_rows: usize,
+    quasi: Vec<QuasiTexts>,
+    pub(crate) key: Option<CodedColumn>,
+    pub(crate) sensitive: Vec<CodedColumn>,
+    pub(crate) notes: Vec<Note>,
+    /// What it takes.
+    _memory: Reservation,
+}
+
+/// The texts of one quasi-identifier, in one column or as bounds.
+struct QuasiTexts {
+    name: String,
+    is_bounds: bool,
+    columns: Vec<CodedColumn>,
+}
+
+impl Released {
+    /// Reads the columns that show some quasi-identifiers, a key and some sensitive columns.
+    pub(crate) fn read(
+        source: &dyn Source,
+        columns: &ReleasedColumns<'_>,
+        memory: &Memory,
+        watch: &dyn Watch,
+    ) -> Result<Self> {
+        let as_text = |name: &str| WantedColumn {
+            name: name.to_owned(),
+            column_type: Some(ColumnType::Text),
+        };
+        let mut wanted = Vec::new();
+        let mut places = Vec::new();
+        let mut notes = Vec::new();
+        for &name in &columns.quasi {
+            let shown_in = ShownIn::find(source, name)?;
+            notes.extend(shown_in.note(name));
+            wanted.extend(shown_in.names().iter().map(|name| as_text(name)));
+            let is_bounds = matches!(shown_in, ShownIn::Bounds(_));
+            places.push((name.to_owned(), is_bounds, shown_in.names().len()));
+        }
+        for &name in columns.key.iter().chain(&columns.sensitive) {
+            place_of(source.name(), source.columns(), name)?;
+            wanted.push(as_text(name));
+        }
+        let whole = read_columns(source, wanted, memory, watch)?;
+        let texts: Vec<CodedColumn> =
+            whole.columns.into_par_iter().map(intern).collect::<Result<_>>()?;
+        let mut texts = texts.into_iter();
+        let quasi = places
+            .into_iter()
+            .map(|(name, is_bounds, n_columns)| {
+                let columns = texts.by_ref().take(n_columns).collect();
+                QuasiTexts { name, is_bounds, columns }
+            })
+            .collect();
+        let key = columns.key.and_then(|_| texts.next());
+        Ok(Released {
+            name: source.name().to_owned(),
+            n_rows: whole.n_rows,
+            quasi,
+            key,
+            sensitive: texts.collect(),
+            notes,
+            _memory: whole.memory,
+        })
+    }
+
+    /// Whether it shows a quasi-identifier by its bounds.
+    pub(crate) fn is_by_bounds(&self, name: &str) -> bool {
+        self.quasi.iter().any(|quasi| quasi.name == name && quasi.is_bounds)
+    }
+
+    /// Rows that show the same text on all quasi-identifiers, whether or not it is understood.
+    pub(crate) fn classes_of_texts(&self) -> Classes {
+        let columns = self.quasi.iter().flat_map(|quasi| &quasi.columns);
+        let codes: Vec<(Vec<u32>, u32)> = columns
+            .map(|column| (column.codes.concat(), column.domain.n_values() as u32))
+            .collect();
+        let columns: Vec<Codes<'_>> =
+            codes.iter().map(|(codes, n_values)| Codes { codes, n_values: *n_values }).collect();
+        Classes::of(self.n_rows, &columns)
+    }
+
+    fn quasi_of(&self, attribute: &Attribute) -> &QuasiTexts {
+        let name = attribute.domain.name();
+        self.quasi.iter().find(|quasi| quasi.name == name).expect("every attribute was read")
+    }
+
+    /// What the cells of an attribute show.
+    pub(crate) fn column<'a>(&self, attribute: &'a Attribute) -> Result<ReleasedColumn<'a>> {
+        let texts = self.quasi_of(attribute);
+        let codes: Vec<Vec<u32>> = texts.columns.iter().map(|c| c.codes.concat()).collect();
+        let columns: Vec<Codes<'_>> = texts
+            .columns
+            .iter()
+            .zip(&codes)
+            .map(|(column, codes)| Codes { codes, n_values: column.domain.n_values() as u32 })
+            .collect();
+        let parser = CellParser::new(attribute, texts.shows_missing());
+        let mut cells = Vec::new();
+        let mut place_of: FxHashMap<(CellContent, u64), u32> = FxHashMap::default();
+        let mut places = vec![0u32; self.n_rows];
+        for rows in Classes::of(self.n_rows, &columns).iter() {
+            let first_row = rows[0] as usize;
+            let text = |at: usize| texts.columns[at].domain.category(codes[at][first_row]);
+            let cell = match texts.columns.len() {
+                1 => parser.parse(text(0)),
+                2 => parser.parse_bounds(text(0), text(1), None),
+                _ => parser.parse_bounds(text(0), text(1), text(2)),
+            };
+            let cell = cell.map_err(|problem| cell_error(&self.name, first_row, texts, problem))?;
+            let place =
+                *place_of.entry((cell.content.clone(), cell.loss.to_bits())).or_insert_with(|| {
+                    cells.push(cell);
+                    cells.len() as u32 - 1
+                });
+            rows.iter().for_each(|&row| places[row as usize] = place);
+        }
+        Ok(ReleasedColumn { attribute, cells, places })
+    }
+}
+
+impl QuasiTexts {
+    /// The distinct texts of the first column.
+    fn texts(&self) -> impl Iterator<Item = &str> {
+        let domain = &self.columns[0].domain;
+        (0u32..).map_while(|code| domain.category(code))
+    }
+
+    /// Whether a cell shows the missing value, alone or beside others.
+    fn shows_missing(&self) -> bool {
+        self.columns[0].domain.n_missing() > 0 || self.texts().any(shows_missing_too)
+    }
+}
+
+fn cell_error(table: &str, row_idx: usize, texts: &QuasiTexts, problem: CellProblem) -> Error {
+    let names: Vec<&str> = texts.columns.iter().map(|column| column.domain.name()).collect();
+    Error::Table(TableError::Cell {
+        table: table.to_owned(),
+        place: format!("row {}", row_idx + 1),
+        column: names.join(", "),
+        problem: problem.problem().to_owned(),
+        hint: problem.hint(&texts.name),
+    })
+}

@@ -1,0 +1,204 @@
+//! Things the user should know: typed, and said in one place.
+
+use std::fmt;
+
+use albers_lattice::choose::Minimize;
+use albers_storage::wording;
+use albers_storage::wording::{Field, Wording};
+use serde::{Serialize, Serializer};
+
+/// Something the user should know. Reports hold its sentence.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Note {
+    /// k is 1.
+    HidesNobody,
+    /// How far the values of a column are apart.
+    Closeness {
+        /// The column.
+        column: String,
+        /// How far.
+        distance: Distance,
+    },
+    /// It is not known which values of a column occur.
+    ValuesUnknown {
+        /// The column.
+        column: String,
+    },
+    /// There are several releases of one index.
+    BoundTogether,
+    /// A hierarchy got a top of its own.
+    AddedTop {
+        /// The column.
+        column: String,
+    },
+    /// How good the best that was found in the time given is.
+    Gap {
+        /// What was minimized.
+        minimize: Minimize,
+        /// How much less of it there could be, as a share.
+        gap: f64,
+    },
+    /// Classes overlap.
+    Overlap,
+    /// There is one class only.
+    OneClass {
+        /// Whether classes come of cuts.
+        is_cut: bool,
+    },
+    /// With rows left out the requirement is not monotone.
+    NotMonotone,
+    /// No k was given.
+    GivenK {
+        /// The k that the given release reaches.
+        k: u64,
+        /// What k counts.
+        counts: &'static str,
+    },
+    /// What a given release loses cannot be told.
+    LossUnknown {
+        /// Why.
+        why: String,
+    },
+    /// Labels lose more than what a given release shows.
+    LabelsLoseMore,
+    /// The column that pairs rows is published.
+    KeyPublished {
+        /// The column.
+        column: String,
+    },
+    /// A quasi-identifier is shown by its bounds.
+    ShownByBounds {
+        /// The quasi-identifier.
+        column: String,
+        /// The columns that show it.
+        shown_in: Vec<String>,
+    },
+    /// A sensitive column has cells without a value.
+    MissingValues {
+        /// The column.
+        column: String,
+        /// How many.
+        n_missing: u64,
+    },
+    /// The divergence was not computed.
+    NoKey,
+}
+
+/// How far the values of a sensitive column are apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Distance {
+    /// All equally far.
+    Equal,
+    /// All equally far, since some are missing.
+    EqualSinceMissing,
+    /// As numbers are.
+    Ordered,
+    /// By their hierarchy.
+    Hierarchical,
+}
+
+impl Note {
+    /// What it says, with settings that each face names in its own words.
+    pub fn wording(&self) -> Wording {
+        match self {
+            Note::LabelsLoseMore => wording![
+                "the given release loses less, since labels of a hierarchy are coarser than what \
+                 it shows: ",
+                Field::Categories.of("set"),
+                " shows intervals and sets"
+            ],
+            Note::NoKey => wording![
+                "the KL divergence needs to know which rows belong together: name a column that \
+                 is unique in both files with ",
+                Field::Key
+            ],
+            other => other.to_string().into(),
+        }
+    }
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Note::HidesNobody => f.write_str("k = 1 hides nobody: a class may be a single row"),
+            Note::Closeness { column, distance } => {
+                write!(f, "t-closeness of '{column}' {}", distance.words())
+            }
+            Note::ValuesUnknown { column } => write!(
+                f,
+                "the divergence counts all values between the least and the greatest of \
+                 '{column}', whether they occur or not"
+            ),
+            Note::BoundTogether => f.write_str(
+                "every class of every release is a union of whole leaves of one index, each of \
+                 which satisfies the requirement of the finest: together the releases tell no more",
+            ),
+            Note::AddedTop { column } => write!(
+                f,
+                "the hierarchy of '{column}' has several values at its top: a level '*' above them \
+                 was added, so that the column can be suppressed"
+            ),
+            Note::Gap { minimize, gap } if *gap <= 0.0 => {
+                write!(f, "the search proved that no generalization has a lower {minimize}")
+            }
+            Note::Gap { minimize, gap } => write!(
+                f,
+                "the search ended before it could prove the best: no generalization can have a \
+                 {minimize} lower by more than {:.1} %; another time may find another one",
+                gap * 100.0
+            ),
+            Note::Overlap => f.write_str(
+                "classes may overlap: a value may be shown as it is in one row and generalized in \
+                 another",
+            ),
+            Note::OneClass { is_cut: true } => f.write_str(
+                "all rows are in one class: no cut leaves classes that satisfy the requirement",
+            ),
+            Note::OneClass { is_cut: false } => f.write_str("all published rows are in one class"),
+            Note::NotMonotone => f.write_str(
+                "with rows left out this requirement is not monotone: a generalization of a \
+                 satisfying one need not satisfy; every one that could was looked at",
+            ),
+            Note::GivenK { k, counts } => write!(
+                f,
+                "no k was given: the smallest class of the release has {k} {counts}, so k is {k}"
+            ),
+            Note::LossUnknown { why } => {
+                write!(f, "the loss before compaction is not known: {why}")
+            }
+            Note::LabelsLoseMore | Note::NoKey => write!(f, "{}", self.wording()),
+            Note::KeyPublished { column } => {
+                write!(f, "the key '{column}' is published: whoever knows a key finds its row")
+            }
+            Note::ShownByBounds { column, shown_in } => {
+                write!(f, "'{column}' is shown by its bounds: {}", shown_in.join(", "))
+            }
+            Note::MissingValues { column, n_missing } => {
+                write!(
+                    f,
+                    "'{column}' misses {n_missing} values, which count as a value of their own"
+                )
+            }
+        }
+    }
+}
+
+impl Distance {
+    fn words(self) -> &'static str {
+        match self {
+            Distance::EqualSinceMissing => {
+                "counts all values as equally far apart, since some are missing"
+            }
+            Distance::Equal => "counts all values as equally far apart",
+            Distance::Ordered => "uses the distance between its values",
+            Distance::Hierarchical => "uses the distance in its hierarchy",
+        }
+    }
+}
+
+impl Serialize for Note {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}

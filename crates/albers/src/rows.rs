@@ -1,0 +1,359 @@
+//! Rows on their way in: reading is the survey.
+//!
+//! ```text
+//!   source ──► chunks ──keep while they fit──► all of them: a table in memory
+//!                 │ too many, or the method packs its rows itself
+//!                 ▼
+//!              survey: values, sample, types of what is carried
+//!                 │
+//!                 ▼
+//!   rows once more: those kept, those spilled, or the source again
+//! ```
+//!
+//! Guarantee: a source is read at most twice, and one that can be read only once is spilled as it
+//! comes, when its rows no longer fit.
+//! Cost: one pass, and a second one over what was not kept.
+
+mod again;
+mod subjects;
+mod survey;
+mod table;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use albers_classes::space::Shown;
+use albers_storage::memory_budget::Reservation;
+use albers_storage::watch::{Phase, Watch};
+use albers_table::domain::{Coding, Look};
+use albers_table::schema::{ColumnType, Role};
+use albers_table::source::{
+    ColumnRequest, CountedRows, RequestedTypes, Source, SourceChunk, SpilledChunks, for_each_chunk,
+};
+
+use crate::error::{Error, Result};
+use crate::job::Categories;
+use crate::memory::Memory;
+use crate::plan::{Plan, PlannedColumn};
+
+use survey::{Lookout, Survey};
+
+pub(crate) use again::{RowsAgain, changed, check_unchanged};
+pub(crate) use survey::{CodedChunk, Surveyed};
+pub(crate) use table::{SensitiveData, Table, attribute_of};
+
+/// What a coded cell takes while a table in memory is partitioned and written.
+const CELL_BYTES: usize = 11;
+
+/// The most rows of a table: they are numbered in 32 bits.
+const MAX_ROWS: u64 = u32::MAX as u64 - 1;
+
+/// How rows are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// As a table in memory, if they take no more than this; surveyed otherwise.
+    Table {
+        /// What they may take.
+        limit_bytes: usize,
+    },
+    /// Surveyed, with a sample of so many rows; kept for a second look if they take no more than
+    /// this.
+    Survey {
+        /// Rows of the sample.
+        sample_rows: usize,
+        /// What kept rows may take.
+        limit_bytes: usize,
+    },
+}
+
+/// The rows of a source.
+pub(crate) enum Rows<'s> {
+    /// All of them, coded.
+    InMemory(Box<Table>),
+    /// What their columns hold, and a way to see them once more.
+    Outside(Box<Surveyed<'s>>),
+}
+
+/// Reads a source by a plan.
+#[derive(Clone, Copy)]
+pub(crate) struct Reading<'s> {
+    /// The plan.
+    pub(crate) plan: &'s Plan,
+    /// The table.
+    pub(crate) source: &'s dyn Source,
+    /// What all live in.
+    pub(crate) memory: &'s Memory,
+    /// Whether text that leaves as it came becomes typed.
+    pub(crate) typed_output: bool,
+    /// A column that pairs the rows with those of a release.
+    pub(crate) key: Option<&'s str>,
+    /// Who watches.
+    pub(crate) watch: &'s dyn Watch,
+}
+
+/// What is known of the columns before the first row is read.
+pub(crate) struct KnownColumns {
+    /// The columns that are read.
+    pub(crate) planned: Vec<PlannedColumn>,
+    /// How they are read, and after them the key, if there is one.
+    pub(crate) requests: Vec<ColumnRequest>,
+    /// Their types.
+    pub(crate) types: RequestedTypes,
+    /// How each would be shown.
+    pub(crate) shown: Vec<Shown>,
+}
+
+impl KnownColumns {
+    fn of(reading: &Reading<'_>) -> Result<KnownColumns> {
+        let planned = reading.plan.columns.clone();
+        let mut requests: Vec<ColumnRequest> = planned.iter().map(PlannedColumn::request).collect();
+        requests.extend(reading.key.map(|name| ColumnRequest {
+            name: name.to_owned(),
+            column_type: Some(ColumnType::Text),
+            coded: true,
+            carried: false,
+        }));
+        let types = reading.source.types(&requests)?;
+        let kinds = planned.iter().zip(&types.column_types);
+        let categories = reading.plan.show.categories;
+        let shown =
+            kinds.map(|(column, &kind)| shown_as(kind, column.hierarchy.is_some(), categories));
+        Ok(KnownColumns { shown: shown.collect(), planned, requests, types })
+    }
+
+    /// How a column is coded, if it is.
+    fn coding(&self, column_idx: usize) -> Option<Coding<'_>> {
+        let column = &self.planned[column_idx];
+        let hierarchy = column.hierarchy.as_ref();
+        match column.role {
+            Role::Keep | Role::Identifier => None,
+            Role::Quasi if self.shown[column_idx] == Shown::Interval => Some(Coding::Ordered),
+            Role::Quasi => Some(Coding::Categories { hierarchy, by_frequency: true }),
+            Role::Sensitive => Some(Coding::Categories { hierarchy, by_frequency: false }),
+            Role::Subject => Some(Coding::Categories { hierarchy: None, by_frequency: false }),
+        }
+    }
+
+    /// The columns whose cells come coded, in the order in which they come; the key, which comes
+    /// after them, left out.
+    pub(crate) fn coded_columns(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.planned.len()).filter(|&column_idx| self.requests[column_idx].coded)
+    }
+
+    /// The columns that are surveyed: all that are coded but the subject, which is only counted.
+    fn surveyed(&self) -> impl Iterator<Item = usize> + '_ {
+        let coded = self.coded_columns();
+        coded.filter(|&column_idx| self.planned[column_idx].role != Role::Subject)
+    }
+
+    fn first_look(&self, column_idx: usize) -> Look {
+        match self.coding(column_idx) {
+            Some(coding) => Look::for_column(self.types.column_types[column_idx], coding),
+            None => Look::Ends,
+        }
+    }
+}
+
+/// How a quasi-identifier is shown: ordered values as intervals, categories as sets; with a
+/// hierarchy as labels, unless sets are asked for.
+fn shown_as(kind: ColumnType, has_hierarchy: bool, categories: Option<Categories>) -> Shown {
+    if has_hierarchy && categories != Some(Categories::Set) {
+        Shown::Label
+    } else if kind.is_ordered() {
+        Shown::Interval
+    } else {
+        Shown::Set
+    }
+}
+
+/// A chunk as it comes to the intake.
+enum Arrival {
+    /// Not looked at.
+    Whole(SourceChunk),
+    /// Surveyed on the thread that read it; the rows come along if they are to be kept.
+    Looked(Box<survey::ChunkOutcome>, Option<SourceChunk>),
+}
+
+/// What becomes of the rows as they arrive.
+struct Intake<'k, 's> {
+    reading: &'k Reading<'s>,
+    lookout: &'k Lookout<'k>,
+    /// What the kept rows may take in memory.
+    limit_bytes: usize,
+    survey: Option<Survey>,
+    kept: Kept<'s>,
+    n_rows: u64,
+}
+
+/// Rows that were read.
+enum Kept<'s> {
+    /// All so far, in memory.
+    Memory(Vec<SourceChunk>, Reservation),
+    /// All so far, in the spill store.
+    Spilled(SpilledChunks<'s>),
+    /// None: the source can be read again.
+    Nothing,
+}
+
+impl<'s> Reading<'s> {
+    /// Reads all rows.
+    pub(crate) fn read(&self, wanted: Wanted) -> Result<Rows<'s>> {
+        let known = KnownColumns::of(self)?;
+        let stamp = self.source.stamp();
+        let (limit_bytes, sample_rows) = match wanted {
+            // A table that turns out not to fit may be indexed, which takes a sample.
+            Wanted::Table { limit_bytes } => (limit_bytes, self.sample_rows()),
+            Wanted::Survey { limit_bytes, sample_rows } => (limit_bytes, sample_rows),
+        };
+        let looks = known.surveyed().map(|column_idx| known.first_look(column_idx)).collect();
+        let lookout = Lookout::new(&known, looks, sample_rows, self.typed_output);
+        let is_surveyed = matches!(wanted, Wanted::Survey { .. });
+        let memory = self.memory.budget.reserve_nothing("the table in memory");
+        let mut intake = Intake {
+            reading: self,
+            lookout: &lookout,
+            limit_bytes,
+            survey: is_surveyed.then(|| Survey::new(self, &lookout)),
+            kept: Kept::Memory(Vec::new(), memory),
+            n_rows: 0,
+        };
+        intake.read_source(&known)?;
+        let Intake { survey, kept, n_rows, .. } = intake;
+        check_size(self.source, n_rows)?;
+        let survey = survey.map(|survey| survey.done(self)).transpose()?;
+        match (survey, kept) {
+            (None, Kept::Memory(chunks, memory)) => {
+                let table = Table::of(self, &known, chunks, n_rows as usize, memory)?;
+                Ok(Rows::InMemory(Box::new(table)))
+            }
+            (None, _) => unreachable!("rows that were not kept were surveyed"),
+            (Some(survey), kept) => {
+                let again = RowsAgain::of(kept, stamp);
+                Ok(Rows::Outside(Box::new(Surveyed::finish(self, known, survey, again)?)))
+            }
+        }
+    }
+
+    /// The distinct rows with their numbers, if the source can count them itself: for those who
+    /// publish nothing of them.
+    pub(crate) fn count(&self) -> Result<Option<(Table, Vec<u32>)>> {
+        let known = KnownColumns::of(self)?;
+        let Some(CountedRows { rows, counts }) =
+            self.source.count_by(&known.requests, &known.types)?
+        else {
+            return Ok(None);
+        };
+        check_size(self.source, counts.iter().map(|&count| u64::from(count)).sum())?;
+        let mut memory = self.memory.budget.reserve_nothing("the table in memory");
+        memory.try_grow(kept_bytes(&rows))?;
+        let n_rows = rows.n_rows;
+        Ok(Some((Table::of(self, &known, vec![rows], n_rows, memory)?, counts)))
+    }
+
+    /// Rows of a sample that suits the budget.
+    fn sample_rows(&self) -> usize {
+        albers_index::buffer_tree::Sizes::within(self.memory.budget.limit_bytes()).sample_rows
+    }
+}
+
+/// Refuses a table without rows, and one with more than can be numbered.
+pub(crate) fn check_size(source: &dyn Source, n_rows: u64) -> Result<()> {
+    if n_rows == 0 {
+        return Err(Error::usage(
+            format!("{} has column names but no rows", source.name()),
+            "a table needs at least one row",
+        ));
+    }
+    if n_rows > MAX_ROWS {
+        return Err(Error::usage(
+            format!("{} has {n_rows} rows, more than can be numbered", source.name()),
+            "split the table",
+        ));
+    }
+    Ok(())
+}
+
+impl Intake<'_, '_> {
+    /// Reads the source to its end.
+    fn read_source(&mut self, known: &KnownColumns) -> Result<()> {
+        let Reading { source, watch, .. } = *self.reading;
+        let lookout = self.lookout;
+        let surveys = AtomicBool::new(self.survey.is_some());
+        let keeps = AtomicBool::new(true);
+        let map = |chunk: SourceChunk| {
+            if !surveys.load(Ordering::Relaxed) {
+                return Ok(Arrival::Whole(chunk));
+            }
+            let outcome = Box::new(lookout.look(&chunk));
+            Ok(Arrival::Looked(outcome, keeps.load(Ordering::Relaxed).then_some(chunk)))
+        };
+        watch.phase(Phase::Read, source.n_rows());
+        let mut scan = source.scan(&known.requests, &known.types)?;
+        for_each_chunk(scan.as_mut(), watch, &map, &mut |arrival| {
+            self.take(arrival)?;
+            surveys.store(self.survey.is_some(), Ordering::Relaxed);
+            keeps.store(!matches!(self.kept, Kept::Nothing), Ordering::Relaxed);
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    fn take(&mut self, arrival: Arrival) -> albers_table::Result<()> {
+        let chunk = match arrival {
+            Arrival::Whole(chunk) => {
+                self.n_rows += chunk.n_rows as u64;
+                if let Some(survey) = &mut self.survey {
+                    survey.add(self.lookout, self.lookout.look(&chunk))?;
+                }
+                Some(chunk)
+            }
+            Arrival::Looked(outcome, chunk) => {
+                self.n_rows += outcome.n_rows;
+                let survey = self.survey.as_mut().expect("chunks are looked at for a survey");
+                survey.add(self.lookout, *outcome)?;
+                chunk
+            }
+        };
+        match (&mut self.kept, chunk) {
+            (Kept::Memory(chunks, memory), Some(chunk)) => {
+                let n_bytes = kept_bytes(&chunk);
+                chunks.push(chunk);
+                let is_within = memory.n_bytes() + n_bytes <= self.limit_bytes;
+                if !is_within || memory.try_grow(n_bytes).is_err() {
+                    self.give_up_memory()?;
+                }
+            }
+            (Kept::Spilled(spilled), Some(chunk)) => spilled.put(chunk)?,
+            (Kept::Nothing, _) | (_, None) => {}
+        }
+        Ok(())
+    }
+
+    /// The rows no longer fit: what they hold is surveyed, and they go where they can be read
+    /// again.
+    fn give_up_memory(&mut self) -> albers_table::Result<()> {
+        let kept = std::mem::replace(&mut self.kept, Kept::Nothing);
+        let Kept::Memory(chunks, mut memory) = kept else { return Ok(()) };
+        let is_surveyed = self.survey.is_some();
+        let survey = self.survey.get_or_insert_with(|| Survey::new(self.reading, self.lookout));
+        let can_reread = self.reading.source.stamp().is_some();
+        let mut spilled = (!can_reread).then(|| SpilledChunks::new(&self.reading.memory.store));
+        for chunk in chunks {
+            let n_bytes = kept_bytes(&chunk);
+            if !is_surveyed {
+                survey.add(self.lookout, self.lookout.look(&chunk))?;
+            }
+            if let Some(spilled) = &mut spilled {
+                spilled.put(chunk)?;
+            }
+            memory.shrink(n_bytes.min(memory.n_bytes()));
+        }
+        self.kept = spilled.map_or(Kept::Nothing, Kept::Spilled);
+        Ok(())
+    }
+}
+
+/// What a chunk takes while its table is in memory.
+pub(crate) fn kept_bytes(chunk: &SourceChunk) -> usize {
+    let carried: usize = chunk.carried.iter().map(|array| array.get_array_memory_size()).sum();
+    chunk.n_rows * chunk.coded.len() * CELL_BYTES + carried
+}

@@ -1,0 +1,432 @@
+//! The first pass: what the columns hold, and a sample of the rows.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use albers_partition::top::{is_sampled, sample_threshold};
+use albers_release::publish::{CarriedSurvey, Payload, PayloadRows};
+use albers_storage::StorageError;
+use albers_storage::memory_budget::{MemoryBudget, Reservation};
+use albers_table::TableError;
+use albers_table::chunk::ColumnChunk;
+use albers_table::domain::{ChunkSurvey, ColumnCoder, ColumnSurvey, Look};
+use albers_table::schema::Role;
+use albers_table::source::SourceChunk;
+use arrow_array::ArrayRef;
+use rustc_hash::FxHashSet;
+
+use super::again::RowsAgain;
+use super::{KnownColumns, Reading, subjects};
+use crate::error::Result;
+
+/// What the first pass found.
+pub(crate) struct Surveyed<'s> {
+    /// What was known before.
+    pub(crate) known: KnownColumns,
+    /// The coder of each column that is coded, except for subjects.
+    pub(crate) coders: Vec<Option<ColumnCoder>>,
+    /// The columns that leave as they came.
+    pub(crate) payload: Payload,
+    /// About how many bytes of them a row has.
+    pub(crate) payload_bytes: usize,
+    /// Rows of the table.
+    pub(crate) n_rows: u64,
+    /// Distinct subjects, as far as they had to be counted.
+    pub(crate) n_subjects: u64,
+    /// Some rows.
+    pub(crate) sample: Sample,
+    /// What the values of the columns take.
+    pub(crate) values: Reservation,
+    /// The rows, once more.
+    pub(crate) again: RowsAgain<'s>,
+}
+
+/// Some rows, and the memory that they take.
+pub(crate) struct Sample {
+    /// The rows.
+    pub(crate) chunks: Vec<SampledChunk>,
+    memory: Reservation,
+}
+
+impl Sample {
+    /// Gives up what is left of the rows and their memory.
+    pub(crate) fn clear(&mut self) {
+        self.chunks.clear();
+        self.memory.shrink(self.memory.n_bytes());
+    }
+}
+
+/// Rows of a sample.
+pub(crate) struct SampledChunk {
+    /// The number of each row in the table.
+    pub(crate) row_ids: Vec<u32>,
+    /// The coded columns, in the order of their requests.
+    pub(crate) coded: Vec<ColumnChunk>,
+}
+
+/// Looks at chunks, on whatever thread has read them.
+pub(super) struct Lookout<'k> {
+    known: &'k KnownColumns,
+    /// What is looked for in each column that is surveyed.
+    looks: Vec<Look>,
+    sample_rows: usize,
+    typed_output: bool,
+    /// A row belongs to the sample if its hash is not above this, which falls as rows come.
+    threshold: AtomicU32,
+}
+
+/// What a chunk tells.
+pub(super) struct ChunkOutcome {
+    pub(super) n_rows: u64,
+    columns: Vec<ChunkSurvey>,
+    carried: Vec<CarriedSurvey>,
+    carried_bytes: usize,
+    subjects: Vec<u64>,
+    sample: SampledChunk,
+}
+
+impl<'k> Lookout<'k> {
+    /// For columns of which this is looked for.
+    pub(super) fn new(
+        known: &'k KnownColumns,
+        looks: Vec<Look>,
+        sample_rows: usize,
+        typed_output: bool,
+    ) -> Lookout<'k> {
+        let threshold = AtomicU32::new(u32::MAX);
+        Lookout { known, looks, sample_rows, typed_output, threshold }
+    }
+
+    /// What a chunk tells.
+    pub(super) fn look(&self, chunk: &SourceChunk) -> ChunkOutcome {
+        let known = self.known;
+        let first_row = chunk.first_row as u32;
+        // The table has these rows at least, so the threshold will be no higher in the end.
+        let n_known = chunk.first_row as usize + chunk.n_rows;
+        let threshold = self.threshold.load(Ordering::Relaxed);
+        let threshold = threshold.min(sample_threshold(self.sample_rows, n_known));
+        let rows: Vec<u32> = (0..chunk.n_rows as u32)
+            .filter(|&row| is_sampled(first_row.wrapping_add(row), threshold))
+            .collect();
+        let mut outcome = ChunkOutcome {
+            n_rows: chunk.n_rows as u64,
+            columns: Vec::new(),
+            carried: Vec::new(),
+            carried_bytes: chunk.carried.iter().map(|cells| cells.get_buffer_memory_size()).sum(),
+            subjects: Vec::new(),
+            sample: SampledChunk {
+                row_ids: rows.iter().map(|&row| first_row.wrapping_add(row)).collect(),
+                coded: chunk.coded.iter().map(|cells| cells.select(&rows)).collect(),
+            },
+        };
+        for (column_idx, cells) in known.coded_columns().zip(&chunk.coded) {
+            if known.planned[column_idx].role == Role::Subject {
+                outcome.subjects = subjects::numbers_of(cells);
+            } else {
+                outcome.columns.push(ChunkSurvey::of(cells, self.looks[outcome.columns.len()]));
+            }
+        }
+        let carried = known.requests.iter().enumerate().filter(|(_, request)| request.carried);
+        for ((column_idx, _), cells) in carried.zip(&chunk.carried) {
+            let kind = known.types.column_types[column_idx];
+            outcome.carried.push(CarriedSurvey::of(cells, kind, self.typed_output));
+        }
+        outcome
+    }
+}
+
+/// What all chunks so far tell.
+pub(super) struct Survey {
+    n_rows: u64,
+    /// Of each column that is coded, except for subjects.
+    columns: Vec<ColumnSurvey>,
+    carried: Vec<CarriedSurvey>,
+    carried_bytes: usize,
+    /// Subjects met, no more than the greatest k.
+    subjects: FxHashSet<u64>,
+    greatest_k: u64,
+    sample: Vec<SampledChunk>,
+    n_sampled: usize,
+    /// Rows that the sample is to have.
+    sample_rows: usize,
+    /// Whether the values did not fit, and are only counted.
+    is_over: bool,
+    values_memory: Reservation,
+    sample_memory: Reservation,
+}
+
+impl Survey {
+    /// Of no chunk yet.
+    pub(super) fn new(reading: &Reading<'_>, lookout: &Lookout<'_>) -> Survey {
+        let known = lookout.known;
+        let names = known.surveyed().map(|column_idx| known.planned[column_idx].name.as_str());
+        let columns = names.zip(&lookout.looks).map(|(name, &look)| ColumnSurvey::new(name, look));
+        let n_carried = known.requests.iter().filter(|request| request.carried).count();
+        let budget = &reading.memory.budget;
+        Survey {
+            n_rows: 0,
+            columns: columns.collect(),
+            carried: vec![CarriedSurvey::nothing(); n_carried],
+            carried_bytes: 0,
+            subjects: FxHashSet::default(),
+            greatest_k: reading.plan.greatest_k(),
+            sample: Vec::new(),
+            n_sampled: 0,
+            sample_rows: lookout.sample_rows,
+            is_over: false,
+            values_memory: budget.reserve_nothing("the values of the columns"),
+            sample_memory: budget.reserve_nothing("a sample of the rows"),
+        }
+    }
+
+    /// Adds what a chunk tells.
+    pub(super) fn add(
+        &mut self,
+        lookout: &Lookout<'_>,
+        outcome: ChunkOutcome,
+    ) -> albers_table::Result<()> {
+        self.n_rows += outcome.n_rows;
+        self.carried_bytes += outcome.carried_bytes;
+        for (survey, chunk) in self.columns.iter_mut().zip(outcome.columns) {
+            survey.add(chunk)?;
+        }
+        for (survey, chunk) in self.carried.iter_mut().zip(&outcome.carried) {
+            survey.add(chunk);
+        }
+        for subject in outcome.subjects {
+            if (self.subjects.len() as u64) < self.greatest_k {
+                self.subjects.insert(subject);
+            }
+        }
+        let more_bytes = self.n_value_bytes().saturating_sub(self.values_memory.n_bytes());
+        if !self.is_over && self.values_memory.try_grow(more_bytes).is_err() {
+            // The pass goes on without them, to tell how much would do.
+            self.is_over = true;
+            self.columns.iter_mut().for_each(ColumnSurvey::only_estimate);
+        }
+        self.add_sample(outcome.sample)?;
+        lookout.threshold.store(self.threshold(), Ordering::Relaxed);
+        if self.n_sampled > 2 * self.sample_rows {
+            self.trim_sample();
+        }
+        Ok(())
+    }
+
+    /// The pass has come to its end; refuses values that do not fit.
+    pub(super) fn done(mut self, reading: &Reading<'_>) -> Result<Survey> {
+        self.trim_sample();
+        if self.is_over {
+            // What grows with the budget takes about two thirds of it.
+            let needed_bytes = 3 * self.n_value_bytes() as u64;
+            let limit_bytes = reading.memory.budget.limit_bytes() as u64;
+            let what = "the values of the columns";
+            return Err(StorageError::OverBudget { what, needed_bytes, limit_bytes }.into());
+        }
+        Ok(self)
+    }
+
+    /// What has to be looked for instead, where the values of a column turned out to lie far apart.
+    fn closer_looks(&self) -> Option<Vec<Look>> {
+        let is_far = self.columns.iter().any(ColumnSurvey::needs_values);
+        is_far.then(|| {
+            let closer = self.columns.iter().map(|survey| match survey.needs_values() {
+                true => Look::Values,
+                false => survey.look(),
+            });
+            closer.collect()
+        })
+    }
+
+    fn n_value_bytes(&self) -> usize {
+        self.columns.iter().map(ColumnSurvey::memory_bytes).sum()
+    }
+
+    /// Adds rows to the sample, which becomes smaller if they do not fit.
+    fn add_sample(&mut self, mut rows: SampledChunk) -> albers_table::Result<()> {
+        const LEAST_ROWS: usize = 64;
+        rows.trim(self.threshold());
+        while let Err(refused) = self.sample_memory.try_grow(rows.n_bytes()) {
+            if self.sample_rows <= LEAST_ROWS {
+                return Err(refused.into());
+            }
+            self.sample_rows /= 2;
+            self.trim_sample();
+            rows.trim(self.threshold());
+        }
+        self.n_sampled += rows.row_ids.len();
+        if !rows.row_ids.is_empty() {
+            self.sample.push(rows);
+        }
+        Ok(())
+    }
+
+    fn threshold(&self) -> u32 {
+        sample_threshold(self.sample_rows, self.n_rows as usize)
+    }
+
+    /// Drops rows that do not belong to the sample any more.
+    fn trim_sample(&mut self) {
+        let threshold = self.threshold();
+        let mut n_bytes = 0;
+        self.n_sampled = 0;
+        for chunk in &mut self.sample {
+            chunk.trim(threshold);
+            n_bytes += chunk.n_bytes();
+            self.n_sampled += chunk.row_ids.len();
+        }
+        let held = self.sample_memory.n_bytes();
+        self.sample_memory.shrink(held.saturating_sub(n_bytes));
+    }
+}
+
+impl SampledChunk {
+    fn n_bytes(&self) -> usize {
+        let cells: usize = self.coded.iter().map(ColumnChunk::n_bytes).sum();
+        cells + self.row_ids.len() * size_of::<u32>()
+    }
+
+    fn trim(&mut self, threshold: u32) {
+        let kept: Vec<u32> = (0u32..)
+            .zip(&self.row_ids)
+            .filter(|(_, row_id)| is_sampled(**row_id, threshold))
+            .map(|(row, _)| row)
+            .collect();
+        if kept.len() < self.row_ids.len() {
+            self.coded = self.coded.iter().map(|cells| cells.select(&kept)).collect();
+            self.row_ids = kept.iter().map(|&row| self.row_ids[row as usize]).collect();
+        }
+    }
+}
+
+/// A chunk, coded.
+pub(crate) struct CodedChunk {
+    /// The codes of the attributes, row by row.
+    pub(crate) codes: Vec<u32>,
+    /// The facts, column by column: the subject, then all sensitive columns.
+    pub(crate) facts: Vec<Vec<u32>>,
+}
+
+impl<'s> Surveyed<'s> {
+    /// Makes coders of what was found, after a closer look where one is needed.
+    pub(super) fn finish(
+        reading: &Reading<'s>,
+        known: KnownColumns,
+        mut survey: Survey,
+        mut again: RowsAgain<'s>,
+    ) -> Result<Surveyed<'s>> {
+        if let Some(looks) = survey.closer_looks() {
+            let sample_rows = survey.sample_rows;
+            drop(survey);
+            let lookout = Lookout::new(&known, looks, sample_rows, reading.typed_output);
+            survey = Survey::new(reading, &lookout);
+            again.look_closer(reading, &known, &mut |chunk| {
+                survey.add(&lookout, lookout.look(chunk))
+            })?;
+            survey = survey.done(reading)?;
+        }
+        let mut columns = survey.columns.into_iter();
+        let mut coders = Vec::with_capacity(known.planned.len());
+        for (column_idx, column) in known.planned.iter().enumerate() {
+            let coding = known.coding(column_idx).filter(|_| column.role != Role::Subject);
+            coders.push(match coding {
+                None => None,
+                Some(coding) => {
+                    let survey = columns.next().expect("one survey per coded column");
+                    let data_type = known.types.data_types[column_idx].clone();
+                    Some(survey.finish(known.types.column_types[column_idx], data_type, coding)?)
+                }
+            });
+        }
+        let carried = known.requests.iter().filter(|request| request.carried);
+        let fields = carried.zip(survey.carried).map(|(request, own)| own.finish(&request.name));
+        let payload = Payload::new(fields.collect())?;
+        Ok(Surveyed {
+            known,
+            coders,
+            payload,
+            payload_bytes: survey.carried_bytes / survey.n_rows.max(1) as usize,
+            n_rows: survey.n_rows,
+            n_subjects: survey.subjects.len() as u64,
+            sample: Sample { chunks: survey.sample, memory: survey.sample_memory },
+            values: survey.values_memory,
+            again,
+        })
+    }
+
+    /// The coders of the columns with a role, in the order of the source.
+    pub(crate) fn coders_of(&self, role: Role) -> impl Iterator<Item = &ColumnCoder> + '_ {
+        let columns = self.known.planned.iter().zip(&self.coders);
+        columns
+            .filter(move |(column, _)| column.role == role)
+            .filter_map(|(_, coder)| coder.as_ref())
+    }
+
+    /// Codes a chunk.
+    pub(crate) fn code(
+        &self,
+        coded: Vec<ColumnChunk>,
+        n_rows: usize,
+    ) -> albers_table::Result<CodedChunk> {
+        let planned = &self.known.planned;
+        let n_attributes = planned.iter().filter(|column| column.role == Role::Quasi).count();
+        let mut codes = vec![0; n_rows * n_attributes];
+        let mut subject = None;
+        let mut sensitive = Vec::new();
+        let mut attribute = 0;
+        for (column_idx, chunk) in self.known.coded_columns().zip(coded) {
+            match (planned[column_idx].role, &self.coders[column_idx]) {
+                (Role::Subject, _) => subject = Some(subjects::short_numbers_of(&chunk)),
+                (Role::Quasi, Some(coder)) => {
+                    let slots = codes[attribute..].iter_mut().step_by(n_attributes);
+                    slots.zip(coder.encode(chunk)?).for_each(|(slot, code)| *slot = code);
+                    attribute += 1;
+                }
+                (_, Some(coder)) => sensitive.push(coder.encode(chunk)?),
+                (_, None) => {}
+            }
+        }
+        let facts = subject.into_iter().chain(sensitive).collect();
+        Ok(CodedChunk { codes, facts })
+    }
+
+    /// The columns that leave as they came, as bytes; nothing if there are none.
+    pub(crate) fn encode_payload(
+        &self,
+        carried: &[ArrayRef],
+    ) -> albers_table::Result<Option<PayloadRows>> {
+        if self.payload.is_empty() {
+            return Ok(None);
+        }
+        self.payload.encode(carried).map(Some).map_err(as_table_error)
+    }
+
+    /// Remembers which values occur, where there is room for it; returns what that takes, and the
+    /// columns of which it will not be known.
+    pub(crate) fn count_values(&mut self, budget: &MemoryBudget) -> (Reservation, Vec<String>) {
+        let mut memory = budget.reserve_nothing("the values that occur");
+        let mut unknown = Vec::new();
+        for coder in self.coders.iter_mut().flatten() {
+            let most_bytes = budget.limit_bytes() / 32;
+            if let Some(n_bytes) = coder.memory_to_count_values()
+                && n_bytes <= most_bytes
+                && memory.try_grow(n_bytes).is_ok()
+            {
+                coder.count_values();
+            }
+            if !coder.knows_values() {
+                unknown.push(coder.domain().name().to_owned());
+            }
+        }
+        (memory, unknown)
+    }
+}
+
+fn as_table_error(error: albers_release::ReleaseError) -> TableError {
+    match error {
+        albers_release::ReleaseError::Table(error) => error,
+        other => TableError::Column {
+            column: "(kept columns)".to_owned(),
+            problem: other.to_string(),
+            hint: "leave some of them out".into(),
+        },
+    }
+}
