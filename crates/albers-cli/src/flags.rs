@@ -66,6 +66,29 @@ pub struct RequirementFlags {
     pub variance: Vec<Assignment<f64>>,
 }
 
+impl RequirementFlags {
+    /// Puts them into a job.
+    fn apply(self, job: &mut Job) -> Result<()> {
+        job.k = self.k.or(job.k);
+        for Assignment { column, value } in self.l_diversity {
+            let diversity = value.parse();
+            let diversity =
+                diversity.map_err(|error| anyhow!("l-diversity of column '{column}': {error}"))?;
+            job.column(&column).l_diversity = Some(diversity);
+        }
+        for Assignment { column, value } in self.t_closeness {
+            job.column(&column).t_closeness = Some(value);
+        }
+        for Assignment { column, value } in self.alpha {
+            job.column(&column).alpha = Some(value);
+        }
+        for Assignment { column, value } in self.variance {
+            job.column(&column).variance = Some(value);
+        }
+        Ok(())
+    }
+}
+
 /// How classes are found and shown.
 #[derive(Args, Default)]
 #[command(next_help_heading = "Method")]
@@ -270,23 +293,7 @@ pub fn job(
     job.delimiter = columns.delimiter.or(job.delimiter);
     job.missing.extend(columns.missing);
 
-    job.k = requirement.k.or(job.k);
-    for Assignment { column, value } in requirement.l_diversity {
-        let diversity = value.parse();
-        let diversity =
-            diversity.map_err(|error| anyhow!("l-diversity of column '{column}': {error}"))?;
-        job.column(&column).l_diversity = Some(diversity);
-    }
-    for Assignment { column, value } in requirement.t_closeness {
-        job.column(&column).t_closeness = Some(value);
-    }
-    for Assignment { column, value } in requirement.alpha {
-        job.column(&column).alpha = Some(value);
-    }
-    for Assignment { column, value } in requirement.variance {
-        job.column(&column).variance = Some(value);
-    }
-
+    requirement.apply(&mut job)?;
     job.method = method.method.or(job.method);
     job.variant = method.search.variant.or(job.variant);
     job.suppress = method.search.suppress.or(job.suppress);

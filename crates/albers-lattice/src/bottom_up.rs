@@ -7,8 +7,8 @@
 
 use albers_storage::Result;
 
+use crate::counted_table::CountedTable;
 use crate::found::{Effort, Found, found};
-use crate::ground::Ground;
 use crate::lattice::{Lattice, NodeSet};
 use crate::question::Question;
 use crate::walk::{Family, Sourcing, Walked, walk};
@@ -23,19 +23,23 @@ pub enum BottomUp {
 }
 
 /// Finds all generalizations that satisfy a monotone question.
-pub fn search(ground: &Ground<'_>, question: &Question<'_>, variant: BottomUp) -> Result<Found> {
-    let lattice = Lattice::new(ground.heights());
+pub fn search(
+    counted: &CountedTable<'_>,
+    question: &Question<'_>,
+    variant: BottomUp,
+) -> Result<Found> {
+    let lattice = Lattice::new(counted.heights());
     let mut candidates = NodeSet::empty(lattice.n_nodes());
     (0..lattice.n_nodes()).for_each(|node| candidates.insert(node));
-    let attributes: Vec<usize> = (0..ground.dimensions.len()).collect();
+    let attributes: Vec<usize> = (0..counted.dimensions.len()).collect();
     let family = Family { attributes, lattice, candidates };
     let sourcing = Sourcing {
-        source: ground.table(),
+        source: counted.table(),
         is_table: true,
         super_roots: false,
         rollup: variant == BottomUp::Rollup,
     };
-    let walked = walk(ground, question, &family, sourcing)?;
+    let walked = walk(counted, question, &family, sourcing)?;
     let Walked { satisfying, looked_at, verdicts, effort: of_walk } = walked;
     let mut effort = Effort::default();
     effort.add(&of_walk, family.attributes.len());

@@ -26,8 +26,8 @@ use albers_storage::Result;
 use rayon::prelude::*;
 
 use crate::choose::{Incumbent, Minimize, judge};
+use crate::counted_table::CountedTable;
 use crate::found::Generalization;
-use crate::ground::Ground;
 use crate::lattice::{Lattice, Levels, NodeSet, height_of};
 use crate::question::{Question, Verdict};
 use crate::walk::{Family, Sourcing, walk};
@@ -58,7 +58,7 @@ const BATCH_NODES: usize = 8;
 
 /// Searches until the deadline, or until the best is proven.
 pub fn search(
-    ground: &Ground<'_>,
+    counted: &CountedTable<'_>,
     question: &Question<'_>,
     minimize: Minimize,
     time: std::time::Duration,
@@ -66,7 +66,7 @@ pub fn search(
     let start = Instant::now();
     let lasting = question.requirement.lasting_part();
     let relaxed = Question { requirement: &lasting, ..*question };
-    let mut hunt = Hunt::new(ground, question, minimize, start + time / 2);
+    let mut hunt = Hunt::new(counted, question, minimize, start + time / 2);
     let top = hunt.heights.clone();
     let top_holds = hunt.look(&top)?.holds;
     if !top_holds && question.is_monotone() {
@@ -87,7 +87,7 @@ pub fn search(
 
 /// A search under way.
 struct Hunt<'s> {
-    ground: &'s Ground<'s>,
+    counted: &'s CountedTable<'s>,
     question: &'s Question<'s>,
     minimize: Minimize,
     incumbent: Incumbent<'s>,
@@ -105,17 +105,17 @@ fn is_below(levels: &[u16], others: &[u16]) -> bool {
 
 impl<'s> Hunt<'s> {
     fn new(
-        ground: &'s Ground<'s>,
+        counted: &'s CountedTable<'s>,
         question: &'s Question<'s>,
         minimize: Minimize,
         deadline: Instant,
     ) -> Hunt<'s> {
         Hunt {
-            ground,
+            counted,
             question,
             minimize,
-            incumbent: Incumbent::new(ground, minimize),
-            heights: ground.heights(),
+            incumbent: Incumbent::new(counted, minimize),
+            heights: counted.heights(),
             violating: Vec::new(),
             checked: 0,
             deadline,
@@ -135,7 +135,7 @@ impl Hunt<'_> {
 
     fn look(&mut self, levels: &[u16]) -> Result<Verdict> {
         self.checked += 1;
-        let verdict = judge(self.ground, self.question, levels)?;
+        let verdict = judge(self.counted, self.question, levels)?;
         self.learn(levels, &verdict);
         Ok(verdict)
     }
@@ -158,13 +158,13 @@ impl Hunt<'_> {
     /// What levels cost at least, whatever is left out; no less for higher ones.
     fn least_cost(&self, levels: &[u16]) -> f64 {
         match self.minimize {
-            Minimize::Ncp => self.ground.least_ncp(levels),
+            Minimize::Ncp => self.counted.least_ncp(levels),
             Minimize::Height => height_of(levels) as f64,
-            Minimize::Weights => self.ground.weighted_height(levels),
+            Minimize::Weights => self.counted.weighted_height(levels),
             // Every row shares its class with as many, or counts for all rows.
             Minimize::Discernibility => {
-                let least = self.question.requirement.min_rows().min(self.ground.n_rows());
-                self.ground.n_rows() as f64 * least.max(1) as f64
+                let least = self.question.requirement.min_rows().min(self.counted.n_rows());
+                self.counted.n_rows() as f64 * least.max(1) as f64
             }
         }
     }
@@ -173,18 +173,18 @@ impl Hunt<'_> {
     /// little.
     fn rank(&self, levels: &[u16]) -> f64 {
         match self.minimize {
-            Minimize::Discernibility => self.ground.least_ncp(levels),
+            Minimize::Discernibility => self.counted.least_ncp(levels),
             _ => self.least_cost(levels),
         }
     }
 
     /// The lowest level at which each attribute satisfies on its own.
     fn floor(&mut self, relaxed: &Question<'_>) -> Result<Levels> {
-        let (ground, heights) = (self.ground, &self.heights);
+        let (counted, heights) = (self.counted, &self.heights);
         let lowest = |attribute: usize| -> Result<(u16, u64)> {
             for level in 0..heights[attribute] {
-                let set = ground.derive(ground.table(), &[attribute], &[level])?;
-                if relaxed.judge(ground.room, &set)?.holds {
+                let set = counted.derive(counted.table(), &[attribute], &[level])?;
+                if relaxed.judge(counted.workspace, &set)?.holds {
                     return Ok((level, u64::from(level) + 1));
                 }
             }
@@ -235,7 +235,7 @@ impl Hunt<'_> {
                 return self.descend(levels, floor);
             }
             let n_values =
-                |attribute: usize| self.ground.dimensions[attribute].n_values(levels[attribute]);
+                |attribute: usize| self.counted.dimensions[attribute].n_values(levels[attribute]);
             let can_rise = (0..levels.len()).filter(|&at| levels[at] < self.heights[at]);
             match can_rise.max_by_key(|&at| (n_values(at), Reverse(at))) {
                 Some(attribute) => levels[attribute] += 1,
@@ -312,9 +312,9 @@ impl Hunt<'_> {
             }
         }
         let family = Family { attributes: vec![a, b], lattice, candidates };
-        let source = self.ground.table();
+        let source = self.counted.table();
         let sourcing = Sourcing { source, is_table: true, super_roots: false, rollup: true };
-        let walked = walk(self.ground, relaxed, &family, sourcing)?;
+        let walked = walk(self.counted, relaxed, &family, sourcing)?;
         self.checked += walked.effort.checked;
         let mut levels = floor.to_vec();
         let base = self.least_cost(&levels);
@@ -347,11 +347,13 @@ impl Hunt<'_> {
             }
             let to_look: Vec<bool> =
                 batch.iter().map(|node| !self.is_known_to_violate(&node.levels)).collect();
-            let (ground, question) = (self.ground, self.question);
+            let (counted, question) = (self.counted, self.question);
             let verdicts: Vec<Option<Verdict>> = batch
                 .par_iter()
                 .zip(&to_look)
-                .map(|(node, look)| look.then(|| judge(ground, question, &node.levels)).transpose())
+                .map(|(node, look)| {
+                    look.then(|| judge(counted, question, &node.levels)).transpose()
+                })
                 .collect::<Result<_>>()?;
             for (node, verdict) in batch.into_iter().zip(verdicts) {
                 if let Some(verdict) = &verdict {

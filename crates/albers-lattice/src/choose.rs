@@ -11,8 +11,8 @@
 use albers_storage::Result;
 use rayon::prelude::*;
 
+use crate::counted_table::CountedTable;
 use crate::found::{Found, Generalization, judge_nodes};
-use crate::ground::Ground;
 use crate::lattice::Levels;
 use crate::question::{Question, Verdict};
 
@@ -39,12 +39,12 @@ albers_storage::choices!(Minimize {
 
 impl Minimize {
     /// The cost of a generalization.
-    pub fn cost(self, ground: &Ground<'_>, levels: &[u16], verdict: &Verdict) -> f64 {
+    pub fn cost(self, counted: &CountedTable<'_>, levels: &[u16], verdict: &Verdict) -> f64 {
         match self {
-            Minimize::Ncp => ground.ncp(levels, verdict),
-            Minimize::Height => ground.height(levels) as f64,
+            Minimize::Ncp => counted.ncp(levels, verdict),
+            Minimize::Height => counted.height(levels) as f64,
             Minimize::Discernibility => verdict.discernibility,
-            Minimize::Weights => ground.weighted_height(levels),
+            Minimize::Weights => counted.weighted_height(levels),
         }
     }
 }
@@ -59,15 +59,15 @@ const NOTHING_LEFT_OUT: Verdict = Verdict {
 
 /// The best so far: by its cost, then by what it loses, then the lowest in the lattice.
 pub(crate) struct Incumbent<'s> {
-    ground: &'s Ground<'s>,
+    counted: &'s CountedTable<'s>,
     minimize: Minimize,
     pub(crate) best: Option<Generalization>,
     costs: (f64, f64),
 }
 
 impl<'s> Incumbent<'s> {
-    pub(crate) fn new(ground: &'s Ground<'s>, minimize: Minimize) -> Incumbent<'s> {
-        Incumbent { ground, minimize, best: None, costs: (f64::INFINITY, f64::INFINITY) }
+    pub(crate) fn new(counted: &'s CountedTable<'s>, minimize: Minimize) -> Incumbent<'s> {
+        Incumbent { counted, minimize, best: None, costs: (f64::INFINITY, f64::INFINITY) }
     }
 
     pub(crate) fn cost(&self) -> f64 {
@@ -79,8 +79,8 @@ impl<'s> Incumbent<'s> {
         if !verdict.holds {
             return;
         }
-        let cost = self.minimize.cost(self.ground, levels, verdict);
-        let costs = (cost, self.ground.ncp(levels, verdict));
+        let cost = self.minimize.cost(self.counted, levels, verdict);
+        let costs = (cost, self.counted.ncp(levels, verdict));
         let is_lower = || self.best.as_ref().is_none_or(|best| levels < &best.levels[..]);
         if costs < self.costs || (costs == self.costs && is_lower()) {
             self.costs = costs;
@@ -95,23 +95,23 @@ const BATCH_NODES: usize = 16;
 
 /// The best of what a search found; nothing if it found nothing.
 pub fn best(
-    ground: &Ground<'_>,
+    counted: &CountedTable<'_>,
     question: &Question<'_>,
     found: &Found,
     minimize: Minimize,
 ) -> Result<Option<Generalization>> {
-    let mut incumbent = Incumbent::new(ground, minimize);
+    let mut incumbent = Incumbent::new(counted, minimize);
     for own in &found.minimal {
         incumbent.offer(&own.levels, &own.verdict);
     }
     if question.max_suppressed > 0 {
         match minimize {
-            Minimize::Ncp => least_ncp(ground, question, found, &mut incumbent)?,
+            Minimize::Ncp => least_ncp(counted, question, found, &mut incumbent)?,
             Minimize::Discernibility => {
-                least_discernibility(ground, question, found, &mut incumbent)?;
+                least_discernibility(counted, question, found, &mut incumbent)?;
             }
             Minimize::Height | Minimize::Weights => {
-                least_levels(ground, question, found, &mut incumbent)?;
+                least_levels(counted, question, found, &mut incumbent)?;
             }
         }
     }
@@ -120,7 +120,7 @@ pub fn best(
 
 /// Weighs the nodes whose cost is known from their levels: those of the least cost.
 fn least_levels(
-    ground: &Ground<'_>,
+    counted: &CountedTable<'_>,
     question: &Question<'_>,
     found: &Found,
     incumbent: &mut Incumbent<'_>,
@@ -128,9 +128,9 @@ fn least_levels(
     let lattice = &found.lattice;
     let least = incumbent.cost();
     let cost_of =
-        |node: &usize| incumbent.minimize.cost(ground, &lattice.levels(*node), &NOTHING_LEFT_OUT);
+        |node: &usize| incumbent.minimize.cost(counted, &lattice.levels(*node), &NOTHING_LEFT_OUT);
     let ties: Vec<usize> = found.satisfying.iter().filter(|node| cost_of(node) <= least).collect();
-    for (node, verdict) in judge_nodes(ground, question, lattice, &ties)? {
+    for (node, verdict) in judge_nodes(counted, question, lattice, &ties)? {
         incumbent.offer(&lattice.levels(node), &verdict);
     }
     Ok(())
@@ -138,7 +138,7 @@ fn least_levels(
 
 /// Weighs nodes in the order of what their levels lose, which is a lower bound.
 fn least_ncp(
-    ground: &Ground<'_>,
+    counted: &CountedTable<'_>,
     question: &Question<'_>,
     found: &Found,
     incumbent: &mut Incumbent<'_>,
@@ -147,10 +147,10 @@ fn least_ncp(
     let mut nodes: Vec<(f64, usize)> = found
         .satisfying
         .iter()
-        .map(|node| (ground.least_ncp(&lattice.levels(node)), node))
+        .map(|node| (counted.least_ncp(&lattice.levels(node)), node))
         .collect();
     nodes.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    let mut crowds = Crowds::new(ground, question);
+    let mut crowds = Crowds::new(counted, question);
     let mut nodes = nodes.into_iter().peekable();
     loop {
         let mut batch: Vec<Levels> = Vec::new();
@@ -167,7 +167,7 @@ fn least_ncp(
         }
         let verdicts: Vec<Verdict> = batch
             .par_iter()
-            .map(|levels| judge(ground, question, levels))
+            .map(|levels| judge(counted, question, levels))
             .collect::<Result<_>>()?;
         for (levels, verdict) in batch.iter().zip(&verdicts) {
             incumbent.offer(levels, verdict);
@@ -181,16 +181,16 @@ fn least_ncp(
 }
 
 pub(crate) fn judge(
-    ground: &Ground<'_>,
+    counted: &CountedTable<'_>,
     question: &Question<'_>,
     levels: &[u16],
 ) -> Result<Verdict> {
-    question.judge(ground.room, &ground.derive_all(ground.table(), levels)?)
+    question.judge(counted.workspace, &counted.derive_all(counted.table(), levels)?)
 }
 
 /// Generalizations that leave so many rows out that nothing below them can be the best.
 struct Crowds<'s> {
-    ground: &'s Ground<'s>,
+    counted: &'s CountedTable<'s>,
     question: &'s Question<'s>,
     /// Whether what is below leaves out no fewer rows.
     is_monotone: bool,
@@ -198,9 +198,9 @@ struct Crowds<'s> {
 }
 
 impl<'s> Crowds<'s> {
-    fn new(ground: &'s Ground<'s>, question: &'s Question<'s>) -> Crowds<'s> {
+    fn new(counted: &'s CountedTable<'s>, question: &'s Question<'s>) -> Crowds<'s> {
         let is_monotone = question.requirement.survives_additions();
-        Crowds { ground, question, is_monotone, known: Vec::new() }
+        Crowds { counted, question, is_monotone, known: Vec::new() }
     }
 
     /// The share of rows that some levels leave out at least.
@@ -219,16 +219,16 @@ impl<'s> Crowds<'s> {
         found: &Found,
         incumbent: &mut Incumbent<'_>,
     ) -> Result<()> {
-        let share = |n_suppressed: u64| n_suppressed as f64 / self.ground.n_rows().max(1) as f64;
+        let share = |n_suppressed: u64| n_suppressed as f64 / self.counted.n_rows().max(1) as f64;
         let mut reached = share(n_suppressed);
         if !self.is_monotone || reached < incumbent.cost() {
             return Ok(());
         }
-        let heights = self.ground.heights();
+        let heights = self.counted.heights();
         for attribute in 0..levels.len() {
             while levels[attribute] < heights[attribute] {
                 levels[attribute] += 1;
-                let verdict = judge(self.ground, self.question, &levels)?;
+                let verdict = judge(self.counted, self.question, &levels)?;
                 if found.satisfying.contains(found.lattice.node(&levels)) {
                     incumbent.offer(&levels, &verdict);
                 }
@@ -246,13 +246,13 @@ impl<'s> Crowds<'s> {
 
 /// Weighs nodes from the bottom up: the squares of class sizes only grow from there.
 fn least_discernibility(
-    ground: &Ground<'_>,
+    counted: &CountedTable<'_>,
     question: &Question<'_>,
     found: &Found,
     incumbent: &mut Incumbent<'_>,
 ) -> Result<()> {
     let lattice = &found.lattice;
-    let n_rows = ground.n_rows() as f64;
+    let n_rows = counted.n_rows() as f64;
     let mut bounds = vec![0.0f64; lattice.n_nodes()];
     for nodes in lattice.nodes_by_height() {
         for &node in &nodes {
@@ -262,7 +262,7 @@ fn least_discernibility(
         let promising =
             |node: &usize| found.satisfying.contains(*node) && bounds[*node] < incumbent.cost();
         let nodes: Vec<usize> = nodes.into_iter().filter(promising).collect();
-        for (node, verdict) in judge_nodes(ground, question, lattice, &nodes)? {
+        for (node, verdict) in judge_nodes(counted, question, lattice, &nodes)? {
             let squares = verdict.discernibility - verdict.n_suppressed as f64 * n_rows;
             bounds[node] = bounds[node].max(squares);
             incumbent.offer(&lattice.levels(node), &verdict);

@@ -4,7 +4,7 @@ use albers_storage::Result;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use crate::ground::Ground;
+use crate::counted_table::CountedTable;
 use crate::lattice::{Lattice, Levels, NodeSet};
 use crate::question::{Question, Verdict};
 
@@ -70,7 +70,7 @@ impl Effort {
 
 /// What some nodes add up to, in their order.
 pub(crate) fn judge_nodes(
-    ground: &Ground<'_>,
+    counted: &CountedTable<'_>,
     question: &Question<'_>,
     lattice: &Lattice,
     nodes: &[usize],
@@ -78,8 +78,8 @@ pub(crate) fn judge_nodes(
     nodes
         .par_iter()
         .map(|&node| {
-            let set = ground.derive_all(ground.table(), &lattice.levels(node))?;
-            Ok((node, question.judge(ground.room, &set)?))
+            let set = counted.derive_all(counted.table(), &lattice.levels(node))?;
+            Ok((node, question.judge(counted.workspace, &set)?))
         })
         .collect()
 }

@@ -72,18 +72,18 @@ impl FrequencySet {
     /// The set of a coarser layout: fewer attributes, or higher levels, or both.
     pub fn derive(
         &self,
-        room: Workspace<'_>,
+        workspace: Workspace<'_>,
         dimensions: &[Dimension],
         layout: KeyLayout,
     ) -> Result<FrequencySet> {
         let mapping = Mapping::new(dimensions, &self.layout, &layout);
-        let mut aggregator = Aggregator::new(&layout, self.n_entries, room.budget, false);
+        let mut aggregator = Aggregator::new(&layout, self.n_entries, workspace.budget, false);
         if let Ok(sums) = &mut aggregator {
             let is_narrow = self.layout.n_words() == 1 && layout.n_words() == 1;
             let narrow = is_narrow.then(|| mapping.narrow(self.n_entries));
             let mut out = vec![0; layout.n_words()];
             let mut is_full = false;
-            self.visit(room, &mut |entries| {
+            self.visit(workspace, &mut |entries| {
                 let added = match &narrow {
                     Some(narrow) => {
                         let keys = entries.keys.iter().map(|&key| narrow.apply(key));
@@ -103,11 +103,11 @@ impl FrequencySet {
         }
         match aggregator {
             Ok(sums) => {
-                let mut builder = Builder::new(room, layout);
+                let mut builder = Builder::new(workspace, layout);
                 builder.add_part(sums.finish())?;
                 Ok(builder.finish())
             }
-            Err(Full) => self.derive_in_parts(room, &mapping, layout),
+            Err(Full) => self.derive_in_parts(workspace, &mapping, layout),
         }
     }
 
@@ -134,20 +134,20 @@ impl FrequencySet {
 
     fn derive_in_parts(
         &self,
-        room: Workspace<'_>,
+        workspace: Workspace<'_>,
         mapping: &Mapping<'_>,
         layout: KeyLayout,
     ) -> Result<FrequencySet> {
-        let mut divided = Divided::new(room, &layout, self.n_entries, 0);
+        let mut divided = Divided::new(workspace, &layout, self.n_entries, 0);
         let mut out = vec![0; layout.n_words()];
-        self.visit(room, &mut |entries| {
+        self.visit(workspace, &mut |entries| {
             for at in 0..entries.len() {
                 mapping.apply(entries.key(at), &mut out);
                 divided.push(&layout, &out, entries.counts[at])?;
             }
             Ok(true)
         })?;
-        let mut builder = Builder::new(room, layout);
+        let mut builder = Builder::new(workspace, layout);
         divided.add_to(&mut builder)?;
         Ok(builder.finish())
     }
@@ -155,7 +155,7 @@ impl FrequencySet {
     /// Hands all entries to `see`, some at a time, until it returns false.
     fn visit(
         &self,
-        room: Workspace<'_>,
+        workspace: Workspace<'_>,
         see: &mut dyn FnMut(&Entries) -> Result<bool>,
     ) -> Result<()> {
         for part in &self.parts {
@@ -167,7 +167,7 @@ impl FrequencySet {
                 }
                 Part::Stored(blocks) => {
                     for block in blocks {
-                        let bytes = room.store.read(block)?;
+                        let bytes = workspace.store.read(block)?;
                         if !see(&Entries::from_bytes(self.layout.n_words(), &bytes))? {
                             return Ok(());
                         }
@@ -181,12 +181,12 @@ impl FrequencySet {
     /// Hands all entries to `see`, whole classes at a time where `whole_classes` says so.
     pub(crate) fn visit_classes(
         &self,
-        room: Workspace<'_>,
+        workspace: Workspace<'_>,
         whole_classes: bool,
         see: &mut dyn FnMut(&Entries),
     ) -> Result<()> {
         if !whole_classes {
-            return self.visit(room, &mut |entries| {
+            return self.visit(workspace, &mut |entries| {
                 see(entries);
                 Ok(true)
             });
@@ -197,7 +197,7 @@ impl FrequencySet {
                 Part::Stored(blocks) => {
                     let mut all = Entries::new(self.layout.n_words());
                     for block in blocks {
-                        let bytes = room.store.read(block)?;
+                        let bytes = workspace.store.read(block)?;
                         all.append(&Entries::from_bytes(self.layout.n_words(), &bytes));
                     }
                     see(&all);
@@ -210,17 +210,17 @@ impl FrequencySet {
 
 /// A set that is being made of whole parts.
 struct Builder<'a> {
-    room: Workspace<'a>,
+    workspace: Workspace<'a>,
     set: FrequencySet,
 }
 
 impl<'a> Builder<'a> {
-    fn new(room: Workspace<'a>, layout: KeyLayout) -> Builder<'a> {
-        Builder { room, set: FrequencySet { layout, parts: Vec::new(), n_entries: 0 } }
+    fn new(workspace: Workspace<'a>, layout: KeyLayout) -> Builder<'a> {
+        Builder { workspace, set: FrequencySet { layout, parts: Vec::new(), n_entries: 0 } }
     }
 
     fn add_part(&mut self, entries: Entries) -> Result<()> {
-        let Workspace { budget, store, .. } = self.room;
+        let Workspace { budget, store, .. } = self.workspace;
         self.set.n_entries += entries.len() as u64;
         let n_bytes = entries.len() * Entries::entry_bytes(self.set.layout.n_words());
         // Some memory stays free for the work on the next sets.
@@ -248,7 +248,7 @@ fn stored(store: &SpillStore, entries: &Entries) -> Result<Vec<Block>> {
 
 /// Entries divided by a hash of their classes; equal keys are not added up yet.
 struct Divided<'a> {
-    room: Workspace<'a>,
+    workspace: Workspace<'a>,
     parts: Vec<DividedPart>,
     n_bits: u32,
     /// How often they were divided before, so that other bits of the hash decide.
@@ -263,21 +263,26 @@ struct DividedPart {
 }
 
 impl<'a> Divided<'a> {
-    fn new(room: Workspace<'a>, layout: &KeyLayout, n_entries: u64, depth: u32) -> Divided<'a> {
+    fn new(
+        workspace: Workspace<'a>,
+        layout: &KeyLayout,
+        n_entries: u64,
+        depth: u32,
+    ) -> Divided<'a> {
         // A table of keys takes up to 48 bytes per entry of one word while it grows.
         let n_bytes = n_entries as usize * 48 * layout.n_words();
-        let free_bytes = room.budget.free_bytes() / (2 * rayon::current_num_threads());
+        let free_bytes = workspace.budget.free_bytes() / (2 * rayon::current_num_threads());
         let n_parts = n_bytes.div_ceil(free_bytes.max(1)).clamp(2, MAX_PARTS).next_power_of_two();
         let part = || DividedPart {
             buffer: Entries::new(layout.n_words()),
             blocks: Vec::new(),
             n_entries: 0,
         };
-        let buffers_bytes = room.budget.free_bytes() / 8;
+        let buffers_bytes = workspace.budget.free_bytes() / 8;
         let entry_bytes = Entries::entry_bytes(layout.n_words());
         let part_entries = (buffers_bytes / n_parts / entry_bytes).clamp(64, BLOCK_ENTRIES);
         Divided {
-            room,
+            workspace,
             parts: (0..n_parts).map(|_| part()).collect(),
             n_bits: n_parts.trailing_zeros(),
             depth,
@@ -291,7 +296,7 @@ impl<'a> Divided<'a> {
         part.buffer.push(key, count);
         part.n_entries += 1;
         if part.buffer.len() >= self.part_entries {
-            part.blocks.push(self.room.store.put(part.buffer.to_bytes(0..part.buffer.len()))?);
+            part.blocks.push(self.workspace.store.put(part.buffer.to_bytes(0..part.buffer.len()))?);
             part.buffer.clear();
         }
         Ok(())
@@ -299,20 +304,20 @@ impl<'a> Divided<'a> {
 
     /// Adds up each part, which is divided again if it does not fit in memory.
     fn add_to(self, builder: &mut Builder<'a>) -> Result<()> {
-        let Divided { room, parts, depth, .. } = self;
+        let Divided { workspace, parts, depth, .. } = self;
         for part in parts {
             let layout = builder.set.layout.clone();
             let at_any_price = part.n_entries <= SMALL_PART || depth >= 4;
-            let sums = Aggregator::new(&layout, part.n_entries, room.budget, at_any_price);
+            let sums = Aggregator::new(&layout, part.n_entries, workspace.budget, at_any_price);
             let sums = match sums {
-                Ok(sums) => part.sum(room, &layout, sums)?,
+                Ok(sums) => part.sum(workspace, &layout, sums)?,
                 Err(Full) => Err(Full),
             };
             match sums {
                 Ok(entries) => builder.add_part(entries)?,
                 Err(Full) => {
-                    let mut again = Divided::new(room, &layout, part.n_entries, depth + 1);
-                    part.visit(room, &layout, &mut |entries| {
+                    let mut again = Divided::new(workspace, &layout, part.n_entries, depth + 1);
+                    part.visit(workspace, &layout, &mut |entries| {
                         (0..entries.len()).try_for_each(|at| {
                             again.push(&layout, entries.key(at), entries.counts[at])
                         })
@@ -329,24 +334,24 @@ impl<'a> Divided<'a> {
 impl DividedPart {
     fn visit(
         &self,
-        room: Workspace<'_>,
+        workspace: Workspace<'_>,
         layout: &KeyLayout,
         see: &mut dyn FnMut(&Entries) -> Result<()>,
     ) -> Result<()> {
         for block in &self.blocks {
-            see(&Entries::from_bytes(layout.n_words(), &room.store.read(block)?))?;
+            see(&Entries::from_bytes(layout.n_words(), &workspace.store.read(block)?))?;
         }
         see(&self.buffer)
     }
 
     fn sum(
         &self,
-        room: Workspace<'_>,
+        workspace: Workspace<'_>,
         layout: &KeyLayout,
         mut sums: Aggregator,
     ) -> Result<std::result::Result<Entries, Full>> {
         let mut outcome = Ok(());
-        self.visit(room, layout, &mut |entries| {
+        self.visit(workspace, layout, &mut |entries| {
             if outcome.is_ok() {
                 let mut places = 0..entries.len();
                 outcome = places.try_for_each(|at| sums.add(entries.key(at), entries.counts[at]));
@@ -359,7 +364,7 @@ impl DividedPart {
 
 /// The set of a whole table at the lowest levels, row by row.
 pub struct SetBuilder<'a> {
-    room: Workspace<'a>,
+    workspace: Workspace<'a>,
     layout: KeyLayout,
     /// Rows that are not added up yet.
     pending: Entries,
@@ -369,9 +374,9 @@ pub struct SetBuilder<'a> {
 
 impl<'a> SetBuilder<'a> {
     /// Of no rows yet.
-    pub fn new(room: Workspace<'a>, layout: KeyLayout) -> SetBuilder<'a> {
+    pub fn new(workspace: Workspace<'a>, layout: KeyLayout) -> SetBuilder<'a> {
         let pending = Entries::new(layout.n_words());
-        SetBuilder { room, layout, pending, blocks: Vec::new(), n_rows: 0 }
+        SetBuilder { workspace, layout, pending, blocks: Vec::new(), n_rows: 0 }
     }
 
     /// Adds rows by their keys; see [`KeyLayout::pack`].
@@ -386,7 +391,7 @@ impl<'a> SetBuilder<'a> {
             self.n_rows += u64::from(count);
             if self.pending.len() >= BLOCK_ENTRIES {
                 let bytes = self.pending.to_bytes(0..self.pending.len());
-                self.blocks.push(self.room.store.put(bytes)?);
+                self.blocks.push(self.workspace.store.put(bytes)?);
                 self.pending.clear();
             }
         }
@@ -400,10 +405,10 @@ impl<'a> SetBuilder<'a> {
 
     /// The set of all rows.
     pub fn finish(self, dimensions: &[Dimension]) -> Result<FrequencySet> {
-        let SetBuilder { room, layout, pending, mut blocks, n_rows } = self;
-        blocks.push(room.store.put(pending.to_bytes(0..pending.len()))?);
+        let SetBuilder { workspace, layout, pending, mut blocks, n_rows } = self;
+        blocks.push(workspace.store.put(pending.to_bytes(0..pending.len()))?);
         let parts = vec![Part::Stored(blocks)];
         let rows = FrequencySet { layout: layout.clone(), parts, n_entries: n_rows };
-        rows.derive(room, dimensions, layout)
+        rows.derive(workspace, dimensions, layout)
     }
 }

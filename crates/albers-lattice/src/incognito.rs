@@ -27,9 +27,9 @@ use albers_storage::Result;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
+use crate::counted_table::CountedTable;
 use crate::found::{Effort, Found, found};
 use crate::frequency_set::FrequencySet;
-use crate::ground::Ground;
 use crate::lattice::{Lattice, NodeSet};
 use crate::question::Question;
 use crate::walk::{Family, Sourcing, Walked, walk};
@@ -62,34 +62,38 @@ type Prepared = FxHashMap<Subset, FrequencySet>;
 type Satisfying = FxHashMap<Subset, NodeSet>;
 
 /// Finds all generalizations that satisfy a monotone question.
-pub fn search(ground: &Ground<'_>, question: &Question<'_>, variant: Variant) -> Result<Found> {
-    search_observed(ground, question, variant, &mut |_, _| {})
+pub fn search(
+    counted: &CountedTable<'_>,
+    question: &Question<'_>,
+    variant: Variant,
+) -> Result<Found> {
+    search_observed(counted, question, variant, &mut |_, _| {})
 }
 
 /// The same, with somebody who sees what becomes of each family.
 pub(crate) fn search_observed(
-    ground: &Ground<'_>,
+    counted: &CountedTable<'_>,
     question: &Question<'_>,
     variant: Variant,
     observe: &mut dyn FnMut(&Family, &Walked),
 ) -> Result<Found> {
-    let n_attributes = ground.dimensions.len();
+    let n_attributes = counted.dimensions.len();
     let mut effort = Effort::default();
-    let mut sources = Sources::new(ground, variant, &mut effort)?;
+    let mut sources = Sources::new(counted, variant, &mut effort)?;
     let mut satisfying = Satisfying::default();
     for size in 1..=n_attributes {
         let subsets = subsets_of(n_attributes, size);
         let families: Vec<Family> =
-            subsets.par_iter().map(|&subset| candidates(ground, subset, &satisfying)).collect();
+            subsets.par_iter().map(|&subset| candidates(counted, subset, &satisfying)).collect();
         if variant == Variant::SuperRoots {
-            sources.roll_up(ground, &families, size, &mut effort)?;
+            sources.roll_up(counted, &families, size, &mut effort)?;
         }
         let walked: Vec<Walked> = subsets
             .par_iter()
             .zip(&families)
             .map(|(subset, family)| {
-                let sourcing = sources.of(ground, subset, variant == Variant::SuperRoots);
-                walk(ground, question, family, sourcing)
+                let sourcing = sources.of(counted, subset, variant == Variant::SuperRoots);
+                walk(counted, question, family, sourcing)
             })
             .collect::<Result<_>>()?;
         subsets.iter().for_each(|subset| drop(sources.prepared.remove(subset)));
@@ -120,11 +124,11 @@ struct Sources {
 
 impl Sources {
     /// The table, and its cube if that is the variant.
-    fn new(ground: &Ground<'_>, variant: Variant, effort: &mut Effort) -> Result<Sources> {
+    fn new(counted: &CountedTable<'_>, variant: Variant, effort: &mut Effort) -> Result<Sources> {
         let mut sources = Sources { prepared: Prepared::default(), rolled_up: None };
         if variant == Variant::Cube {
             let start = Instant::now();
-            sources.prepared = sets_of_subsets(ground, ground.table(), 1)?;
+            sources.prepared = sets_of_subsets(counted, counted.table(), 1)?;
             effort.cube_sets = sources.prepared.len() as u64;
             effort.cube_seconds = start.elapsed().as_secs_f64();
         }
@@ -134,17 +138,17 @@ impl Sources {
     /// Rolls up the table as far as the candidates of this size allow, if that makes it smaller.
     fn roll_up(
         &mut self,
-        ground: &Ground<'_>,
+        counted: &CountedTable<'_>,
         families: &[Family],
         size: usize,
         effort: &mut Effort,
     ) -> Result<()> {
-        let table = self.rolled_up.as_ref().unwrap_or(ground.table());
-        let Some(smaller) = roll_up_table(ground, table, families)? else { return Ok(()) };
+        let table = self.rolled_up.as_ref().unwrap_or(counted.table());
+        let Some(smaller) = roll_up_table(counted, table, families)? else { return Ok(()) };
         effort.scans += 1;
         self.prepared.clear();
         if smaller.n_entries() <= SMALL_TABLE {
-            self.prepared = sets_of_subsets(ground, &smaller, size)?;
+            self.prepared = sets_of_subsets(counted, &smaller, size)?;
             effort.rollups += self.prepared.len() as u64;
         }
         self.rolled_up = Some(smaller);
@@ -154,22 +158,22 @@ impl Sources {
     /// What serves the family of a subset.
     fn of<'s>(
         &'s self,
-        ground: &'s Ground<'_>,
+        counted: &'s CountedTable<'_>,
         subset: &Subset,
         super_roots: bool,
     ) -> Sourcing<'s> {
         let own = self.prepared.get(subset);
-        let table = self.rolled_up.as_ref().unwrap_or(ground.table());
+        let table = self.rolled_up.as_ref().unwrap_or(counted.table());
         let (source, is_table) = (own.unwrap_or(table), own.is_none());
         Sourcing { source, is_table, super_roots, rollup: true }
     }
 }
 
 /// The generalizations of a subset whose smaller subsets all satisfy.
-fn candidates(ground: &Ground<'_>, subset: Subset, smaller: &Satisfying) -> Family {
+fn candidates(counted: &CountedTable<'_>, subset: Subset, smaller: &Satisfying) -> Family {
     let attributes: Vec<usize> =
-        (0..ground.dimensions.len()).filter(|attribute| subset >> attribute & 1 == 1).collect();
-    let heights = attributes.iter().map(|&attribute| ground.dimensions[attribute].height());
+        (0..counted.dimensions.len()).filter(|attribute| subset >> attribute & 1 == 1).collect();
+    let heights = attributes.iter().map(|&attribute| counted.dimensions[attribute].height());
     let lattice = Lattice::new(heights.collect());
     let without: Vec<(usize, &NodeSet)> = attributes
         .iter()
@@ -192,11 +196,11 @@ fn subsets_of(n_attributes: usize, size: usize) -> Vec<Subset> {
 
 /// The table at the levels that no candidate of any family is below, if that makes it smaller.
 fn roll_up_table(
-    ground: &Ground<'_>,
+    counted: &CountedTable<'_>,
     table: &FrequencySet,
     families: &[Family],
 ) -> Result<Option<FrequencySet>> {
-    let mut lowest = ground.heights();
+    let mut lowest = counted.heights();
     for family in families {
         let meet = family.meet(&family.roots());
         for (&attribute, level) in family.attributes.iter().zip(meet) {
@@ -207,19 +211,19 @@ fn roll_up_table(
         return Ok(None);
     }
     if table.n_entries() <= SMALL_TABLE {
-        return ground.derive_all(table, &lowest).map(Some);
+        return counted.derive_all(table, &lowest).map(Some);
     }
-    ground.derive_if_worth(table, table.layout().attributes(), &lowest, families.len())
+    counted.derive_if_worth(table, table.layout().attributes(), &lowest, families.len())
 }
 
 /// The frequency sets of all subsets of at least this size at the levels of `table`, each from one
 /// with an attribute more.
 fn sets_of_subsets(
-    ground: &Ground<'_>,
+    counted: &CountedTable<'_>,
     table: &FrequencySet,
     least_size: usize,
 ) -> Result<Prepared> {
-    let n_attributes = ground.dimensions.len();
+    let n_attributes = counted.dimensions.len();
     let levels = table.layout().levels();
     let mut sets = Prepared::default();
     for size in (least_size..=n_attributes).rev() {
@@ -230,7 +234,7 @@ fn sets_of_subsets(
             let in_subset = |&attribute: &usize| subset >> attribute & 1 == 1;
             let attributes: Vec<usize> = (0..n_attributes).filter(in_subset).collect();
             let own_levels: Vec<u16> = attributes.iter().map(|&at| levels[at]).collect();
-            Ok((*subset, ground.derive(source, &attributes, &own_levels)?))
+            Ok((*subset, counted.derive(source, &attributes, &own_levels)?))
         };
         let of_size: Vec<(Subset, FrequencySet)> =
             subsets_of(n_attributes, size).par_iter().map(derive).collect::<Result<_>>()?;

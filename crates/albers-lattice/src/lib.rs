@@ -3,7 +3,7 @@
 //! - [`dimension`]: what the values of an attribute become, level by level.
 //! - [`lattice`]: all combinations of levels.
 //! - [`frequency_set`]: how many rows have which values, rolled up and projected.
-//! - [`ground`]: the table that is searched, and what levels lose.
+//! - [`counted_table`]: the table that is searched, and what levels lose.
 //! - [`question`]: whether a generalization may be published.
 //! - [`search`]: what the searches find, whichever is used:
 //!   [`incognito`], [`samarati`] and [`bottom_up`].
@@ -15,11 +15,11 @@ mod aggregate;
 pub mod bottom_up;
 pub mod bounded;
 pub mod choose;
+pub mod counted_table;
 pub mod dimension;
 mod entries;
 pub mod found;
 pub mod frequency_set;
-pub mod ground;
 pub mod incognito;
 pub mod lattice;
 pub mod layout;

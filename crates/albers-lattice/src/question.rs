@@ -58,14 +58,14 @@ impl Question<'_> {
     }
 
     /// Looks at a frequency set.
-    pub fn judge(&self, room: Workspace<'_>, set: &FrequencySet) -> Result<Verdict> {
-        room.watch.check()?;
+    pub fn judge(&self, workspace: Workspace<'_>, set: &FrequencySet) -> Result<Verdict> {
+        workspace.watch.check()?;
         let mut tally = Tally::default();
         let losses = LossTable::new(self, set.layout());
         let only_rows = self.requirement.is_only_row_count();
         // With facts in the keys, several of them make one class.
         if let Some(k) = only_rows.filter(|_| set.layout().facts().is_empty()) {
-            set.visit_classes(room, false, &mut |entries| {
+            set.visit_classes(workspace, false, &mut |entries| {
                 for (at, &count) in entries.counts.iter().enumerate() {
                     tally.add(u64::from(count), u64::from(count) >= k, || {
                         losses.of(entries.key(at))
@@ -77,7 +77,7 @@ impl Question<'_> {
         let mut judge = ClassJudge::new(self, set.layout());
         let mut published = ClassSummary::new(self.requirement.shape());
         let must_rebind = self.max_suppressed > 0 && has_t_closeness(self.requirement);
-        set.visit_classes(room, true, &mut |entries| {
+        set.visit_classes(workspace, true, &mut |entries| {
             judge.each(entries, &mut |first, summary| {
                 let holds = self.requirement.holds(summary);
                 tally.add(summary.n_rows(), holds, || losses.of(entries.key(first)));
@@ -90,7 +90,7 @@ impl Question<'_> {
         if must_rebind && tally.n_suppressed > 0 && tally.n_classes > 0 {
             let mut rebound = self.requirement.clone();
             rebound.bind(&published);
-            set.visit_classes(room, true, &mut |entries| {
+            set.visit_classes(workspace, true, &mut |entries| {
                 judge.each(entries, &mut |_, summary| {
                     are_close &= !self.requirement.holds(summary) || rebound.holds(summary);
                 });
@@ -99,35 +99,27 @@ impl Question<'_> {
         Ok(self.verdict(tally, are_close))
     }
 
-    /// Hands a key of each class to `see`, and whether the class satisfies. Where more than row
-    /// counts decide, returns the summary of all rows in classes that do.
+    /// Hands a key of each class to `see`, and whether the class satisfies.
     pub(crate) fn each_class(
         &self,
-        room: Workspace<'_>,
+        workspace: Workspace<'_>,
         set: &FrequencySet,
         see: &mut dyn FnMut(&[u64], bool),
-    ) -> Result<Option<ClassSummary>> {
+    ) -> Result<()> {
         let only_rows = self.requirement.is_only_row_count();
         if let Some(k) = only_rows.filter(|_| set.layout().facts().is_empty()) {
-            set.visit_classes(room, false, &mut |entries| {
+            return set.visit_classes(workspace, false, &mut |entries| {
                 for (at, &count) in entries.counts.iter().enumerate() {
                     see(entries.key(at), u64::from(count) >= k);
                 }
-            })?;
-            return Ok(None);
+            });
         }
         let mut judge = ClassJudge::new(self, set.layout());
-        let mut published = ClassSummary::new(self.requirement.shape());
-        set.visit_classes(room, true, &mut |entries| {
+        set.visit_classes(workspace, true, &mut |entries| {
             judge.each(entries, &mut |first, summary| {
-                let holds = self.requirement.holds(summary);
-                see(entries.key(first), holds);
-                if holds {
-                    published.merge(summary);
-                }
+                see(entries.key(first), self.requirement.holds(summary));
             });
-        })?;
-        Ok(Some(published))
+        })
     }
 
     fn verdict(&self, tally: Tally, holds: bool) -> Verdict {

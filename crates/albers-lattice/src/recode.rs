@@ -112,7 +112,6 @@ impl<'d> ClassKeys<'d> {
 /// The classes of a generalization that violate the requirement.
 pub struct Violating {
     keys: FxHashSet<Box<[u64]>>,
-    published: Option<ClassSummary>,
     _memory: Reservation,
 }
 
@@ -121,37 +120,37 @@ impl Violating {
     pub fn of(
         question: &Question<'_>,
         keys: &ClassKeys<'_>,
-        room: Workspace<'_>,
+        workspace: Workspace<'_>,
         set: &FrequencySet,
     ) -> Result<Violating> {
         const SET_BYTES: usize = 32;
         let key_bytes = 8 * keys.n_words() + SET_BYTES;
-        let mut memory = room.budget.reserve_nothing("the classes that are left out");
-        let mut outcome = Ok(());
+        let mut memory = workspace.budget.reserve_nothing("the classes that are left out");
         let mut violating = FxHashSet::default();
         let mut key = Vec::new();
-        let published = question.each_class(room, set, &mut |entry, holds| {
-            if !holds && outcome.is_ok() {
-                outcome = memory.try_grow(key_bytes);
+        let mut n_violating = 0;
+        let mut is_over = false;
+        question.each_class(workspace, set, &mut |entry, holds| {
+            n_violating += usize::from(!holds);
+            // Whatever does not fit is still counted, to tell how much would do.
+            is_over |= !holds && memory.try_grow(key_bytes).is_err();
+            if !holds && !is_over {
                 key.clear();
                 let fields = set.layout().fields().iter();
                 keys.push_shown(fields.map(|field| field.get(entry)), &mut key);
                 violating.insert(Box::from(key.as_slice()));
             }
         })?;
-        outcome?;
-        Ok(Violating { keys: violating, published, _memory: memory })
+        if is_over {
+            memory.shrink(memory.n_bytes());
+            memory.try_grow(n_violating * key_bytes)?;
+        }
+        Ok(Violating { keys: violating, _memory: memory })
     }
 
     /// Whether rows with this key are left out.
     pub fn contains(&self, key: &[u64]) -> bool {
         !self.keys.is_empty() && self.keys.contains(key)
-    }
-
-    /// What is left, if the requirement looks at more than the number of rows and some are left
-    /// out.
-    pub fn published(&self) -> Option<&ClassSummary> {
-        self.published.as_ref().filter(|left| !self.keys.is_empty() && left.n_rows() > 0)
     }
 }
 

@@ -9,8 +9,8 @@
 
 use albers_storage::Result;
 
+use crate::counted_table::CountedTable;
 use crate::found::{Effort, Found, found, judge_nodes};
-use crate::ground::Ground;
 use crate::lattice::{Lattice, NodeSet};
 use crate::question::{Question, Verdict};
 
@@ -19,7 +19,7 @@ const BATCH_NODES: usize = 32;
 
 /// A binary search so far.
 struct Binary<'s> {
-    ground: &'s Ground<'s>,
+    counted: &'s CountedTable<'s>,
     question: &'s Question<'s>,
     by_height: Vec<Vec<usize>>,
     lattice: Lattice,
@@ -30,8 +30,8 @@ struct Binary<'s> {
 }
 
 /// Finds the generalizations of the least height that satisfy a monotone question.
-pub fn search(ground: &Ground<'_>, question: &Question<'_>) -> Result<Found> {
-    let mut binary = Binary::new(ground, question);
+pub fn search(counted: &CountedTable<'_>, question: &Question<'_>) -> Result<Found> {
+    let mut binary = Binary::new(counted, question);
     let (mut low, mut high) = (0, binary.lattice.height());
     while low < high {
         let middle = low.midpoint(high);
@@ -43,8 +43,12 @@ pub fn search(ground: &Ground<'_>, question: &Question<'_>) -> Result<Found> {
 
 /// Finds the least height at which any generalization satisfies, from the least height at which one
 /// passed a weaker question upwards.
-pub(crate) fn climb(ground: &Ground<'_>, question: &Question<'_>, passed: Found) -> Result<Found> {
-    let mut binary = Binary::new(ground, question);
+pub(crate) fn climb(
+    counted: &CountedTable<'_>,
+    question: &Question<'_>,
+    passed: Found,
+) -> Result<Found> {
+    let mut binary = Binary::new(counted, question);
     binary.looked_at = passed.looked_at;
     binary.checked = passed.effort.checked;
     let lowest = passed.satisfying.iter().map(|node| binary.lattice.height_of_node(node)).min();
@@ -60,12 +64,12 @@ pub(crate) fn climb(ground: &Ground<'_>, question: &Question<'_>, passed: Found)
 }
 
 impl<'s> Binary<'s> {
-    fn new(ground: &'s Ground<'s>, question: &'s Question<'s>) -> Binary<'s> {
-        let lattice = Lattice::new(ground.heights());
+    fn new(counted: &'s CountedTable<'s>, question: &'s Question<'s>) -> Binary<'s> {
+        let lattice = Lattice::new(counted.heights());
         let by_height = lattice.nodes_by_height();
         let looked_at = NodeSet::empty(lattice.n_nodes());
         let known = looked_at.clone();
-        Binary { ground, question, by_height, lattice, looked_at, known, checked: 0 }
+        Binary { counted, question, by_height, lattice, looked_at, known, checked: 0 }
     }
 
     fn has_satisfying(&mut self, height: usize) -> Result<bool> {
@@ -90,7 +94,7 @@ impl<'s> Binary<'s> {
         range: std::ops::Range<usize>,
     ) -> Result<Vec<(usize, Verdict)>> {
         let nodes = &self.by_height[height][range];
-        let looked = judge_nodes(self.ground, self.question, &self.lattice, nodes)?;
+        let looked = judge_nodes(self.counted, self.question, &self.lattice, nodes)?;
         self.checked += nodes.len() as u64;
         nodes.iter().for_each(|&node| self.looked_at.insert(node));
         let holding = looked.iter().filter(|(_, verdict)| verdict.holds);

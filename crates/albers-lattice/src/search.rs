@@ -9,8 +9,8 @@
 use albers_storage::Result;
 
 use crate::bottom_up::{self, BottomUp};
+use crate::counted_table::CountedTable;
 use crate::found::{found, judge_nodes};
-use crate::ground::Ground;
 use crate::incognito::{self, Variant};
 use crate::lattice::NodeSet;
 use crate::question::Question;
@@ -50,38 +50,46 @@ pub fn too_many_nodes(heights: &[u16], algorithm: Algorithm) -> Option<u128> {
 ///
 /// # Panics
 /// When the lattice has too many nodes; see [`too_many_nodes`].
-pub fn search(ground: &Ground<'_>, question: &Question<'_>, algorithm: Algorithm) -> Result<Found> {
+pub fn search(
+    counted: &CountedTable<'_>,
+    question: &Question<'_>,
+    algorithm: Algorithm,
+) -> Result<Found> {
     if question.is_monotone() {
-        return search_monotone(ground, question, algorithm);
+        return search_monotone(counted, question, algorithm);
     }
     let requirement = question.requirement.lasting_part();
     let relaxed = Question { requirement: &requirement, ..*question };
-    let passed = search_monotone(ground, &relaxed, algorithm)?;
+    let passed = search_monotone(counted, &relaxed, algorithm)?;
     match algorithm {
-        Algorithm::Samarati => samarati::climb(ground, question, passed),
-        _ => look_at_all(ground, question, passed),
+        Algorithm::Samarati => samarati::climb(counted, question, passed),
+        _ => look_at_all(counted, question, passed),
     }
 }
 
 fn search_monotone(
-    ground: &Ground<'_>,
+    counted: &CountedTable<'_>,
     question: &Question<'_>,
     algorithm: Algorithm,
 ) -> Result<Found> {
     match algorithm {
-        Algorithm::Incognito(variant) => incognito::search(ground, question, variant),
-        Algorithm::Samarati => samarati::search(ground, question),
-        Algorithm::BottomUp(variant) => bottom_up::search(ground, question, variant),
+        Algorithm::Incognito(variant) => incognito::search(counted, question, variant),
+        Algorithm::Samarati => samarati::search(counted, question),
+        Algorithm::BottomUp(variant) => bottom_up::search(counted, question, variant),
     }
 }
 
 /// Looks at every generalization that passed a weaker question.
-fn look_at_all(ground: &Ground<'_>, question: &Question<'_>, passed: Found) -> Result<Found> {
+fn look_at_all(
+    counted: &CountedTable<'_>,
+    question: &Question<'_>,
+    passed: Found,
+) -> Result<Found> {
     let Found { lattice, satisfying: candidates, mut looked_at, mut effort, .. } = passed;
     let mut satisfying = NodeSet::empty(lattice.n_nodes());
     let mut verdicts = Vec::new();
     let nodes: Vec<usize> = candidates.iter().collect();
-    for (node, verdict) in judge_nodes(ground, question, &lattice, &nodes)? {
+    for (node, verdict) in judge_nodes(counted, question, &lattice, &nodes)? {
         looked_at.insert(node);
         if verdict.holds {
             satisfying.insert(node);

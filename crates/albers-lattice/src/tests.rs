@@ -16,9 +16,9 @@ use albers_table::domain::{Coding, RawColumn, encode};
 use albers_table::hierarchy::HierarchySpec;
 use albers_table::schema::ColumnType;
 
+use crate::counted_table::CountedTable;
 use crate::dimension::Dimension;
 use crate::frequency_set::Workspace;
-use crate::ground::Ground;
 use crate::question::Question;
 
 /// A column with its hierarchy: each value with its labels, from specific to general.
@@ -56,21 +56,22 @@ impl TestTable {
         }
     }
 
-    /// Does something with the table as a ground, in so much memory, and tells how much was
+    /// Does something with the table as a counted, in so much memory, and tells how much was
     /// spilled.
     pub(crate) fn on_ground<T>(
         &self,
         n_bytes: usize,
-        work: impl FnOnce(&Ground<'_>) -> T,
+        work: impl FnOnce(&CountedTable<'_>) -> T,
     ) -> (T, u64) {
         let budget = MemoryBudget::new(n_bytes);
         let folder = tempfile::tempdir().expect("a temporary folder");
         let store = SpillStore::in_folder(folder.path(), budget.clone());
-        let room = Workspace { budget: &budget, store: &store, watch: &Silent };
+        let workspace = Workspace { budget: &budget, store: &store, watch: &Silent };
         let points = Points::new(self.codes.iter().map(|codes| vec![codes.clone()]).collect());
         let Self { dimensions, facts, requirement, .. } = self;
-        let ground = Ground::of_points(dimensions, room, (&points, None), facts, requirement);
-        let done = work(&ground.expect("memory and disk suffice"));
+        let counted =
+            CountedTable::of_points(dimensions, workspace, (&points, None), facts, requirement);
+        let done = work(&counted.expect("memory and disk suffice"));
         (done, store.written_bytes())
     }
 }

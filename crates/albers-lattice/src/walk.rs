@@ -21,9 +21,9 @@ use albers_storage::Result;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
+use crate::counted_table::CountedTable;
 use crate::found::Effort;
 use crate::frequency_set::FrequencySet;
-use crate::ground::Ground;
 use crate::lattice::{Lattice, NodeSet};
 use crate::question::{Question, Verdict};
 
@@ -78,7 +78,7 @@ impl Family {
 
 /// Searches a family.
 pub(crate) fn walk(
-    ground: &Ground<'_>,
+    counted: &CountedTable<'_>,
     question: &Question<'_>,
     family: &Family,
     sourcing: Sourcing<'_>,
@@ -86,7 +86,7 @@ pub(crate) fn walk(
     let Family { lattice, candidates, .. } = family;
     let roots = family.roots();
     let of_roots = match sourcing.super_roots && roots.len() > 1 {
-        true => RootSets { ground, family }.derive(sourcing.source, sourcing.is_table, &roots)?,
+        true => RootSets { counted, family }.derive(sourcing.source, sourcing.is_table, &roots)?,
         false => Vec::new(),
     };
     let mut walked = Walked {
@@ -117,7 +117,7 @@ pub(crate) fn walk(
         }
         let own: Vec<(usize, Option<FrequencySet>)> =
             nodes.into_iter().map(|node| (node, prepared.remove(&node))).collect();
-        let look = |(node, own)| look_at(ground, question, family, sourcing, &below, node, own);
+        let look = |(node, own)| look_at(counted, question, family, sourcing, &below, node, own);
         let looked: Vec<Looked> = own.into_par_iter().map(look).collect::<Result<_>>()?;
         below = FxHashMap::default();
         below_height = height;
@@ -136,7 +136,7 @@ pub(crate) fn walk(
 
 /// Looks at a node, whose set may be there already; else it comes from the smallest set below.
 fn look_at(
-    ground: &Ground<'_>,
+    counted: &CountedTable<'_>,
     question: &Question<'_>,
     family: &Family,
     sourcing: Sourcing<'_>,
@@ -151,9 +151,9 @@ fn look_at(
     let source = smallest.unwrap_or(sourcing.source);
     let set = match own {
         Some(set) => set,
-        None => ground.derive(source, attributes, &lattice.levels(node))?,
+        None => counted.derive(source, attributes, &lattice.levels(node))?,
     };
-    let verdict = question.judge(ground.room, &set)?;
+    let verdict = question.judge(counted.workspace, &set)?;
     Ok(Looked { node, set, verdict, is_scan })
 }
 
@@ -188,7 +188,7 @@ struct RootSet {
 ///     root   root       roots
 /// ```
 struct RootSets<'s> {
-    ground: &'s Ground<'s>,
+    counted: &'s CountedTable<'s>,
     family: &'s Family,
 }
 
@@ -201,10 +201,10 @@ impl<'s> RootSets<'s> {
     ) -> Result<Vec<RootSet>> {
         let Family { attributes, lattice, .. } = self.family;
         if let [root] = roots {
-            let set = self.ground.derive(source, attributes, &lattice.levels(*root))?;
+            let set = self.counted.derive(source, attributes, &lattice.levels(*root))?;
             return Ok(vec![RootSet { root: *root, set, is_scan: is_table, n_bounds: [0, 0] }]);
         }
-        let bound = self.ground.derive_if_worth(
+        let bound = self.counted.derive_if_worth(
             source,
             attributes,
             &self.family.meet(roots),
@@ -234,7 +234,7 @@ impl<'s> RootSets<'s> {
         };
         let shrinks = |at: usize| {
             let (lo, hi) = ends(at);
-            let dimension = &self.ground.dimensions[attributes[at]];
+            let dimension = &self.counted.dimensions[attributes[at]];
             let ratio =
                 f64::from(dimension.n_values(lo)) / f64::from(dimension.n_values(hi).max(1));
             // Roots differ somewhere, be it between levels with equally many values.

@@ -21,10 +21,10 @@
 mod board;
 mod cells;
 mod greedy;
-mod ground;
 mod improve;
 mod regroup;
 mod settle;
+mod tuple_space;
 mod tuples;
 
 use albers_classes::class_block::{ClassBlock, Groups};
@@ -39,8 +39,8 @@ use crate::split::rule::{Rule, RuleScratch};
 use crate::top::CELL_ROWS;
 use board::Board;
 use cells::Items;
-use ground::Ground;
 use settle::Absorbed;
+use tuple_space::TupleSpace;
 use tuples::Tuples;
 
 /// Distinct tuples of a cell. The cost of a table grows with it; above some thousands the loss
@@ -142,7 +142,7 @@ impl Grouper<'_> {
         let rest: Vec<Member> = rests.into_iter().flatten().collect();
         if !rest.is_empty() {
             let ids: Vec<u32> = (0..self.tuples.len() as u32).collect();
-            let ground = Ground::new(self.tuples, &ids, self.plan.space);
+            let ground = TupleSpace::new(self.tuples, &ids, self.plan.space);
             match settle::absorb(&ground, &self.test, &ids, rest, &mut classes) {
                 Absorbed::Class(class) => classes.push(class),
                 Absorbed::All(_) => panic!("the whole table must satisfy the requirement"),
@@ -153,7 +153,7 @@ impl Grouper<'_> {
 
     /// Classes of the tuples of a cell, and the members of none, if the cell has no class at all.
     fn group_cell(&self, ids: &[u32]) -> (Vec<Vec<Member>>, Vec<Member>) {
-        let ground = Ground::new(self.tuples, ids, self.plan.space);
+        let ground = TupleSpace::new(self.tuples, ids, self.plan.space);
         let start = greedy::start(&ground, &self.test, ids);
         let mut board = Board::new(&ground, start.classes);
         let rest = settle::place(&mut board, &self.test, ids, start.rest);
@@ -194,7 +194,7 @@ impl Grouper<'_> {
             classes.iter().flat_map(|class| class.iter().map(|member| member.tuple)).collect();
         ids.sort_unstable();
         ids.dedup();
-        let ground = Ground::new(self.tuples, &ids, self.plan.space);
+        let ground = TupleSpace::new(self.tuples, &ids, self.plan.space);
         let place = |member: &Member| Member {
             tuple: ids.partition_point(|&id| id < member.tuple) as u32,
             ..*member
@@ -283,7 +283,7 @@ mod tests {
     fn improvement_never_adds_loss() {
         for seed in 0..20 {
             with_cell(seed, 400, 2 + seed % 5, |grouper, ids| {
-                let ground = Ground::new(grouper.tuples, ids, grouper.plan.space);
+                let ground = TupleSpace::new(grouper.tuples, ids, grouper.plan.space);
                 let start = greedy::start(&ground, &grouper.test, ids);
                 let mut board = Board::new(&ground, start.classes);
                 let rest = settle::place(&mut board, &grouper.test, ids, start.rest);
@@ -301,7 +301,7 @@ mod tests {
     #[test]
     fn the_costs_of_joining_all_classes_are_those_of_joining_each() {
         with_cell(7, 600, 3, |grouper, ids| {
-            let ground = Ground::new(grouper.tuples, ids, grouper.plan.space);
+            let ground = TupleSpace::new(grouper.tuples, ids, grouper.plan.space);
             let board = Board::new(&ground, greedy::start(&ground, &grouper.test, ids).classes);
             let mut costs = Vec::new();
             for tuple in 0..50 {
@@ -322,7 +322,7 @@ mod tests {
     #[test]
     fn a_missing_value_among_others_loses_the_whole_interval() {
         with_cell(3, 300, 2, |grouper, ids| {
-            let ground = Ground::new(grouper.tuples, ids, grouper.plan.space);
+            let ground = TupleSpace::new(grouper.tuples, ids, grouper.plan.space);
             let age = |tuple: &u32| grouper.tuples.codes(ids[*tuple as usize])[1];
             let member = |tuple| Member { tuple, n_rows: 1 };
             let missing = (0..ids.len() as u32).find(|tuple| age(tuple) == 0).expect("some");

@@ -78,8 +78,10 @@ pub fn partition(points: Points, plan: &SpecializePlan<'_>, watch: &dyn Watch) -
     }
     let columns = column::columns_of(points, plan.plan.space);
     let mut tries: Vec<(usize, f64)> = Vec::new();
+    // Some row must be left: to leave out all of them loses no more than one class of everything.
+    let most = plan.max_suppressed.min(n_rows - 1);
     for share in ALLOWANCE_SHARES {
-        let max_suppressed = plan.max_suppressed.checked_div(share).unwrap_or(0);
+        let max_suppressed = most.checked_div(share).unwrap_or(0);
         if tries.last().is_none_or(|&(last, _)| last != max_suppressed) {
             tries.extend(CAUTIONS.map(|caution| (max_suppressed, caution)));
         }

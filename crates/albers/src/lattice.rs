@@ -4,9 +4,9 @@ mod draw;
 
 use std::collections::BTreeMap;
 
+use albers_lattice::counted_table::{CountedTable, fact_fields};
 use albers_lattice::dimension::Dimension;
 use albers_lattice::frequency_set::Workspace;
-use albers_lattice::ground::{Ground, fact_fields};
 use albers_lattice::question::Question;
 use albers_lattice::search::{Effort, Generalization};
 use albers_storage::watch::{Phase, Watch};
@@ -262,8 +262,9 @@ impl<'a> Look<'a> {
         let requirement = &protection.requirements[0];
         let workspace = self.workspace();
         let points = (&table.points, counts.as_deref());
-        let ground = Ground::of_points(&search.dimensions, workspace, points, &facts, requirement)?;
-        self.report(&search, &ground, &search.question(requirement), protection.notes.clone())
+        let counted =
+            CountedTable::of_points(&search.dimensions, workspace, points, &facts, requirement)?;
+        self.report(&search, &counted, &search.question(requirement), protection.notes.clone())
     }
 
     fn outside(mut self, surveyed: Surveyed<'_>) -> Result<LatticeReport> {
@@ -278,8 +279,9 @@ impl<'a> Look<'a> {
         self.clock.read();
         self.reading.watch.phase(Phase::Search, None);
         let requirement = &protection.requirements[0];
-        let ground = Ground::new(&search.dimensions, workspace, fact_fields(requirement), keys)?;
-        self.report(&search, &ground, &search.question(requirement), protection.notes.clone())
+        let counted =
+            CountedTable::new(&search.dimensions, workspace, fact_fields(requirement), keys)?;
+        self.report(&search, &counted, &search.question(requirement), protection.notes.clone())
     }
 
     fn search(
@@ -294,16 +296,16 @@ impl<'a> Look<'a> {
     fn report(
         &self,
         search: &LatticeSearch<'_>,
-        ground: &Ground<'_>,
+        counted: &CountedTable<'_>,
         question: &Question<'_>,
         notes: Vec<Note>,
     ) -> Result<LatticeReport> {
         if self.request.draws {
-            draw::check_size(&ground.heights())?;
+            draw::check_size(&counted.heights())?;
         }
         let notes = [notes, search.notes.clone()].concat();
         let mut report = self.empty_report(search, question, notes);
-        let found = match search.search(ground, question)? {
+        let found = match search.search(counted, question)? {
             SearchOutcome::Exact(found) => {
                 report.satisfying = found.satisfying.len() as u64;
                 // A binary search finds those of the least height only.
@@ -326,7 +328,7 @@ impl<'a> Look<'a> {
             return Err(search.nothing_satisfies());
         }
         report.minimal =
-            found.iter().map(|own| minimal_report(&search.dimensions, ground, own)).collect();
+            found.iter().map(|own| minimal_report(&search.dimensions, counted, own)).collect();
         let by = |own: &MinimalReport| (self.request.sort.key(own), own.ncp);
         report.minimal.sort_by(|a, b| by(a).partial_cmp(&by(b)).expect("figures are numbers"));
         if !question.is_monotone() {
@@ -337,7 +339,7 @@ impl<'a> Look<'a> {
         report.seconds.search = seconds.total - seconds.read - report.seconds.cube;
         report.seconds.total = seconds.total;
         report.peak_rss_bytes = peak_rss_bytes();
-        report.spilled_bytes = ground.room.store.written_bytes();
+        report.spilled_bytes = counted.workspace.store.written_bytes();
         Ok(report)
     }
 
@@ -396,19 +398,19 @@ impl LatticeReport {
 
 fn minimal_report(
     dimensions: &[Dimension],
-    ground: &Ground<'_>,
+    counted: &CountedTable<'_>,
     generalization: &Generalization,
 ) -> MinimalReport {
     let Generalization { levels, verdict } = generalization;
     let names = dimensions.iter().map(|dimension| dimension.name().to_owned());
     MinimalReport {
         levels: names.zip(levels.iter().copied()).collect(),
-        height: ground.height(levels) as u64,
+        height: counted.height(levels) as u64,
         suppressed: verdict.n_suppressed,
         classes: verdict.n_classes,
-        ncp: ground.ncp(levels, verdict),
+        ncp: counted.ncp(levels, verdict),
         discernibility: verdict.discernibility,
-        precision: ground.precision(levels, verdict),
-        weighted_height: ground.weighted_height(levels),
+        precision: counted.precision(levels, verdict),
+        weighted_height: counted.weighted_height(levels),
     }
 }

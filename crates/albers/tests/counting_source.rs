@@ -101,7 +101,14 @@ fn the_lattice_takes_the_counts_of_a_source_and_finds_what_its_rows_tell() {
         let from_rows = lattice(&job, &file, request, &Silent).unwrap();
         let from_counts = lattice(&job, &database, request, &Silent).unwrap();
         assert_eq!(from_counts.rows, 17);
-        assert_eq!(from_counts.minimal, from_rows.minimal, "k = {k}");
+        assert_eq!(from_counts.minimal.len(), from_rows.minimal.len(), "k = {k}");
+        for (counted, read) in from_counts.minimal.iter().zip(&from_rows.minimal) {
+            assert_eq!(counted.levels, read.levels, "k = {k}");
+            assert_eq!(counted.suppressed, read.suppressed, "k = {k}");
+            assert_eq!(counted.discernibility, read.discernibility, "k = {k}");
+            // The order in which losses are added up may differ.
+            assert!((counted.ncp - read.ncp).abs() < 1e-12, "k = {k}");
+        }
         assert_eq!(from_counts.satisfying, from_rows.satisfying);
     }
 }

@@ -213,14 +213,14 @@ proptest! {
             .filter(|&node| !satisfying.iter().any(|&other| is_below(other, node)))
             .collect();
         for algorithm in ALL {
-            let (found, _) = table.on_ground(case.memory_bytes, |ground| {
-                let found = search(ground, &question, algorithm).expect("memory and disk suffice");
+            let (found, _) = table.on_ground(case.memory_bytes, |counted| {
+                let found = search(counted, &question, algorithm).expect("memory and disk suffice");
                 for own in &found.minimal {
                     let truth = &truths[lattice.node(&own.levels)];
                     assert_eq!(own.verdict.n_suppressed, truth.n_suppressed);
                     assert_eq!(own.verdict.n_classes, truth.n_classes);
                     assert_eq!(own.verdict.discernibility, truth.discernibility);
-                    assert!((ground.ncp(&own.levels, &own.verdict) - truth.ncp).abs() < 1e-9);
+                    assert!((counted.ncp(&own.levels, &own.verdict) - truth.ncp).abs() < 1e-9);
                 }
                 found
             });
@@ -233,8 +233,8 @@ proptest! {
             .copied()
             .filter(|&node| Some(lattice.height_of_node(node)) == least)
             .collect();
-        let (found, _) = table.on_ground(case.memory_bytes, |ground| {
-            search(ground, &question, Algorithm::Samarati).expect("memory and disk suffice")
+        let (found, _) = table.on_ground(case.memory_bytes, |counted| {
+            search(counted, &question, Algorithm::Samarati).expect("memory and disk suffice")
         });
         prop_assert_eq!(nodes_of(&found), lowest);
     }
@@ -250,24 +250,24 @@ proptest! {
             .filter(|(_, truth)| truth.holds)
             .collect();
         for minimize in [Minimize::Ncp, Minimize::Height, Minimize::Discernibility, Minimize::Weights] {
-            let (chosen, _) = table.on_ground(case.memory_bytes, |ground| {
+            let (chosen, _) = table.on_ground(case.memory_bytes, |counted| {
                 let algorithm = Algorithm::Incognito(Variant::SuperRoots);
-                let found = search(ground, &question, algorithm).expect("memory and disk suffice");
+                let found = search(counted, &question, algorithm).expect("memory and disk suffice");
                 let cost = |levels: &[u16], truth: &Truth| match minimize {
                     Minimize::Ncp => truth.ncp,
                     Minimize::Height => height_of(levels) as f64,
                     Minimize::Discernibility => truth.discernibility,
-                    Minimize::Weights => ground.weighted_height(levels),
+                    Minimize::Weights => counted.weighted_height(levels),
                 };
                 let least = nodes.iter().map(|(levels, truth)| cost(levels, truth)).reduce(f64::min);
-                let chosen = best(ground, &question, &found, minimize).expect("memory and disk suffice");
+                let chosen = best(counted, &question, &found, minimize).expect("memory and disk suffice");
                 let reached = |levels: &[u16]| {
                     let truth = truth(&table, &question, levels);
                     assert!(truth.holds);
                     cost(levels, &truth)
                 };
                 // With time enough the bounded search proves the same.
-                let bounded = bounded::search(ground, &question, minimize, Duration::from_secs(60));
+                let bounded = bounded::search(counted, &question, minimize, Duration::from_secs(60));
                 let bounded = bounded.expect("memory and disk suffice");
                 if let Some(own) = &bounded.best {
                     assert!((reached(&own.levels) - least.expect("it satisfies")).abs() < 1e-9);
@@ -310,8 +310,8 @@ fn sets_that_outgrow_the_budget_are_spilled_and_lose_nothing() {
     let question = table.question(case.max_suppressed);
     for algorithm in ALL {
         let run = |n_bytes: usize| {
-            table.on_ground(n_bytes, |ground| {
-                let found = search(ground, &question, algorithm).expect("memory and disk suffice");
+            table.on_ground(n_bytes, |counted| {
+                let found = search(counted, &question, algorithm).expect("memory and disk suffice");
                 (found.satisfying.iter().collect::<Vec<_>>(), found.minimal, found.effort.checked)
             })
         };

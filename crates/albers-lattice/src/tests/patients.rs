@@ -69,7 +69,7 @@ fn patients_of_the_paper_have_its_candidates_and_its_result() {
     let question = table.question(0);
     for variant in [Variant::Basic, Variant::SuperRoots, Variant::Cube] {
         let mut trace = Vec::new();
-        let (found, _) = table.on_ground(1 << 20, |ground| {
+        let (found, _) = table.on_ground(1 << 20, |counted| {
             let mut observe = |family: &Family, walked: &Walked| {
                 let lattice = &family.lattice;
                 trace.push(Trace {
@@ -80,7 +80,7 @@ fn patients_of_the_paper_have_its_candidates_and_its_result() {
                     satisfying: levels_of(lattice, &walked.satisfying),
                 });
             };
-            search_observed(ground, &question, variant, &mut observe).expect("found")
+            search_observed(counted, &question, variant, &mut observe).expect("found")
         });
         // Example 3.1: each attribute alone is 2-anonymous as it is.
         for attribute in [B, S, Z] {
@@ -111,8 +111,8 @@ fn all_searches_agree_on_the_patients() {
     let table = patients();
     let question = table.question(0);
     let minimal = |algorithm| {
-        let (found, _) =
-            table.on_ground(1 << 20, |ground| search(ground, &question, algorithm).expect("found"));
+        let (found, _) = table
+            .on_ground(1 << 20, |counted| search(counted, &question, algorithm).expect("found"));
         found.minimal.into_iter().map(|own| own.levels).collect::<Vec<_>>()
     };
     let all = [vec![0, 1, 2], vec![1, 0, 2], vec![1, 1, 0]];

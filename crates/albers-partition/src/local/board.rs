@@ -3,7 +3,7 @@
 //! For each slot of the ground stands a row with one loss per class. What a tuple would make every
 //! class lose is the sum of the rows of its slots: additions of whole rows, without branches.
 
-use super::ground::{Covered, Ground, NO_CODE, NO_SPAN, Span};
+use super::tuple_space::{Covered, NO_CODE, NO_SPAN, Span, TupleSpace};
 use super::{Member, join};
 
 /// A class and what its improvement needs to know.
@@ -25,7 +25,7 @@ pub struct Class {
 /// All classes of a cell.
 pub struct Board<'g, 'a> {
     /// The tuples.
-    pub ground: &'g Ground<'a>,
+    pub ground: &'g TupleSpace<'a>,
     /// The classes; those without members are gone.
     pub classes: Vec<Class>,
     /// Per slot and class: what the class loses on the slot's attribute with the slot's code.
@@ -49,7 +49,7 @@ struct WideLine {
 
 impl<'g, 'a> Board<'g, 'a> {
     /// Sets up some classes.
-    pub fn new(ground: &'g Ground<'a>, mut classes: Vec<Vec<Member>>) -> Board<'g, 'a> {
+    pub fn new(ground: &'g TupleSpace<'a>, mut classes: Vec<Vec<Member>>) -> Board<'g, 'a> {
         // Room for more: regrouping may find more classes than there were.
         classes.resize(classes.len() + classes.len() / 16 + 8, Vec::new());
         let n_classes = classes.len();
@@ -196,7 +196,7 @@ impl Class {
     }
 
     /// What all members but one cover.
-    fn find_rests(&mut self, ground: &Ground<'_>, counts: &mut [u32]) {
+    fn find_rests(&mut self, ground: &TupleSpace<'_>, counts: &mut [u32]) {
         let n_lanes = ground.n_lanes();
         let places = || self.members.iter().map(|member| member.tuple);
         self.rests.clear();

@@ -3,7 +3,7 @@
 //! Tuples whose rows satisfy the requirement alone are classes from the start. Where only the
 //! number of rows counts, they lend the rows that they can spare to classes that lack some.
 
-use super::ground::Ground;
+use super::tuple_space::TupleSpace;
 use super::{Member, Test};
 use crate::split::rule::RuleScratch;
 
@@ -22,10 +22,10 @@ pub struct Start {
 
 /// Groups the tuples of a cell, numbered by their places in it; `ids` are their numbers in the
 /// table.
-pub fn start(ground: &Ground<'_>, test: &Test<'_>, ids: &[u32]) -> Start {
+pub fn start(ground: &TupleSpace<'_>, test: &Test<'_>, ids: &[u32]) -> Start {
     let mut scratch = RuleScratch::default();
     let mut classes = Vec::new();
-    let (mut free, mut lenders, mut homes) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut free, mut givers, mut homes) = (Vec::new(), Vec::new(), Vec::new());
     for (place, &id) in (0u32..).zip(ids) {
         let member = Member { tuple: place, n_rows: test.tuples.n_rows(id) };
         if !test.holds(&[member], ids, &mut scratch) {
@@ -34,7 +34,7 @@ pub fn start(ground: &Ground<'_>, test: &Test<'_>, ids: &[u32]) -> Start {
         }
         let n_rows = test.n_spare(member.n_rows);
         if n_rows > 0 {
-            lenders.push(Member { tuple: place, n_rows });
+            givers.push(Member { tuple: place, n_rows });
             homes.push(classes.len());
         }
         classes.push(vec![member]);
@@ -44,7 +44,7 @@ pub fn start(ground: &Ground<'_>, test: &Test<'_>, ids: &[u32]) -> Start {
         test,
         ids,
         free: Pool::new(ground, free),
-        lenders: Pool::new(ground, lenders),
+        givers: Pool::new(ground, givers),
         homes,
         borrowed: Vec::new(),
         lane_losses: Vec::new(),
@@ -77,7 +77,7 @@ struct Pool {
 }
 
 impl Pool {
-    fn new(ground: &Ground<'_>, members: Vec<Member>) -> Pool {
+    fn new(ground: &TupleSpace<'_>, members: Vec<Member>) -> Pool {
         let slots = members.iter().flat_map(|member| ground.padded_slots(member.tuple));
         Pool { slots: slots.copied().collect(), members, n_padded: ground.n_padded() }
     }
@@ -95,15 +95,15 @@ impl Pool {
 }
 
 struct Grower<'g, 'a, 't> {
-    ground: &'g Ground<'a>,
+    ground: &'g TupleSpace<'a>,
     test: &'g Test<'t>,
     ids: &'g [u32],
     free: Pool,
     /// Rows that their own classes can do without.
-    lenders: Pool,
-    /// The class of each lender.
+    givers: Pool,
+    /// The class of each giver.
     homes: Vec<usize>,
-    /// What the class in the making has borrowed, by the lender's class.
+    /// What the class in the making has borrowed, by the giver's class.
     borrowed: Vec<(usize, u32)>,
     lane_losses: Vec<f32>,
     scores: Vec<(f32, u32)>,
@@ -132,7 +132,7 @@ impl Grower<'_, '_, '_> {
     }
 
     /// Adds what makes the class lose least: a tuple, several if many rows are lacking, or rows of
-    /// a lender.
+    /// a giver.
     fn add_nearest(&mut self, class: &mut Vec<Member>, n_rows: u32) {
         let n_lacking = self.test.min_rows.saturating_sub(n_rows).max(1);
         self.score(n_rows);
@@ -147,8 +147,8 @@ impl Grower<'_, '_, '_> {
             return;
         }
         let best = self.scores.iter().copied().min_by(by_score);
-        match (best, self.best_lender()) {
-            (Some((score, at)), lender) => match lender {
+        match (best, self.best_giver()) {
+            (Some((score, at)), giver) => match giver {
                 Some((lent, at)) if lent * LENT_FACTOR < score => self.borrow(class, at, n_lacking),
                 _ => class.push(self.free.take(at as usize)),
             },
@@ -162,27 +162,27 @@ impl Grower<'_, '_, '_> {
         let min_rows = self.test.min_rows;
         self.scores.clear();
         for (at, member) in self.free.members.iter().enumerate() {
-            let loss = Ground::sum(self.free.slots(at), &self.lane_losses);
+            let loss = TupleSpace::sum(self.free.slots(at), &self.lane_losses);
             let n_after = (n_rows + member.n_rows).max(min_rows);
             self.scores.push((loss * n_after as f32 / min_rows as f32, at as u32));
         }
     }
 
-    fn best_lender(&self) -> Option<(f32, usize)> {
-        let n_lenders = self.lenders.members.len();
+    fn best_giver(&self) -> Option<(f32, usize)> {
+        let n_givers = self.givers.members.len();
         let scores =
-            (0..n_lenders).map(|at| (Ground::sum(self.lenders.slots(at), &self.lane_losses), at));
+            (0..n_givers).map(|at| (TupleSpace::sum(self.givers.slots(at), &self.lane_losses), at));
         scores.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)))
     }
 
     fn borrow(&mut self, class: &mut Vec<Member>, at: usize, n_lacking: u32) {
-        let lender = &mut self.lenders.members[at];
-        let n_rows = lender.n_rows.min(n_lacking);
-        class.push(Member { tuple: lender.tuple, n_rows });
+        let giver = &mut self.givers.members[at];
+        let n_rows = giver.n_rows.min(n_lacking);
+        class.push(Member { tuple: giver.tuple, n_rows });
         self.borrowed.push((self.homes[at], n_rows));
-        lender.n_rows -= n_rows;
-        if lender.n_rows == 0 {
-            self.lenders.take(at);
+        giver.n_rows -= n_rows;
+        if giver.n_rows == 0 {
+            self.givers.take(at);
             self.homes.swap_remove(at);
         }
     }

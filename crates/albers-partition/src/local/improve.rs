@@ -271,7 +271,7 @@ impl Improver<'_, '_, '_, '_> {
                 members.iter().for_each(|&member| join(&mut loose.free, member));
                 old.push(class);
             } else if *loss <= 0.0 && n_spare > 0 && members.len() == 1 {
-                loose.lenders.push(Member { n_rows: n_spare, ..members[0] });
+                loose.givers.push(Member { n_rows: n_spare, ..members[0] });
                 homes.push((class, n_spare));
             }
         }
@@ -286,10 +286,10 @@ impl Improver<'_, '_, '_, '_> {
         else {
             return;
         };
-        for (&(home, n_before), lender) in homes.iter().zip(&loose.lenders) {
-            if lender.n_rows < n_before {
+        for (&(home, n_before), giver) in homes.iter().zip(&loose.givers) {
+            if giver.n_rows < n_before {
                 let mut members = self.board.classes[home].members.clone();
-                members[0].n_rows -= n_before - lender.n_rows;
+                members[0].n_rows -= n_before - giver.n_rows;
                 self.set(home, members);
             }
         }

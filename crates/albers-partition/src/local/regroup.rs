@@ -3,7 +3,7 @@
 use albers_table::mix::mix;
 
 use super::greedy::LENT_FACTOR;
-use super::ground::{Covered, Ground};
+use super::tuple_space::{Covered, TupleSpace};
 use super::{Member, Test, join};
 use crate::split::rule::RuleScratch;
 
@@ -13,7 +13,7 @@ pub struct Loose {
     /// Members that must all find a class.
     pub free: Vec<Member>,
     /// Rows that may be borrowed: no class has to take them.
-    pub lenders: Vec<Member>,
+    pub givers: Vec<Member>,
 }
 
 /// A class in the making.
@@ -26,7 +26,7 @@ struct Sprout {
 /// Grows classes.
 pub struct Regrouper<'r, 'a, 't> {
     /// The tuples.
-    pub ground: &'r Ground<'a>,
+    pub ground: &'r TupleSpace<'a>,
     /// What classes must satisfy.
     pub test: &'r Test<'t>,
     /// The tuples' numbers in the table.
@@ -37,7 +37,7 @@ pub struct Regrouper<'r, 'a, 't> {
 
 impl Regrouper<'_, '_, '_> {
     /// Classes of all free members; nothing if they would lose more than `limit` or violate the
-    /// requirement. The lenders keep what was not borrowed.
+    /// requirement. The givers keep what was not borrowed.
     pub fn regroup(
         &mut self,
         loose: &mut Loose,
@@ -101,15 +101,15 @@ impl Regrouper<'_, '_, '_> {
             let lent_score =
                 |member: &Member| self.loss_with(&sprout, *member) * f64::from(min_rows);
             let free = least(&loose.free, score);
-            let lent = least(&loose.lenders, lent_score);
+            let lent = least(&loose.givers, lent_score);
             let member = match (free, lent) {
                 (Some((score, at)), lent) => match lent {
                     Some((lent, at)) if lent * f64::from(LENT_FACTOR) < score => {
-                        borrow(&mut loose.lenders[at], min_rows - sprout.n_rows)
+                        borrow(&mut loose.givers[at], min_rows - sprout.n_rows)
                     }
                     _ => loose.free.swap_remove(at),
                 },
-                (None, Some((_, at))) => borrow(&mut loose.lenders[at], min_rows - sprout.n_rows),
+                (None, Some((_, at))) => borrow(&mut loose.givers[at], min_rows - sprout.n_rows),
                 (None, None) => break,
             };
             sprout.join(member, self.ground);
@@ -119,7 +119,7 @@ impl Regrouper<'_, '_, '_> {
 }
 
 impl Sprout {
-    fn join(&mut self, member: Member, ground: &Ground<'_>) {
+    fn join(&mut self, member: Member, ground: &TupleSpace<'_>) {
         ground.cover(&mut self.covered, member.tuple);
         self.n_rows += member.n_rows;
         join(&mut self.members, member);
@@ -132,10 +132,10 @@ fn least(members: &[Member], score: impl Fn(&Member) -> f64) -> Option<(f64, usi
     with_rows.map(|(at, member)| (score(member), at)).min_by(|a, b| a.0.total_cmp(&b.0))
 }
 
-/// Takes up to `n_lacking` rows of a lender. There are lenders only where the number of rows
+/// Takes up to `n_lacking` rows of a giver. There are givers only where the number of rows
 /// decides, so that a class that is still growing lacks some.
-fn borrow(lender: &mut Member, n_lacking: u32) -> Member {
-    let n_rows = lender.n_rows.min(n_lacking);
-    lender.n_rows -= n_rows;
-    Member { tuple: lender.tuple, n_rows }
+fn borrow(giver: &mut Member, n_lacking: u32) -> Member {
+    let n_rows = giver.n_rows.min(n_lacking);
+    giver.n_rows -= n_rows;
+    Member { tuple: giver.tuple, n_rows }
 }

@@ -1,7 +1,7 @@
 //! A home for tuples that no class could take.
 
 use super::board::Board;
-use super::ground::Ground;
+use super::tuple_space::TupleSpace;
 use super::{Member, Test};
 use crate::split::rule::RuleScratch;
 
@@ -47,7 +47,7 @@ pub enum Absorbed {
 /// Makes one class of some members and of whole classes near them: first one, then twice as many at
 /// a time, until it satisfies the requirement.
 pub fn absorb(
-    ground: &Ground<'_>,
+    ground: &TupleSpace<'_>,
     test: &Test<'_>,
     ids: &[u32],
     mut rest: Vec<Member>,

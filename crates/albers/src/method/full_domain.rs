@@ -13,9 +13,9 @@ pub(crate) mod search;
 
 use albers_classes::Attribute;
 use albers_classes::class_block::Groups;
+use albers_lattice::counted_table::CountedTable;
 use albers_lattice::dimension::Dimension;
 use albers_lattice::frequency_set::Workspace;
-use albers_lattice::ground::Ground;
 use albers_lattice::recode;
 use albers_privacy::Facts;
 use albers_storage::watch::Phase;
@@ -52,9 +52,10 @@ pub(crate) fn in_memory(
     let requirement = &protection.requirements[0];
     run.watch.phase(Phase::Search, None);
     let points = (&table.points, None);
-    let ground = Ground::of_points(&search.dimensions, workspace, points, facts, requirement)?;
-    let chosen = search.choose(&ground, &search.question(requirement))?;
-    drop(ground);
+    let counted =
+        CountedTable::of_points(&search.dimensions, workspace, points, facts, requirement)?;
+    let chosen = search.choose(&counted, &search.question(requirement))?;
+    drop(counted);
     show_levels(&mut table.attributes, &search.dimensions, &chosen.levels);
     let points = table.take_points();
     let groups = recode::groups(&search.dimensions, &chosen.levels, &points, requirement, facts);

@@ -137,7 +137,7 @@ fn from_file(
         ColumnType::Code => &["99998", "00001"],
         ColumnType::Integer => &["-77", "1234567"],
         ColumnType::Decimal => &["0.125", "-9"],
-        ColumnType::Float => &["0.125", "-9"],
+        ColumnType::Float => &["0.125", "-9.0"],
         ColumnType::Date => &["1999-12-31"],
         ColumnType::Boolean => &["true", "false"],
         ColumnType::Timestamp => &[],

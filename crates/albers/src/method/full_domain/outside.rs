@@ -12,8 +12,8 @@
 
 use albers_classes::packed::{FactColumns, RowBlock, RowLayout};
 use albers_classes::points::row_fingerprint;
+use albers_lattice::counted_table::{CountedTable, fact_fields};
 use albers_lattice::frequency_set::{SetBuilder, Workspace};
-use albers_lattice::ground::{Ground, fact_fields};
 use albers_lattice::layout::KeyLayout;
 use albers_lattice::recode::{ClassKeys, Violating};
 use albers_release::door::{Door, LeafClasses, LeafRows, PackedRows, RowStore};
@@ -180,12 +180,12 @@ pub(crate) fn publish(
     let search = LatticeSearch::new(plan, &table.attributes, rows.n_rows, max_left_out)?;
     run.watch.phase(Phase::Search, None);
     let requirement = &protection.requirements[0];
-    let ground = Ground::new(&search.dimensions, workspace, fact_fields(requirement), keys)?;
-    let chosen = search.choose(&ground, &search.question(requirement))?;
+    let counted = CountedTable::new(&search.dimensions, workspace, fact_fields(requirement), keys)?;
+    let chosen = search.choose(&counted, &search.question(requirement))?;
     let class_keys = ClassKeys::new(&search.dimensions, &chosen.levels);
-    let set = ground.derive_all(ground.table(), &chosen.levels)?;
+    let set = counted.derive_all(counted.table(), &chosen.levels)?;
     let violating = Violating::of(&search.question(requirement), &class_keys, workspace, &set)?;
-    drop((ground, set, copies));
+    drop((counted, set, copies));
     show_levels(&mut table.attributes, &search.dimensions, &chosen.levels);
 
     let sensitive_facts = sensitive_facts(&rows.layout, &rows.facts);

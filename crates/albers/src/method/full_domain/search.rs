@@ -3,8 +3,8 @@
 use albers_classes::Attribute;
 use albers_lattice::bounded::{self, Bounded};
 use albers_lattice::choose::best;
+use albers_lattice::counted_table::CountedTable;
 use albers_lattice::dimension::Dimension;
-use albers_lattice::ground::Ground;
 use albers_lattice::incognito::{MAX_CUBE_ATTRIBUTES, Variant};
 use albers_lattice::lattice::Levels;
 use albers_lattice::question::{Question, Verdict};
@@ -78,45 +78,45 @@ impl<'p> LatticeSearch<'p> {
     /// Searches.
     pub(crate) fn search(
         &self,
-        ground: &Ground<'_>,
+        counted: &CountedTable<'_>,
         question: &Question<'_>,
     ) -> Result<SearchOutcome> {
         let SearchPlan { minimize, algorithm, .. } = *self.plan;
         Ok(match self.plan.time {
             Some(time) => {
-                SearchOutcome::Bounded(bounded::search(ground, question, minimize, time)?)
+                SearchOutcome::Bounded(bounded::search(counted, question, minimize, time)?)
             }
-            None => SearchOutcome::Exact(search(ground, question, algorithm)?),
+            None => SearchOutcome::Exact(search(counted, question, algorithm)?),
         })
     }
 
     /// The levels that the plan gives, or the best that the search finds.
     pub(crate) fn choose(
         &self,
-        ground: &Ground<'_>,
+        counted: &CountedTable<'_>,
         question: &Question<'_>,
     ) -> Result<ChosenLevels> {
         if let Some(levels) = self.given_levels()? {
-            let set = ground.derive_all(ground.table(), &levels)?;
-            let verdict = question.judge(ground.room, &set)?;
+            let set = counted.derive_all(counted.table(), &levels)?;
+            let verdict = question.judge(counted.workspace, &set)?;
             if !verdict.holds {
-                return Err(self.refused(ground, &levels, &verdict));
+                return Err(self.refused(counted, &levels, &verdict));
             }
             let given = Generalization { levels, verdict };
-            return Ok(self.chosen(ground, given, 1, None));
+            return Ok(self.chosen(counted, given, 1, None));
         }
-        match self.search(ground, question)? {
+        match self.search(counted, question)? {
             SearchOutcome::Exact(found) => {
-                let least = best(ground, question, &found, self.plan.minimize)?;
+                let least = best(counted, question, &found, self.plan.minimize)?;
                 let least = least.ok_or_else(|| self.nothing_satisfies())?;
                 let n_satisfying = Some(found.satisfying.len() as u64);
                 let Effort { checked, .. } = found.effort;
-                Ok(self.chosen(ground, least, checked, n_satisfying))
+                Ok(self.chosen(counted, least, checked, n_satisfying))
             }
             SearchOutcome::Bounded(bounded) => {
                 let (gap, bound, checked) = (bounded.gap(), bounded.bound, bounded.checked);
                 let least = bounded.best.ok_or_else(|| self.nothing_satisfies())?;
-                let mut chosen = self.chosen(ground, least, checked, None);
+                let mut chosen = self.chosen(counted, least, checked, None);
                 chosen.report.bound = Some(bound);
                 chosen.report.gap = Some(gap);
                 chosen.notes.push(self.gap_note(gap));
@@ -151,7 +151,7 @@ impl<'p> LatticeSearch<'p> {
 
     fn chosen(
         &self,
-        ground: &Ground<'_>,
+        counted: &CountedTable<'_>,
         generalization: Generalization,
         checked: u64,
         satisfying: Option<u64>,
@@ -160,8 +160,8 @@ impl<'p> LatticeSearch<'p> {
         let names = self.dimensions.iter().map(|dimension| dimension.name().to_owned());
         let report = GeneralizationReport {
             levels: names.zip(levels.iter().copied()).collect(),
-            height: ground.height(&levels) as u64,
-            precision: ground.precision(&levels, &verdict),
+            height: counted.height(&levels) as u64,
+            precision: counted.precision(&levels, &verdict),
             checked,
             satisfying,
             bound: None,
@@ -171,12 +171,12 @@ impl<'p> LatticeSearch<'p> {
     }
 
     /// Why the levels that the plan gives cannot be published.
-    fn refused(&self, ground: &Ground<'_>, levels: &[u16], verdict: &Verdict) -> Error {
+    fn refused(&self, counted: &CountedTable<'_>, levels: &[u16], verdict: &Verdict) -> Error {
         let named = self.dimensions.iter().zip(levels);
         let shown: Vec<String> =
             named.map(|(dimension, level)| format!("{}={level}", dimension.name())).collect();
         let levels = shown.join(",");
-        let (n_rows, n_suppressed) = (ground.n_rows(), verdict.n_suppressed);
+        let (n_rows, n_suppressed) = (counted.n_rows(), verdict.n_suppressed);
         let max_suppressed = self.max_left_out;
         if n_suppressed > max_suppressed {
             return Error::LevelsViolate { levels, n_suppressed, max_suppressed, n_rows };

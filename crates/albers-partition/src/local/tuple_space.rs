@@ -22,7 +22,7 @@ const WIDE_CODES: usize = 256;
 const GROUP: usize = 4;
 
 /// The tuples of a cell.
-pub struct Ground<'a> {
+pub struct TupleSpace<'a> {
     lanes: Vec<Lane<'a>>,
     /// The slots of each tuple, padded to whole groups.
     slots: Vec<u32>,
@@ -69,11 +69,11 @@ pub struct Covered {
     bits: Vec<u64>,
 }
 
-impl<'a> Ground<'a> {
+impl<'a> TupleSpace<'a> {
     /// The ground of some tuples.
-    pub fn new(tuples: &Tuples, ids: &[u32], space: &'a Space) -> Ground<'a> {
+    pub fn new(tuples: &Tuples, ids: &[u32], space: &'a Space) -> TupleSpace<'a> {
         let n_padded = space.axes.len().next_multiple_of(GROUP);
-        let mut ground = Ground {
+        let mut ground = TupleSpace {
             lanes: Vec::with_capacity(space.axes.len()),
             slots: vec![0; ids.len() * n_padded],
             n_padded,

@@ -4,7 +4,7 @@
 //! Source: Iwuchukwu & Naughton 2007, definitions 4 and 5, for the loss; Sweeney 2002 for
 //! precision.
 //! Departures: an exact value loses nothing. A row that is left out loses everything.
-//! Guarantee: [`Ground::ncp`] is the loss that the manifest of the release will show.
+//! Guarantee: [`CountedTable::ncp`] is the loss that the manifest of the release will show.
 //! Cost: the loss of all rows is a sum over attributes, known for every node before any is looked
 //! at.
 
@@ -21,11 +21,11 @@ use crate::layout::{FactField, KeyLayout};
 use crate::question::Verdict;
 
 /// A table that is searched.
-pub struct Ground<'a> {
+pub struct CountedTable<'a> {
     /// The attributes.
     pub dimensions: &'a [Dimension],
     /// Where frequency sets live.
-    pub room: Workspace<'a>,
+    pub workspace: Workspace<'a>,
     facts: Vec<FactField>,
     table: FrequencySet,
     n_rows: u64,
@@ -42,16 +42,16 @@ pub fn fact_fields(requirement: &Requirement) -> Vec<FactField> {
     subject.into_iter().chain(shape.n_values.iter().map(secret)).collect()
 }
 
-impl<'a> Ground<'a> {
-    /// The ground of a table in memory. The codes of its points are values of level 0. With counts,
+impl<'a> CountedTable<'a> {
+    /// The counts of a table in memory. The codes of its points are values of level 0. With counts,
     /// each point stands for so many rows that are alike in all that the search looks at.
     pub fn of_points(
         dimensions: &'a [Dimension],
-        room: Workspace<'a>,
+        workspace: Workspace<'a>,
         (points, counts): (&Points, Option<&[u32]>),
         facts: &Facts,
         requirement: &Requirement,
-    ) -> Result<Ground<'a>> {
+    ) -> Result<CountedTable<'a>> {
         let fields = fact_fields(requirement);
         let layout = KeyLayout::bottom(dimensions, &fields);
         let counts_subjects = requirement.shape().counts_subjects;
@@ -70,7 +70,7 @@ impl<'a> Ground<'a> {
                 keys
             })
             .collect();
-        let mut builder = SetBuilder::new(room, layout);
+        let mut builder = SetBuilder::new(workspace, layout);
         for (keys, chunk) in packed.iter().zip(points.chunks()) {
             match counts {
                 None => builder.add_keys(keys)?,
@@ -80,36 +80,37 @@ impl<'a> Ground<'a> {
                 }
             }
         }
-        Ground::new(dimensions, room, fields, builder)
+        CountedTable::new(dimensions, workspace, fields, builder)
     }
 
-    /// The ground of a table whose rows were all added to `builder`, by keys of
+    /// The counts of a table whose rows were all added to `builder`, by keys of
     /// [`KeyLayout::bottom`].
     pub fn new(
         dimensions: &'a [Dimension],
-        room: Workspace<'a>,
+        workspace: Workspace<'a>,
         facts: Vec<FactField>,
         builder: SetBuilder<'_>,
-    ) -> Result<Ground<'a>> {
+    ) -> Result<CountedTable<'a>> {
         let n_rows = builder.n_rows();
         let table = builder.finish(dimensions)?;
-        let mut ground = Ground { dimensions, room, facts, table, n_rows, losses: Vec::new() };
+        let mut counted =
+            CountedTable { dimensions, workspace, facts, table, n_rows, losses: Vec::new() };
         let attributes = 0..dimensions.len();
-        ground.losses = attributes
+        counted.losses = attributes
             .into_par_iter()
-            .map(|attribute| ground.losses_of(attribute))
+            .map(|attribute| counted.losses_of(attribute))
             .collect::<Result<_>>()?;
-        Ok(ground)
+        Ok(counted)
     }
 
     /// What all rows lose on one attribute, level by level, with its weight.
     fn losses_of(&self, attribute: usize) -> Result<Vec<f64>> {
         let dimension = &self.dimensions[attribute];
         let layout = KeyLayout::new(self.dimensions, &[], vec![attribute], vec![0]);
-        let own = self.table.derive(self.room, self.dimensions, layout)?;
+        let own = self.table.derive(self.workspace, self.dimensions, layout)?;
         let field = own.layout().fields()[0];
         let mut n_rows = vec![0u64; dimension.n_values(0) as usize];
-        own.visit_classes(self.room, false, &mut |entries| {
+        own.visit_classes(self.workspace, false, &mut |entries| {
             for (at, &count) in entries.counts.iter().enumerate() {
                 n_rows[field.get(entries.key(at)) as usize] += u64::from(count);
             }
@@ -151,7 +152,7 @@ impl<'a> Ground<'a> {
         attributes: &[usize],
         levels: &[u16],
     ) -> Result<FrequencySet> {
-        from.derive(self.room, self.dimensions, self.layout(attributes, levels))
+        from.derive(self.workspace, self.dimensions, self.layout(attributes, levels))
     }
 
     /// The set of some attributes at some levels, if reading it so often instead of the one it is
@@ -170,7 +171,7 @@ impl<'a> Ground<'a> {
         let most = if n_reads < MANY_READS { quarter.min(IN_CACHE) } else { quarter };
         let layout = self.layout(attributes, levels);
         match from.shrinks(self.dimensions, &layout, most) {
-            true => from.derive(self.room, self.dimensions, layout).map(Some),
+            true => from.derive(self.workspace, self.dimensions, layout).map(Some),
             false => Ok(None),
         }
     }
