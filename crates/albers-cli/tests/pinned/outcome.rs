@@ -124,7 +124,8 @@ impl Outcome {
 }
 
 /// Times, memory, and what memory decides.
-const DIFFERS: [&str; 4] = ["seconds", "peak_rss_bytes", "spilled_bytes", "read_back_bytes"];
+const DIFFERS: [&str; 5] =
+    ["seconds", "peak_rss_bytes", "spilled_bytes", "read_back_bytes", "bytes"];
 
 impl Program {
     /// A report without what differs from run to run; its version must be the program's.
