@@ -168,6 +168,24 @@ impl ResourceFlags {
     }
 }
 
+/// What a command may use that works in memory.
+#[derive(Args, Default)]
+pub struct LimitFlags {
+    /// The memory to work in, such as 256MB; tables that do not fit are refused
+    #[arg(long, value_name = "SIZE")]
+    memory: Option<String>,
+    /// Threads to work on; all cores when not given. The result is the same for any number
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+}
+
+impl From<LimitFlags> for ResourceFlags {
+    fn from(limits: LimitFlags) -> ResourceFlags {
+        let LimitFlags { memory, threads } = limits;
+        ResourceFlags { memory, threads, spill_dir: None }
+    }
+}
+
 /// Where a table comes from and where it goes, beyond the names of files.
 #[derive(Args, Default)]
 pub struct StreamFlags {

@@ -5,6 +5,15 @@
 //! Guarantee: every figure is that of the worst class; a requirement holds if and only if no class
 //! violates it.
 //! Cost: one pass over the rows, class by class.
+//!
+//! ```text
+//!   classes in memory ────────┐
+//!   classes of a bucket ──────┼─ summary ──► Auditor ──► Audit ──merged──► Audit of the table
+//!   a class beyond memory ────┘
+//! ```
+//!
+//! Audits are mergeable, and the same in whatever order classes come: sizes are counted, figures
+//! are the worst of all, and what is missed is listed by its name.
 
 use albers_privacy::Facts;
 use albers_privacy::alpha_k::max_share;
@@ -17,16 +26,16 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::classes::Classes;
-use crate::risk::ClassSizes;
+use crate::risk::SizeHistogram;
 
 /// What the classes of a table reach.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Audit {
-    /// The sizes of each class.
-    pub sizes: Vec<ClassSizes>,
+    /// The sizes of the classes.
+    pub sizes: SizeHistogram,
     /// Per sensitive column, in the order of the requirement's.
     pub sensitive: Vec<SensitiveReached>,
-    /// The parts of the requirement that some class does not satisfy.
+    /// The parts of the requirement that some class does not satisfy: k, then the others by name.
     pub missed: Vec<Missed>,
 }
 
@@ -64,43 +73,67 @@ pub struct Missed {
     pub rows: u64,
 }
 
+/// Audits classes by their summaries.
+pub struct Auditor<'r> {
+    requirement: &'r Requirement,
+    wholes: Vec<WholeDistribution>,
+}
+
 /// Computes what classes reach, and whether the requirement holds. The facts must have the shape
 /// that the requirement asks for: all its sensitive columns.
 pub fn audit(classes: &Classes, facts: &Facts, requirement: &mut Requirement) -> Audit {
-    const CLASSES_PER_TASK: usize = 1024;
     let mut whole = ClassSummary::new(requirement.shape());
     (0..classes.n_rows()).for_each(|row| facts.add(row, &mut whole));
-    requirement.bind(&whole);
-    let requirement = &*requirement;
-    let wholes: Vec<WholeDistribution> = (0..requirement.columns().len())
-        .map(|column| {
-            let distance = &requirement.columns()[column].distance;
-            WholeDistribution::new(distance, whole.histogram(column))
-        })
-        .collect();
-    let n_tasks = classes.n_classes().div_ceil(CLASSES_PER_TASK);
-    // Tasks are merged in their order, so that nothing depends on the threads.
-    let by_task: Vec<Audit> = (0..n_tasks)
-        .into_par_iter()
-        .map(|task| {
-            let mut summary = ClassSummary::new(requirement.shape());
-            let mut audit = Audit::empty(requirement);
-            let end = ((task + 1) * CLASSES_PER_TASK).min(classes.n_classes());
-            for class in task * CLASSES_PER_TASK..end {
-                summary.clear();
-                let rows = classes.rows_of(class);
-                rows.iter().for_each(|&row| facts.add(row as usize, &mut summary));
-                audit.add(&summary, requirement, &wholes);
-            }
-            audit
-        })
-        .collect();
-    by_task.into_iter().fold(Audit::empty(requirement), Audit::merged)
+    let auditor = Auditor::new(requirement, &whole);
+    drop(whole);
+    auditor.audit(classes.n_classes(), |class, summary| {
+        let rows = classes.rows_of(class);
+        rows.iter().for_each(|&row| facts.add(row as usize, summary));
+    })
 }
 
-impl Audit {
-    fn empty(requirement: &Requirement) -> Audit {
-        let columns = requirement.columns().iter();
+impl<'r> Auditor<'r> {
+    /// Binds the requirement to the summary of the whole table.
+    pub fn new(requirement: &'r mut Requirement, whole: &ClassSummary) -> Auditor<'r> {
+        requirement.bind(whole);
+        let columns = requirement.columns().iter().enumerate();
+        let wholes = columns
+            .map(|(at, column)| WholeDistribution::new(&column.distance, whole.histogram(at)));
+        Auditor { wholes: wholes.collect(), requirement }
+    }
+
+    /// The requirement, bound.
+    pub fn requirement(&self) -> &Requirement {
+        self.requirement
+    }
+
+    /// Audits so many classes, each summarized when its turn comes.
+    pub fn audit(
+        &self,
+        n_classes: usize,
+        summarize: impl Fn(usize, &mut ClassSummary) + Sync,
+    ) -> Audit {
+        const CLASSES_PER_TASK: usize = 1024;
+        let by_task: Vec<Audit> = (0..n_classes.div_ceil(CLASSES_PER_TASK))
+            .into_par_iter()
+            .map(|task| {
+                let mut summary = ClassSummary::new(self.requirement.shape());
+                let mut audit = self.nothing();
+                let end = ((task + 1) * CLASSES_PER_TASK).min(n_classes);
+                for class in task * CLASSES_PER_TASK..end {
+                    summary.clear();
+                    summarize(class, &mut summary);
+                    self.add(&summary, &mut audit);
+                }
+                audit
+            })
+            .collect();
+        by_task.into_iter().fold(self.nothing(), Audit::merged)
+    }
+
+    /// The audit of no class yet.
+    pub fn nothing(&self) -> Audit {
+        let columns = self.requirement.columns().iter();
         let sensitive = columns.map(|column| SensitiveReached {
             distinct_l: u32::MAX,
             entropy_l: f64::INFINITY,
@@ -109,31 +142,43 @@ impl Audit {
             max_share: 0.0,
             variance: column.numbers.as_ref().map(|_| f64::INFINITY),
         });
-        Audit { sizes: Vec::new(), sensitive: sensitive.collect(), missed: Vec::new() }
+        let sizes = SizeHistogram::default();
+        Audit { sizes, sensitive: sensitive.collect(), missed: Vec::new() }
     }
 
-    fn add(&mut self, class: &ClassSummary, asked: &Requirement, wholes: &[WholeDistribution]) {
-        self.sizes.push(ClassSizes { n_rows: class.n_rows(), group_size: group_size(class) });
-        for (at, reached) in self.sensitive.iter_mut().enumerate() {
-            let column = &asked.columns()[at];
+    /// Adds a class to an audit.
+    pub fn add(&self, class: &ClassSummary, audit: &mut Audit) {
+        self.add_sized(class, group_size(class), audit);
+    }
+
+    /// Adds a class that hides so many persons, of whom the summary need list no more than k: they
+    /// tell whether k is reached.
+    pub fn add_sized(&self, class: &ClassSummary, n_persons: u64, audit: &mut Audit) {
+        audit.sizes.add(class.n_rows(), n_persons);
+        for (at, reached) in audit.sensitive.iter_mut().enumerate() {
+            let column = &self.requirement.columns()[at];
             let histogram = class.histogram(at);
             let numbers = column.numbers.as_deref();
             reached.worsen(&SensitiveReached {
                 distinct_l: distinct_l(histogram),
                 entropy_l: entropy_l(histogram),
-                t: emd_to(&column.distance, histogram, &wholes[at]),
+                t: emd_to(&column.distance, histogram, &self.wholes[at]),
                 distance: reached.distance,
                 max_share: max_share(histogram),
                 variance: numbers.map(|numbers| variance(histogram, numbers)),
             });
         }
-        for violation in asked.violations(class) {
-            self.miss(Missed::by(violation, class.n_rows()));
+        for violation in self.requirement.violations(class) {
+            audit.miss(Missed::by(violation, class.n_rows()));
         }
     }
+}
 
-    fn merged(mut self, other: Audit) -> Audit {
-        self.sizes.extend(other.sizes);
+impl Audit {
+    /// The audit of all classes of two.
+    #[must_use]
+    pub fn merged(mut self, other: Audit) -> Audit {
+        self.sizes.merge(&other.sizes);
         for (mine, theirs) in self.sensitive.iter_mut().zip(&other.sensitive) {
             mine.worsen(theirs);
         }
@@ -141,10 +186,11 @@ impl Audit {
         self
     }
 
+    /// Parts stand in an order of their own, not in that of the classes that miss them.
     fn miss(&mut self, missed: Missed) {
-        match self.missed.iter_mut().find(|mine| mine.what == missed.what) {
-            Some(mine) => mine.worsen(&missed),
-            None => self.missed.push(missed),
+        match self.missed.binary_search_by(|mine| mine.place().cmp(&missed.place())) {
+            Ok(at) => self.missed[at].worsen(&missed),
+            Err(at) => self.missed.insert(at, missed),
         }
     }
 }
@@ -163,6 +209,11 @@ impl Missed {
     fn by(violation: Violation, n_rows: u64) -> Missed {
         let Violation { what, bound, asked, reached } = violation;
         Missed { what, bound, asked, reached, classes: 1, rows: n_rows }
+    }
+
+    /// Where it stands among the others: k comes before the rules for sensitive columns.
+    fn place(&self) -> (bool, &str) {
+        (!self.what.starts_with("k-anonymity"), &self.what)
     }
 
     fn worsen(&mut self, other: &Missed) {

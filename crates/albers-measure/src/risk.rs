@@ -4,17 +4,72 @@
 //! Departures: where subjects are counted, a class hides its subjects, not its rows; the average is
 //! then the mean over rows of 1 / subjects of the class.
 //! Guarantee: figures of the table alone; nothing is assumed about the population.
-//! Cost: one pass over the class sizes.
+//! Cost: one pass over the distinct sizes.
+
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-/// The sizes of a class.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ClassSizes {
-    /// Its rows.
-    pub n_rows: u64,
-    /// The persons it hides: its subjects where these are counted, else its rows.
-    pub group_size: u64,
+/// How many classes there are of each size. Mergeable, and the same in whatever order the classes
+/// came; so many rows have few sizes, so that it stays small.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SizeHistogram {
+    /// By the persons that a class hides: its subjects where these are counted, else its rows.
+    by_group_size: BTreeMap<u64, ClassesOfSize>,
+    /// The rows of the classes with the fewest and with the most.
+    row_ends: Option<(u64, u64)>,
+}
+
+/// The classes of one size.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct ClassesOfSize {
+    classes: u64,
+    rows: u64,
+}
+
+impl SizeHistogram {
+    /// Adds a class of so many rows that hides so many persons.
+    pub fn add(&mut self, n_rows: u64, group_size: u64) {
+        let row_ends = Some((n_rows, n_rows));
+        self.grow(group_size, ClassesOfSize { classes: 1, rows: n_rows }, row_ends);
+    }
+
+    /// Adds all classes of another histogram.
+    pub fn merge(&mut self, other: &SizeHistogram) {
+        for (&group_size, &of_size) in &other.by_group_size {
+            self.grow(group_size, of_size, other.row_ends);
+        }
+    }
+
+    /// Number of classes.
+    pub fn n_classes(&self) -> u64 {
+        self.by_group_size.values().map(|of_size| of_size.classes).sum()
+    }
+
+    /// Number of rows.
+    pub fn n_rows(&self) -> u64 {
+        self.by_group_size.values().map(|of_size| of_size.rows).sum()
+    }
+
+    /// The fewest persons that a class hides; 0 without classes.
+    pub fn least_group_size(&self) -> u64 {
+        self.by_group_size.keys().next().copied().unwrap_or(0)
+    }
+
+    /// The rows of the classes with the fewest and with the most; 0 without classes.
+    pub fn row_ends(&self) -> (u64, u64) {
+        self.row_ends.unwrap_or((0, 0))
+    }
+
+    fn grow(&mut self, group_size: u64, more: ClassesOfSize, row_ends: Option<(u64, u64)>) {
+        let of_size = self.by_group_size.entry(group_size).or_default();
+        of_size.classes += more.classes;
+        of_size.rows += more.rows;
+        self.row_ends = match (self.row_ends, row_ends) {
+            (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),
+            (ends, None) | (None, ends) => ends,
+        };
+    }
 }
 
 /// The risk of being found.
@@ -38,24 +93,25 @@ pub struct Risk {
 
 impl Risk {
     /// The risk of a table whose classes have these sizes.
-    pub fn of(sizes: &[ClassSizes], threshold: f64) -> Risk {
-        let n_rows: u64 = sizes.iter().map(|class| class.n_rows).sum();
-        let smallest = sizes.iter().map(|class| class.group_size).min().unwrap_or(0);
-        let risk = |class: &ClassSizes| 1.0 / class.group_size as f64;
-        let rows = |test: &dyn Fn(&ClassSizes) -> bool| -> u64 {
-            sizes.iter().filter(|class| test(class)).map(|class| class.n_rows).sum()
-        };
-        let rows_above_threshold = rows(&|class| risk(class) > threshold);
-        let n = n_rows.max(1) as f64;
+    pub fn of(sizes: &SizeHistogram, threshold: f64) -> Risk {
+        let n_rows = sizes.n_rows().max(1) as f64;
+        let smallest = sizes.by_group_size.first_key_value();
+        let (smallest_size, of_smallest) = smallest.map_or((0, ClassesOfSize::default()), |own| {
+            let (&group_size, &of_size) = own;
+            (group_size, of_size)
+        });
+        let by_size = sizes.by_group_size.iter();
+        let risky = by_size.clone().filter(|(size, _)| 1.0 / **size as f64 > threshold);
+        let rows_above_threshold: u64 = risky.map(|(_, of_size)| of_size.rows).sum();
+        let risks = by_size.map(|(&size, of_size)| of_size.rows as f64 / size as f64);
         Risk {
             threshold,
-            highest: if smallest == 0 { 0.0 } else { 1.0 / smallest as f64 },
-            average: sizes.iter().map(|class| class.n_rows as f64 * risk(class)).sum::<f64>() / n,
-            above_threshold: rows_above_threshold as f64 / n,
+            highest: if smallest_size == 0 { 0.0 } else { 1.0 / smallest_size as f64 },
+            average: risks.sum::<f64>() / n_rows,
+            above_threshold: rows_above_threshold as f64 / n_rows,
             rows_above_threshold,
-            smallest_classes: sizes.iter().filter(|class| class.group_size == smallest).count()
-                as u64,
-            rows_in_smallest_classes: rows(&|class| class.group_size == smallest),
+            smallest_classes: of_smallest.classes,
+            rows_in_smallest_classes: of_smallest.rows,
         }
     }
 }
@@ -75,17 +131,18 @@ pub struct SizeBin {
 
 /// Classes by size, in bins that double: 1, 2 to 3, 4 to 7, from the first bin with a class to the
 /// last one.
-pub fn size_bins(sizes: &[ClassSizes]) -> Vec<SizeBin> {
-    let bin_of = |class: &ClassSizes| class.group_size.max(1).ilog2();
-    let Some(first) = sizes.iter().map(bin_of).min() else { return Vec::new() };
-    let last = sizes.iter().map(bin_of).max().unwrap_or(first);
+pub fn size_bins(sizes: &SizeHistogram) -> Vec<SizeBin> {
+    let bin_of = |group_size: u64| group_size.max(1).ilog2();
+    let mut group_sizes = sizes.by_group_size.keys().copied();
+    let Some(least) = group_sizes.next() else { return Vec::new() };
+    let (first, last) = (bin_of(least), bin_of(group_sizes.next_back().unwrap_or(least)));
     let mut bins: Vec<SizeBin> = (first..=last)
         .map(|bin| SizeBin { from: 1 << bin, to: (2u64 << bin) - 1, classes: 0, rows: 0 })
         .collect();
-    for class in sizes {
-        let bin = &mut bins[(bin_of(class) - first) as usize];
-        bin.classes += 1;
-        bin.rows += class.n_rows;
+    for (&group_size, of_size) in &sizes.by_group_size {
+        let bin = &mut bins[(bin_of(group_size) - first) as usize];
+        bin.classes += of_size.classes;
+        bin.rows += of_size.rows;
     }
     bins
 }
@@ -94,8 +151,24 @@ pub fn size_bins(sizes: &[ClassSizes]) -> Vec<SizeBin> {
 mod tests {
     use super::*;
 
-    fn sizes(of: &[(u64, u64)]) -> Vec<ClassSizes> {
-        of.iter().map(|&(n_rows, group_size)| ClassSizes { n_rows, group_size }).collect()
+    fn sizes(of: &[(u64, u64)]) -> SizeHistogram {
+        let mut sizes = SizeHistogram::default();
+        of.iter().for_each(|&(n_rows, group_size)| sizes.add(n_rows, group_size));
+        sizes
+    }
+
+    #[test]
+    fn merged_sizes_are_those_of_all_classes() {
+        let all = [(6, 2), (4, 4), (1, 1), (2, 2), (9, 4)];
+        for at in 0..=all.len() {
+            let (left, right) = all.split_at(at);
+            let mut merged = sizes(left);
+            merged.merge(&sizes(right));
+            assert_eq!(merged, sizes(&all));
+            assert_eq!((merged.n_classes(), merged.n_rows()), (5, 22));
+            assert_eq!((merged.least_group_size(), merged.row_ends()), (1, (1, 9)));
+        }
+        assert_eq!(SizeHistogram::default().row_ends(), (0, 0));
     }
 
     #[test]
@@ -118,6 +191,6 @@ mod tests {
         let bins = size_bins(&sizes(&[(2, 2), (3, 3), (17, 17)]));
         let shown: Vec<_> = bins.iter().map(|b| (b.from, b.to, b.classes, b.rows)).collect();
         assert_eq!(shown, [(2, 3, 2, 5), (4, 7, 0, 0), (8, 15, 0, 0), (16, 31, 1, 17)]);
-        assert!(size_bins(&[]).is_empty());
+        assert!(size_bins(&sizes(&[])).is_empty());
     }
 }

@@ -7,7 +7,7 @@ use albers_table::source::Source;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::job::Job;
-use crate::memory::on_threads;
+use crate::memory::{Memory, on_threads};
 use crate::plan::Plan;
 use crate::report::Report;
 use crate::run;
@@ -49,7 +49,9 @@ pub fn anonymize(
         ));
     }
     let plan = Plan::of(&job.with_hierarchies()?, source.name(), source.columns())?;
-    on_threads(plan.resources.n_threads, || run::run(&plan, source, None, sinks, watch))
+    on_threads(plan.resources.n_threads, || {
+        run::run(&plan, source, &Memory::of(&plan), None, sinks, watch)
+    })
 }
 
 /// The same for a job that names its table and its release: files, or standard input and output.

@@ -4,7 +4,9 @@ use albers_storage::memory_budget::Reservation;
 use albers_storage::watch::{Phase, Watch};
 use albers_table::domain::{CodedColumn, Coding, RawColumn, encode};
 use albers_table::schema::ColumnType;
-use albers_table::source::{ColumnRequest, Source, SourceChunk, SourceColumn, for_each_chunk};
+use albers_table::source::{
+    ColumnRequest, RequestedTypes, Source, SourceChunk, SourceColumn, for_each_chunk,
+};
 
 use crate::error::Result;
 use crate::memory::Memory;
@@ -29,6 +31,12 @@ impl WantedColumn {
         let is_whole = data_type.is_some_and(|own| own.is_integer());
         let column_type = if is_whole { ColumnType::Integer } else { ColumnType::Text };
         WantedColumn { name: name.to_owned(), column_type: Some(column_type) }
+    }
+
+    /// How it is read.
+    pub fn request(self) -> ColumnRequest {
+        let WantedColumn { name, column_type } = self;
+        ColumnRequest { name, column_type, coded: true, carried: false }
     }
 }
 
@@ -85,6 +93,31 @@ pub struct WholeColumns {
     pub memory: Reservation,
 }
 
+impl WholeColumns {
+    /// The columns of all chunks of a table, read by these requests.
+    pub fn of(
+        requests: &[ColumnRequest],
+        types: &RequestedTypes,
+        mut chunks: Vec<SourceChunk>,
+        memory: Reservation,
+    ) -> WholeColumns {
+        let n_rows = chunks.iter().map(|chunk| chunk.n_rows).sum();
+        chunks.sort_by_key(|chunk| chunk.first_row);
+        let mut by_column: Vec<Vec<_>> = requests.iter().map(|_| Vec::new()).collect();
+        for chunk in chunks {
+            by_column.iter_mut().zip(chunk.coded).for_each(|(column, cells)| column.push(cells));
+        }
+        let columns = requests.iter().zip(by_column).enumerate();
+        let columns = columns.map(|(column_idx, (request, chunks))| RawColumn {
+            name: request.name.clone(),
+            column_type: types.column_types[column_idx],
+            data_type: types.data_types[column_idx].clone(),
+            chunks,
+        });
+        WholeColumns { n_rows, columns: columns.collect(), memory }
+    }
+}
+
 /// Reads columns whole; a table without rows, or one that does not fit, is refused.
 pub fn read_columns(
     source: &dyn Source,
@@ -92,13 +125,7 @@ pub fn read_columns(
     memory: &Memory,
     watch: &dyn Watch,
 ) -> Result<WholeColumns> {
-    let request = |WantedColumn { name, column_type }| ColumnRequest {
-        name,
-        column_type,
-        coded: true,
-        carried: false,
-    };
-    let requests: Vec<ColumnRequest> = wanted.into_iter().map(request).collect();
+    let requests: Vec<ColumnRequest> = wanted.into_iter().map(WantedColumn::request).collect();
     let types = source.types(&requests)?;
     let mut memory = memory.budget.reserve_nothing("the columns of a table");
     let mut chunks: Vec<SourceChunk> = Vec::new();
@@ -110,21 +137,8 @@ pub fn read_columns(
         Ok(())
     })?;
     drop(scan);
-    let n_rows: u64 = chunks.iter().map(|chunk| chunk.n_rows as u64).sum();
-    check_size(source, n_rows)?;
-    chunks.sort_by_key(|chunk| chunk.first_row);
-    let mut by_column: Vec<Vec<_>> = requests.iter().map(|_| Vec::new()).collect();
-    for chunk in chunks {
-        by_column.iter_mut().zip(chunk.coded).for_each(|(column, cells)| column.push(cells));
-    }
-    let columns = requests.into_iter().zip(by_column).enumerate();
-    let columns = columns.map(|(column_idx, (request, chunks))| RawColumn {
-        name: request.name,
-        column_type: types.column_types[column_idx],
-        data_type: types.data_types[column_idx].clone(),
-        chunks,
-    });
-    Ok(WholeColumns { n_rows: n_rows as usize, columns: columns.collect(), memory })
+    check_size(source, chunks.iter().map(|chunk| chunk.n_rows as u64).sum())?;
+    Ok(WholeColumns::of(&requests, &types, chunks, memory))
 }
 
 /// The distinct texts or values of a column, and which of them each row has.

@@ -1,6 +1,8 @@
 //! Compaction as a tool of its own: the tightest description of the classes of any release.
 
 use albers_storage::watch::Watch;
+use albers_storage::wording;
+use albers_storage::wording::Field;
 use albers_table::schema::Role;
 use albers_table::sink::Sink;
 use albers_table::source::{Source, place_of};
@@ -10,6 +12,7 @@ use crate::job::Job;
 use crate::measure::check_key;
 use crate::memory::{Memory, on_threads};
 use crate::method::given::GivenRelease;
+use crate::method::works_in_memory;
 use crate::plan::Plan;
 use crate::released::{Released, ReleasedColumns};
 use crate::report::Report;
@@ -61,8 +64,10 @@ pub fn compact(
             key: Some(key),
             sensitive: Vec::new(),
         };
-        let released = Released::read(release, &columns, &memory, watch)?;
+        let released = Released::read(release, &columns, &memory, watch).map_err(|error| {
+            works_in_memory(error, "compact", wording!["give more ", Field::Memory])
+        })?;
         let given = GivenRelease { key, released };
-        run::run(&plan, original, Some(given), vec![sink], watch)
+        run::run(&plan, original, &memory, Some(given), vec![sink], watch)
     })
 }

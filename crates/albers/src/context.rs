@@ -67,7 +67,7 @@ impl<'r> Context<'r> {
             columns,
             features: &[],
             values: self.values,
-            delimiter: self.source.delimiter(),
+            delimiter: self.plan.show.delimiter.or(self.source.delimiter()),
             seed: self.plan.show.seed,
             show_regions: shows_regions,
             is_nested: false,

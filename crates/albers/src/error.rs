@@ -42,6 +42,14 @@ pub enum Error {
         /// What the user can do.
         advice: Wording,
     },
+    /// A table does not fit in the memory budget, and there is no other way to do what is asked.
+    #[error("the table does not fit in the memory budget, and {method} works in memory; {advice}")]
+    DoesNotFit {
+        /// What works in memory.
+        method: String,
+        /// What the user can do.
+        advice: Wording,
+    },
     /// Even all rows together do not satisfy the requirement.
     #[error(
         "the requirement cannot be met, even with all {n_rows} rows in one class ({}); \
@@ -162,6 +170,7 @@ impl Error {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Error::Usage { .. } | Error::Privacy(_) => ErrorKind::Usage,
+            Error::DoesNotFit { .. } => ErrorKind::Memory,
             Error::CannotHold { .. }
             | Error::DoesNotDescribe { .. }
             | Error::GivenViolates { .. }
@@ -177,7 +186,7 @@ impl Error {
     /// own words.
     pub fn advice(&self) -> Option<Wording> {
         match self {
-            Error::Usage { advice, .. } => Some(advice.clone()),
+            Error::Usage { advice, .. } | Error::DoesNotFit { advice, .. } => Some(advice.clone()),
             Error::LevelsViolate { n_suppressed, n_rows, .. } => {
                 let share = suggested_share(*n_suppressed, *n_rows).to_string();
                 let higher = "give higher levels (see 'albers lattice'), or ";
@@ -216,6 +225,7 @@ fn kind_of_release(error: &ReleaseError) -> ErrorKind {
 fn kind_of_table(error: &TableError) -> ErrorKind {
     match error {
         TableError::Storage(error) => kind_of_storage(error),
+        TableError::Withdrawn { source, .. } => kind_of_table(source),
         _ => ErrorKind::Input,
     }
 }

@@ -28,16 +28,16 @@ pub fn open_input(job: &Job) -> Result<Box<dyn Source>> {
     let input = job.input.as_deref().ok_or_else(|| {
         Error::usage("there is no table to read", "name a CSV or Parquet file, or - for a pipe")
     })?;
-    open_table(job, input)
+    open_table(job, input, job.from)
 }
 
 /// Opens a table as a job says how tables are read.
-pub fn open_table(job: &Job, path: &Path) -> Result<Box<dyn Source>> {
+pub fn open_table(job: &Job, path: &Path, from: Option<Format>) -> Result<Box<dyn Source>> {
     let options = job.read_options()?;
     if is_standard(path) {
         let reader = Box::new(std::io::stdin());
         let name = "standard input";
-        return Ok(match job.from {
+        return Ok(match from {
             Some(Format::Parquet) => {
                 Box::new(StreamSource::parquet(reader, name, &spill_folder(job), &options)?)
             }
@@ -45,32 +45,106 @@ pub fn open_table(job: &Job, path: &Path) -> Result<Box<dyn Source>> {
         });
     }
     let mut paths = expand(path)?;
+    if paths != [path] {
+        check_parts(&paths)?;
+    }
     Ok(match paths.len() {
-        1 => Box::new(FileSource::open(&paths.remove(0), job.from, &options)?),
-        _ => Box::new(FilesSource::open(paths, job.from, &options)?),
+        1 => Box::new(FileSource::open(&paths.remove(0), from, &options)?),
+        _ => Box::new(FilesSource::open(paths, from, &options)?),
     })
 }
 
-/// The sinks of all releases of a job, the finest first; none of them replaces an input, or another
-/// file that is read.
+/// Refuses files that would make people count twice: the same file by two names, or a release that
+/// stands among the tables.
+fn check_parts(paths: &[PathBuf]) -> Result<()> {
+    for (place, path) in paths.iter().enumerate() {
+        if manifest_path(path).exists() {
+            return Err(Error::usage(
+                format!("{} is a release: a manifest stands beside it", path.display()),
+                "move releases out of the folder of their tables",
+            ));
+        }
+        if let Some(same) = paths[..place].iter().find(|earlier| is_same_file(earlier, path)) {
+            return Err(Error::usage(
+                format!("{} and {} are the same file", same.display(), path.display()),
+                "leave one of them out: its rows would count twice",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The sinks of all releases of a job, the finest first; none of them replaces an input, another
+/// file that is read, or one of the others, and none becomes an input of the next run.
 pub fn open_outputs(job: &Job, also_read: &[&Path]) -> Result<Vec<Box<dyn Sink>>> {
     let output = job.output.as_deref().ok_or_else(|| {
         Error::usage("no output file", wording!["give ", Field::Output.of("FILE")])
     })?;
     let mut inputs = files_read(job)?;
-    inputs.extend(also_read.iter().map(|&path| path.to_owned()));
-    if let Some(manifest) = &job.manifest {
-        check_place(manifest, &inputs)?;
+    for &path in also_read {
+        inputs.extend(if is_standard(path) { Vec::new() } else { expand(path)? });
+    }
+    if job.manifest.as_deref().is_some_and(is_standard) {
+        return Err(Error::usage(
+            "the manifest does not go to standard output",
+            wording!["give ", Field::Manifest.of("FILE")],
+        ));
     }
     if is_standard(output) {
+        job.manifest.iter().try_for_each(|manifest| check_place(manifest, &inputs))?;
         return standard_output(job);
     }
-    let mut sinks: Vec<Box<dyn Sink>> = vec![Box::new(file_sink(job, output, &inputs)?)];
-    for &k in &job.also_k {
-        let path = beside(output, k);
-        sinks.push(Box::new(file_sink(&Job { manifest: None, ..job.clone() }, &path, &inputs)?));
+    if let Some(k) = (1..job.also_k.len()).find(|&at| job.also_k[..at].contains(&job.also_k[at])) {
+        return Err(Error::usage(
+            format!("k = {} is asked for twice", job.also_k[k]),
+            "give each k once",
+        ));
     }
-    Ok(sinks)
+    let mut releases = vec![output.to_owned()];
+    releases.extend(job.also_k.iter().map(|&k| beside(output, k)));
+    let mut manifests: Vec<PathBuf> = releases.iter().map(|path| manifest_path(path)).collect();
+    if let Some(manifest) = &job.manifest {
+        manifests[0] = manifest.clone();
+    }
+    let targets: Vec<&PathBuf> = releases.iter().chain(&manifests).collect();
+    for (place, target) in targets.iter().enumerate() {
+        check_place(target, &inputs)?;
+        if targets[..place].iter().any(|earlier| is_same_place(earlier, target)) {
+            return Err(Error::usage(
+                format!("{} would be written twice", target.display()),
+                "give every release and every manifest a name of its own",
+            ));
+        }
+    }
+    check_beside_parts(job, &releases)?;
+    let sinks = releases.iter().zip(manifests).map(|(path, manifest)| {
+        Ok(Box::new(FileSink::new(path, job.to, Some(manifest))?) as Box<dyn Sink>)
+    });
+    sinks.collect()
+}
+
+/// Refuses releases in a folder of tables: the next run would take them for tables.
+fn check_beside_parts(job: &Job, releases: &[PathBuf]) -> Result<()> {
+    let input = job.input.as_deref().filter(|input| !is_standard(input));
+    let Some(input) = input else { return Ok(()) };
+    let parts = expand(input)?;
+    if parts == [input] {
+        return Ok(());
+    }
+    for release in releases {
+        let is_beside = |part: &PathBuf| folder_of(part) == folder_of(release);
+        if parts.iter().any(is_beside) {
+            return Err(Error::usage(
+                format!(
+                    "{} would stand among the tables of {}, and be read with them the next time",
+                    release.display(),
+                    input.display()
+                ),
+                "write it to another folder",
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn standard_output(job: &Job) -> Result<Vec<Box<dyn Sink>>> {
@@ -84,19 +158,6 @@ fn standard_output(job: &Job) -> Result<Vec<Box<dyn Sink>>> {
     let (name, folder) = ("standard output", spill_folder(job));
     let output = Box::new(std::io::stdout());
     Ok(vec![Box::new(StreamSink::new(output, name, format, &folder, job.manifest.clone()))])
-}
-
-fn file_sink(job: &Job, path: &Path, inputs: &[PathBuf]) -> Result<FileSink> {
-    check_place(path, inputs)?;
-    let manifest = job.manifest.clone().unwrap_or_else(|| manifest_path(path));
-    check_place(&manifest, inputs)?;
-    if manifest == path {
-        return Err(Error::usage(
-            "the manifest would replace the release",
-            wording!["give ", Field::Manifest, " a name of its own"],
-        ));
-    }
-    Ok(FileSink::new(path, job.to, Some(manifest))?)
 }
 
 /// Where the manifest of a release stands, unless the job says otherwise.
@@ -147,8 +208,11 @@ pub fn check_output_place(job: &Job, path: &Path) -> Result<()> {
 /// All files that a job reads, which none of its outputs may replace.
 fn files_read(job: &Job) -> Result<Vec<PathBuf>> {
     let mut read = Vec::new();
-    if let Some(input) = job.input.as_deref().filter(|input| !is_standard(input)) {
-        read.extend(expand(input)?);
+    match job.input.as_deref() {
+        // Where a file is redirected to standard input, this leads to it.
+        Some(input) if is_standard(input) => read.push(PathBuf::from("/dev/stdin")),
+        Some(input) => read.extend(expand(input)?),
+        None => {}
     }
     read.extend(job.file.clone());
     for column in job.columns.values() {
@@ -163,6 +227,15 @@ fn files_read(job: &Job) -> Result<Vec<PathBuf>> {
 fn check_place(output: &Path, inputs: &[PathBuf]) -> Result<()> {
     if output.is_dir() {
         return Err(StorageError::IsFolder { path: output.to_owned() }.into());
+    }
+    if is_standard(output) {
+        return Err(Error::usage("only a release goes to standard output", "name a file"));
+    }
+    if output.exists() && !output.is_file() {
+        return Err(Error::usage(
+            format!("{} is a pipe or a device, which a file would replace", output.display()),
+            "name a file, or write to standard output with -",
+        ));
     }
     let folder = match output.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -183,6 +256,17 @@ fn check_place(output: &Path, inputs: &[PathBuf]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The folder of a file, whatever it is called.
+fn folder_of(path: &Path) -> Option<PathBuf> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new(".")).canonicalize().ok()
+}
+
+/// Whether two names, of files that need not be there yet, mean the same place.
+fn is_same_place(a: &Path, b: &Path) -> bool {
+    (folder_of(a), a.file_name()) == (folder_of(b), b.file_name()) || is_same_file(a, b)
 }
 
 fn is_same_file(a: &Path, b: &Path) -> bool {

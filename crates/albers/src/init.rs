@@ -409,6 +409,9 @@ pub const JOB_FILE_FIELDS: &str = r#"A job file with all its fields:
 
   input = "people.csv"            # relative to the job file
   output = "people.anonymized.csv"
+  from = "csv"                    # csv, tsv, parquet: told by the ending when not given
+  to = "csv"                      # the same for the release
+  manifest = "people.json"        # beside the release when not given
   k = 5                           # rows (or subjects) per class, at least
   method = "auto"                 # how classes are found: auto, mondrian, rtree, incognito, samarati,
                                   # bottom-up, attribute-suppression, subtree, ordered-set, local

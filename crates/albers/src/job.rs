@@ -1,7 +1,7 @@
 //! What is to be done, as a job file or as flags say it.
 //!
 //! Every field is typed: what is wrong in itself is refused when a job is read, what contradicts
-//! another field or the table when it becomes a plan: no other code looks at a job.
+//! another field or the table when it becomes a plan: no method looks at a job.
 
 mod choices;
 mod values;

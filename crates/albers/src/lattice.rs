@@ -94,7 +94,7 @@ pub struct LatticeReport {
     pub checked_by_size: Vec<u64>,
     /// Generalizations that satisfy, as far as the search tells.
     pub satisfying: u64,
-    /// Whether all satisfying generalizations are knminimal.
+    /// Whether all satisfying generalizations are known.
     pub complete: bool,
     /// Frequency sets that were computed from the table.
     pub scans: u64,
@@ -223,7 +223,7 @@ pub fn lattice(
             Reading { plan: &plan, source, memory: &memory, typed_output: false, key: None, watch };
         let look = Look { reading, plan: search, request, clock: Clock::start() };
         if let Some((table, counts)) = look.reading.count()? {
-            return look.in_memory(table, Some(counts));
+            return look.in_memory(table, Some(&counts));
         }
         let limit_bytes = memory.budget.limit_bytes() / 2;
         match look.reading.read(Wanted::Table { limit_bytes })? {
@@ -247,9 +247,9 @@ impl<'a> Look<'a> {
         Workspace { budget: &memory.budget, store: &memory.store, watch: self.reading.watch }
     }
 
-    fn in_memory(mut self, mut table: Table, counts: Option<Vec<u32>>) -> Result<LatticeReport> {
+    fn in_memory(mut self, mut table: Table, counts: Option<&[u32]>) -> Result<LatticeReport> {
         let sensitive = sensitive_codes(&table);
-        let facts = match &counts {
+        let facts = match counts {
             None => TableFacts::of_table(&table, &sensitive, None),
             Some(counts) => TableFacts::of_counted(&table, &sensitive, counts),
         };
@@ -261,7 +261,7 @@ impl<'a> Look<'a> {
         self.reading.watch.phase(Phase::Search, None);
         let requirement = &protection.requirements[0];
         let workspace = self.workspace();
-        let points = (&table.points, counts.as_deref());
+        let points = (&table.points, counts);
         let counted =
             CountedTable::of_points(&search.dimensions, workspace, points, &facts, requirement)?;
         self.report(&search, &counted, &search.question(requirement), protection.notes.clone())

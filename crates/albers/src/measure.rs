@@ -116,7 +116,10 @@ pub fn measure(
     let resources = Resources::of(&job)?;
     on_threads(resources.n_threads, || {
         let memory = Memory::of_resources(&resources);
-        let released = Released::read(release, &released_columns(&job, key), &memory, watch)?;
+        let too_large =
+            |error| works_in_memory(error, "measure", wording!["give more ", Field::Memory]);
+        let columns = released_columns(&job, key);
+        let released = Released::read(release, &columns, &memory, watch).map_err(too_large)?;
         let plan = Plan::of_original(&job, original, |name| released.is_by_bounds(name))?;
         let reading = Reading {
             plan: &plan,
@@ -127,8 +130,9 @@ pub fn measure(
             watch,
         };
         let limit_bytes = memory.budget.limit_bytes();
-        let Rows::InMemory(table) = reading.read(Wanted::Table { limit_bytes })? else {
-            return Err(works_in_memory("measure"));
+        let rows = reading.read(Wanted::OnlyTable { limit_bytes }).map_err(too_large)?;
+        let Rows::InMemory(table) = rows else {
+            unreachable!("a table in memory was wanted, and no other")
         };
         watch.phase(Phase::Measure, None);
         measured(&job, original.name(), released, *table)

@@ -19,11 +19,11 @@ use albers_privacy::Facts;
 use albers_release::door::{Door, RowStore, TableRows};
 use albers_release::publish::row_keys;
 use albers_storage::wording;
-use albers_storage::wording::Field;
+use albers_storage::wording::{Field, Wording};
 use albers_table::sink::Sink;
 
 use crate::context::{Context, DoorRows, Story};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::memory::Memory;
 use crate::plan::{MethodPlan, Plan, Specialization};
 use crate::protection::{Protection, TableFacts, facts_of, sensitive_codes};
@@ -41,7 +41,8 @@ pub(crate) fn wanted(plan: &Plan, memory: &Memory) -> Wanted {
         },
         // Frequency sets need memory too.
         MethodPlan::FullDomain(_) => Wanted::Table { limit_bytes: budget_bytes / 2 },
-        _ => Wanted::Table { limit_bytes: budget_bytes },
+        MethodPlan::Cuts { or_index: true, .. } => Wanted::Table { limit_bytes: budget_bytes },
+        _ => Wanted::OnlyTable { limit_bytes: budget_bytes },
     }
 }
 
@@ -115,17 +116,21 @@ pub(crate) fn outside(
             index::publish(run, surveyed, cuts, Default::default(), sinks)
         }
         MethodPlan::FullDomain(search) => full_domain::outside(run, search, surveyed, sinks),
-        method => Err(works_in_memory(&method.words(false, false))),
+        _ => unreachable!("other methods want tables in memory only"),
     }
 }
 
-/// The table does not fit, and the method has no other way.
-pub(crate) fn works_in_memory(method: &str) -> Error {
-    let method = method.split(',').next().unwrap_or(method);
-    Error::usage(
-        format!("the table does not fit in the memory budget, and {method} works in memory"),
-        wording!["use ", Field::Method.of("auto"), ", or give more ", Field::Memory],
-    )
+/// The error of a method that has no other way, where a table does not fit.
+pub(crate) fn works_in_memory(error: Error, method: &str, advice: Wording) -> Error {
+    match error.kind() {
+        ErrorKind::Memory => Error::DoesNotFit { method: method.to_owned(), advice },
+        _ => error,
+    }
+}
+
+/// What to do where a method of `anonymize` works in memory only.
+pub(crate) fn another_method() -> Wording {
+    wording!["use ", Field::Method.of("auto"), ", or give more ", Field::Memory]
 }
 
 /// Whether classes show their regions instead of their rows' bounds.

@@ -21,6 +21,7 @@ use albers_release::publish::Values;
 use albers_storage::memory_budget;
 use albers_storage::wording;
 use albers_storage::wording::Field;
+use albers_table::format::Format;
 use albers_table::schema::Role;
 use albers_table::source::{Source, SourceColumn};
 
@@ -120,6 +121,8 @@ pub(crate) struct Show {
     values: Option<Values>,
     /// Decides the order of classes and rows.
     pub(crate) seed: u64,
+    /// The byte between cells, where the job asks for a format that has one of its own.
+    pub(crate) delimiter: Option<u8>,
 }
 
 impl Show {
@@ -222,7 +225,12 @@ impl Plan {
             table: columns.iter().map(of_table).collect(),
             ks,
             method,
-            show: Show { categories, values: job.values, seed: job.seed.unwrap_or(0) },
+            show: Show {
+                categories,
+                values: job.values,
+                seed: job.seed.unwrap_or(0),
+                delimiter: (job.to == Some(Format::Csv)).then_some(b','),
+            },
             resources: Resources::of(job)?,
         })
     }

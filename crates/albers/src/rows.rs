@@ -22,6 +22,7 @@ mod table;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use albers_classes::space::Shown;
+use albers_storage::StorageError;
 use albers_storage::memory_budget::Reservation;
 use albers_storage::watch::{Phase, Watch};
 use albers_table::domain::{Coding, Look};
@@ -29,6 +30,7 @@ use albers_table::schema::{ColumnType, Role};
 use albers_table::source::{
     ColumnRequest, CountedRows, RequestedTypes, Source, SourceChunk, SpilledChunks, for_each_chunk,
 };
+use arrow_array::{Array as _, ArrayRef};
 
 use crate::error::{Error, Result};
 use crate::job::Categories;
@@ -37,7 +39,7 @@ use crate::plan::{Plan, PlannedColumn};
 
 use survey::{Lookout, Survey};
 
-pub(crate) use again::{RowsAgain, changed, check_unchanged};
+pub(crate) use again::{RowsAgain, changed, check_unchanged, source_changed};
 pub(crate) use survey::{CodedChunk, Surveyed};
 pub(crate) use table::{SensitiveData, Table, attribute_of};
 
@@ -52,6 +54,11 @@ const MAX_ROWS: u64 = u32::MAX as u64 - 1;
 pub(crate) enum Wanted {
     /// As a table in memory, if they take no more than this; surveyed otherwise.
     Table {
+        /// What they may take.
+        limit_bytes: usize,
+    },
+    /// As a table in memory, and refused if they take more than this.
+    OnlyTable {
         /// What they may take.
         limit_bytes: usize,
     },
@@ -179,6 +186,8 @@ struct Intake<'k, 's> {
     lookout: &'k Lookout<'k>,
     /// What the kept rows may take in memory.
     limit_bytes: usize,
+    /// Whether nothing can be done with rows that take more.
+    is_only_in_memory: bool,
     survey: Option<Survey>,
     kept: Kept<'s>,
     n_rows: u64,
@@ -201,7 +210,9 @@ impl<'s> Reading<'s> {
         let stamp = self.source.stamp();
         let (limit_bytes, sample_rows) = match wanted {
             // A table that turns out not to fit may be indexed, which takes a sample.
-            Wanted::Table { limit_bytes } => (limit_bytes, self.sample_rows()),
+            Wanted::Table { limit_bytes } | Wanted::OnlyTable { limit_bytes } => {
+                (limit_bytes, self.sample_rows())
+            }
             Wanted::Survey { limit_bytes, sample_rows } => (limit_bytes, sample_rows),
         };
         let looks = known.surveyed().map(|column_idx| known.first_look(column_idx)).collect();
@@ -212,6 +223,7 @@ impl<'s> Reading<'s> {
             reading: self,
             lookout: &lookout,
             limit_bytes,
+            is_only_in_memory: matches!(wanted, Wanted::OnlyTable { .. }),
             survey: is_surveyed.then(|| Survey::new(self, &lookout)),
             kept: Kept::Memory(Vec::new(), memory),
             n_rows: 0,
@@ -332,20 +344,26 @@ impl Intake<'_, '_> {
     /// again.
     fn give_up_memory(&mut self) -> albers_table::Result<()> {
         let kept = std::mem::replace(&mut self.kept, Kept::Nothing);
-        let Kept::Memory(chunks, mut memory) = kept else { return Ok(()) };
+        let Kept::Memory(chunks, memory) = kept else { return Ok(()) };
+        if self.is_only_in_memory {
+            let needed_bytes = 2 * memory.n_bytes() as u64;
+            let limit_bytes = self.reading.memory.budget.limit_bytes() as u64;
+            let what = "the table in memory";
+            return Err(StorageError::OverBudget { what, needed_bytes, limit_bytes }.into());
+        }
+        // What the survey finds takes the place of the rows, which are given up one by one.
+        drop(memory);
         let is_surveyed = self.survey.is_some();
         let survey = self.survey.get_or_insert_with(|| Survey::new(self.reading, self.lookout));
         let can_reread = self.reading.source.stamp().is_some();
         let mut spilled = (!can_reread).then(|| SpilledChunks::new(&self.reading.memory.store));
         for chunk in chunks {
-            let n_bytes = kept_bytes(&chunk);
             if !is_surveyed {
                 survey.add(self.lookout, self.lookout.look(&chunk))?;
             }
             if let Some(spilled) = &mut spilled {
                 spilled.put(chunk)?;
             }
-            memory.shrink(n_bytes.min(memory.n_bytes()));
         }
         self.kept = spilled.map_or(Kept::Nothing, Kept::Spilled);
         Ok(())
@@ -354,6 +372,15 @@ impl Intake<'_, '_> {
 
 /// What a chunk takes while its table is in memory.
 pub(crate) fn kept_bytes(chunk: &SourceChunk) -> usize {
-    let carried: usize = chunk.carried.iter().map(|array| array.get_array_memory_size()).sum();
+    let carried: usize = chunk.carried.iter().map(array_bytes).sum();
     chunk.n_rows * chunk.coded.len() * CELL_BYTES + carried
+}
+
+/// What an array takes. A slice of a large batch says the size of the whole, which would count for
+/// every slice.
+pub(crate) fn array_bytes(array: &ArrayRef) -> usize {
+    const MOST_SLACK: usize = 4;
+    let whole = array.get_array_memory_size();
+    let slice = array.to_data().get_slice_memory_size().unwrap_or(whole);
+    if whole > MOST_SLACK * slice.max(64) { slice } else { whole }
 }

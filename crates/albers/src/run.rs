@@ -7,6 +7,8 @@
 //! ```
 
 use albers_storage::watch::Watch;
+use albers_storage::wording;
+use albers_storage::wording::Field;
 use albers_table::sink::Sink;
 use albers_table::source::Source;
 
@@ -17,21 +19,32 @@ use crate::method;
 use crate::method::given::GivenRelease;
 use crate::plan::Plan;
 use crate::report::Report;
-use crate::rows::Rows;
+use crate::rows::{Rows, Wanted};
 
 /// Runs a plan: reads, finds classes, verifies, measures and writes. There is a sink for each
 /// release, the finest first; `given` are the classes of a plan that does not find them.
 pub(crate) fn run(
     plan: &Plan,
     source: &dyn Source,
+    memory: &Memory,
     given: Option<GivenRelease<'_>>,
     sinks: Vec<Box<dyn Sink>>,
     watch: &dyn Watch,
 ) -> Result<Report> {
-    let memory = Memory::of(plan);
-    let context = Context::new(plan, source, &memory, &sinks, watch)?;
+    let context = Context::new(plan, source, memory, &sinks, watch)?;
     let key = given.as_ref().map(|given| given.key);
-    let rows = context.reading(key).read(method::wanted(plan, &memory))?;
+    let wanted = method::wanted(plan, memory);
+    let rows = context.reading(key).read(wanted).map_err(|error| match (wanted, &given) {
+        (Wanted::OnlyTable { .. }, None) => {
+            let words = plan.method.words(false, false);
+            let method = words.split(',').next().unwrap_or_default();
+            method::works_in_memory(error, method, method::another_method())
+        }
+        (Wanted::OnlyTable { .. }, Some(_)) => {
+            method::works_in_memory(error, "compact", wording!["give more ", Field::Memory])
+        }
+        _ => error,
+    })?;
     match (rows, given) {
         (Rows::InMemory(table), Some(given)) => given.publish(context, *table, sinks),
         (Rows::InMemory(table), None) => method::in_memory(context, *table, sinks),

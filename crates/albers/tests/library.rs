@@ -1,6 +1,8 @@
 //! The library as its users have it: sources and sinks without files, jobs that are cancelled, jobs
 //! side by side.
 
+#![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
+
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};

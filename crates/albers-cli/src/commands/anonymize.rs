@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use albers::Report;
 use albers::files::is_standard;
+use albers::{Job, Report};
 use anyhow::{Result, anyhow};
 use clap::Args;
 
@@ -44,29 +44,40 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     job.input = data.or(job.input);
     job.output = output.or(job.output);
     streams.apply(&mut job);
-    let is_stream = job.output.as_deref().is_some_and(is_standard);
-    if is_stream && json {
+    check_streams(&job, json)?;
+    let report = {
+        let bar = Bar::new();
+        albers::anonymize_files(&job, &bar)?
+    };
+    print_report(&job, &report, json, "");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Refuses a release and a report on the same stream.
+pub fn check_streams(job: &Job, json: bool) -> Result<()> {
+    if json && job.output.as_deref().is_some_and(is_standard) {
         return Err(anyhow!(
             "the release and the report cannot both go to standard output; drop --json, or name a \
              file with -o; --manifest FILE keeps the manifest of a stream"
         ));
     }
-    let report = {
-        let bar = Bar::new();
-        albers::anonymize_files(&job, &bar)?
-    };
+    Ok(())
+}
+
+/// Prints what came of a release, with words before it: to standard error where the release itself
+/// is on standard output.
+pub fn print_report(job: &Job, report: &Report, json: bool, first: &str) {
     if json {
-        render::print_json(&report);
-    } else if is_stream {
-        render::say(&summary(&report, &written_to_stream(&job)));
+        render::print_json(report);
+    } else if job.output.as_deref().is_some_and(is_standard) {
+        render::say(&format!("{first}{}", summary(report, &written_to_stream(job))));
     } else {
-        render::print(&summary(&report, &written_files(&job)));
+        render::print(&format!("{first}{}", summary(report, &written_files(job))));
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 /// The files of a release, in words.
-pub fn written_files(job: &albers::Job) -> String {
+fn written_files(job: &Job) -> String {
     let output = job.output.as_deref().map(|path| path.display().to_string()).unwrap_or_default();
     match &job.manifest {
         Some(manifest) => format!("{output} and {}", manifest.display()),
@@ -74,7 +85,7 @@ pub fn written_files(job: &albers::Job) -> String {
     }
 }
 
-fn written_to_stream(job: &albers::Job) -> String {
+fn written_to_stream(job: &Job) -> String {
     match &job.manifest {
         Some(manifest) => format!("to standard output, and {}", manifest.display()),
         None => "to standard output, without a manifest".to_owned(),
@@ -90,7 +101,7 @@ fn levels_line(report: &Report) -> Option<String> {
 }
 
 /// A release in words; `written` says where it went.
-pub fn summary(report: &Report, written: &str) -> String {
+fn summary(report: &Report, written: &str) -> String {
     let mut lines = vec![
         format!(
             "{} rows in {} classes of {} to {} rows (mean {:.1}), {} suppressed",

@@ -3,20 +3,29 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use albers::{CheckReport, figure, files};
+use albers::{CheckReport, Format, figure, files};
 use anyhow::Result;
 use clap::Args;
 
-use crate::flags::{MethodFlags, RequirementFlags, ResourceFlags};
+use crate::flags::{MethodFlags, RequirementFlags, ResourceFlags, choice};
 use crate::progress::Bar;
 use crate::render;
 use crate::table_flags::TableFlags;
 
+/// No audit is limited unless it is asked to be.
+const MEMORY_HELP: &str = "The memory to work in, such as 256MB; as much as the table takes when \
+                           not given. What does not fit goes to temporary files";
+
 /// Audit any table: which requirement holds, the smallest classes, the risk of being found
 #[derive(Args)]
+#[command(mut_arg("memory", |arg| arg.help(MEMORY_HELP)))]
 pub struct Arguments {
-    /// The table: CSV (also .gz, .zst) or Parquet
+    /// The table: CSV (also .gz, .zst) or Parquet, a folder or a pattern of files, or - for standard
+    /// input
     table: PathBuf,
+    /// The format of the table; told by its ending when not given, csv for standard input
+    #[arg(long, value_parser = choice::<Format>())]
+    from: Option<Format>,
     /// A job file; flags override what it says
     #[arg(long, value_name = "FILE")]
     job: Option<PathBuf>,
@@ -39,11 +48,11 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
-    let Arguments { table, job, subject, threshold, json, columns, requirement, resources } =
+    let Arguments { table, from, job, subject, threshold, json, columns, requirement, resources } =
         arguments;
     let method = MethodFlags { resources, ..MethodFlags::default() };
     let job = columns.job(job.as_ref(), subject, requirement, method)?;
-    let table = files::open_table(&job, &table)?;
+    let table = files::open_table(&job, &table, from)?;
     let report = {
         let bar = Bar::new();
         albers::check(&job, table.as_ref(), threshold, &bar)?

@@ -8,7 +8,7 @@ use anyhow::Result;
 use clap::Args;
 
 use crate::commands::anonymize;
-use crate::flags::{self, Assignment, ColumnFlags, MethodFlags, RequirementFlags, ResourceFlags};
+use crate::flags::{self, Assignment, ColumnFlags, LimitFlags, MethodFlags, RequirementFlags};
 use crate::progress::Bar;
 use crate::render;
 
@@ -61,39 +61,42 @@ struct ShownFlags {
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     #[command(flatten)]
-    resources: ResourceFlags,
+    limits: LimitFlags,
 }
 
 /// Runs the command.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let Arguments { original, release, key, output, job, json, columns, requirement, shown } =
         arguments;
-    let ShownFlags { categories, values, weights, seed, resources } = shown;
-    let method =
-        MethodFlags { categories, values, weights, seed, resources, ..MethodFlags::default() };
+    let ShownFlags { categories, values, weights, seed, limits } = shown;
+    let method = MethodFlags {
+        categories,
+        values,
+        weights,
+        seed,
+        resources: limits.into(),
+        ..MethodFlags::default()
+    };
     let mut job = flags::job(job.as_ref(), columns, requirement, method)?;
     job.input = Some(original);
     job.output = Some(output);
-    // One release comes of one release.
+    // One release comes of one release, and goes where the flags say.
     job.also_k.clear();
+    (job.from, job.to, job.manifest) = (None, None, None);
+    anonymize::check_streams(&job, json)?;
     let mut sinks = files::open_outputs(&job, &[&release])?;
     let original = files::open_input(&job)?;
-    let given = files::open_table(&job, &release)?;
+    let given = files::open_table(&job, &release, None)?;
     let report = {
         let bar = Bar::new();
         let sink = sinks.remove(0);
         albers::compact(&job, original.as_ref(), given.as_ref(), &key, sink, &bar)?
     };
-    if json {
-        render::print_json(&report);
-    } else {
-        let after = render::share(report.loss.ncp);
-        let change = match report.ncp_before.flatten() {
-            Some(before) => format!("ncp {} before, {after} after\n", render::share(before)),
-            None => format!("ncp unknown before, {after} after\n"),
-        };
-        let written = anonymize::written_files(&job);
-        render::print(&(change + &anonymize::summary(&report, &written)));
-    }
+    let after = render::share(report.loss.ncp);
+    let change = match report.ncp_before.flatten() {
+        Some(before) => format!("ncp {} before, {after} after\n", render::share(before)),
+        None => format!("ncp unknown before, {after} after\n"),
+    };
+    anonymize::print_report(&job, &report, json, &change);
     Ok(ExitCode::SUCCESS)
 }

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use albers::{LatticeReport, LatticeRequest, Method, MinimalReport, Minimize, SortBy, files};
+use albers::{
+    Format, LatticeReport, LatticeRequest, Method, MinimalReport, Minimize, SortBy, files,
+};
 use anyhow::Result;
 use clap::Args;
 
@@ -19,8 +21,12 @@ use crate::render;
 /// one that does. Publish one of them with albers anonymize --level COLUMN=LEVEL,...
 #[derive(Args)]
 pub struct Arguments {
-    /// The table: CSV (also .gz, .zst) or Parquet
+    /// The table: CSV (also .gz, .zst) or Parquet, a folder or a pattern of files, or - for standard
+    /// input
     data: Option<PathBuf>,
+    /// The format of the table; told by its ending when not given, csv for standard input
+    #[arg(long, value_parser = flags::choice::<Format>())]
+    from: Option<Format>,
     /// A job file; flags override what it says
     #[arg(long, value_name = "FILE")]
     job: Option<PathBuf>,
@@ -66,11 +72,13 @@ struct LatticeFlags {
 
 /// Runs the command.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
-    let Arguments { data, job, sort, svg, limit, json, columns, requirement, method } = arguments;
+    let Arguments { data, from, job, sort, svg, limit, json, columns, requirement, method } =
+        arguments;
     let LatticeFlags { method, search, minimize, weights, resources } = method;
     let method = MethodFlags { method, search, minimize, weights, resources, ..Default::default() };
     let mut job = flags::job(job.as_ref(), columns, requirement, method)?;
     job.input = data.or(job.input);
+    job.from = from.or(job.from);
     if let Some(svg) = &svg {
         files::check_output_place(&job, svg)?;
     }

@@ -7,7 +7,7 @@ use albers::{Categories, MeasureReport, files};
 use anyhow::Result;
 use clap::Args;
 
-use crate::flags::{self, Assignment, MethodFlags, RequirementFlags, ResourceFlags};
+use crate::flags::{self, Assignment, LimitFlags, MethodFlags, RequirementFlags};
 use crate::progress::Bar;
 use crate::render;
 use crate::table_flags::TableFlags;
@@ -38,17 +38,18 @@ pub struct Arguments {
     #[command(flatten)]
     columns: TableFlags,
     #[command(flatten)]
-    resources: ResourceFlags,
+    limits: LimitFlags,
 }
 
 /// Runs the command.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
-    let Arguments { original, release, job, key, weights, categories, json, columns, resources } =
+    let Arguments { original, release, job, key, weights, categories, json, columns, limits } =
         arguments;
-    let method = MethodFlags { weights, categories, resources, ..MethodFlags::default() };
+    let method =
+        MethodFlags { weights, categories, resources: limits.into(), ..MethodFlags::default() };
     let job = columns.job(job.as_ref(), None, RequirementFlags::default(), method)?;
-    let original = files::open_table(&job, &original)?;
-    let release = files::open_table(&job, &release)?;
+    let original = files::open_table(&job, &original, None)?;
+    let release = files::open_table(&job, &release, None)?;
     let report = {
         let bar = Bar::new();
         let key = key.as_deref();

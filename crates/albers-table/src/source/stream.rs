@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use albers_storage::StorageError;
 use albers_storage::input::{CountedReader, Packing, peek, unpacked};
 use albers_storage::scratch::ScratchFile;
+use albers_storage::wording;
+use albers_storage::wording::Field;
 
 use super::csv::{TextScan, TextTable};
 use super::file::given_delimiter;
@@ -47,11 +49,11 @@ impl StreamSource {
         let read_bytes = Arc::new(AtomicU64::new(0));
         let counted = CountedReader::new(reader, read_bytes.clone());
         let (first, all) = peek(counted).map_err(read_error)?;
-        if first == PARQUET_MAGIC {
+        if format.is_none() && first == PARQUET_MAGIC {
             return Err(table_error(
                 name,
                 "this is Parquet, not text",
-                "say that the format is parquet",
+                wording!["say so with ", Field::From.of("parquet")],
             ));
         }
         let text = unpacked(all, Packing::of_content(&first)).map_err(read_error)?;

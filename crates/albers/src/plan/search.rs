@@ -146,8 +146,15 @@ pub(super) fn only_searching(job: &Job) -> Result<Job> {
             ],
         ));
     }
+    // What a release of this job is made by has no part in the search.
+    job.split = None;
+    job.compact = None;
+    job.also_k.clear();
+    job.granularity = None;
+    job.values = None;
     for column in job.columns.values_mut() {
         column.level = None;
+        column.bias = None;
         if matches!(column.role, Some(Role::Keep | Role::Identifier)) {
             *column = ColumnJob::default();
         }

@@ -1,7 +1,7 @@
 //! The rows of a table, once more.
 
 use albers_storage::memory_budget::Reservation;
-use albers_table::source::{Scan, SourceChunk, SpilledChunks, Stamp, for_each_chunk};
+use albers_table::source::{Scan, Source, SourceChunk, SpilledChunks, Stamp, for_each_chunk};
 
 use super::{Kept, KnownColumns, Reading, kept_bytes};
 use crate::error::{Error, Result};
@@ -98,8 +98,13 @@ pub(crate) fn check_unchanged(reading: &Reading<'_>, stamp: Option<&Stamp>) -> R
 
 /// The table is not the one that was read before.
 pub(crate) fn changed(reading: &Reading<'_>) -> Error {
+    source_changed(reading.source)
+}
+
+/// A source is not what it was when it was read before.
+pub(crate) fn source_changed(source: &dyn Source) -> Error {
     Error::usage(
-        format!("{} changed while it was read", reading.source.name()),
+        format!("{} changed while it was read", source.name()),
         "let nobody write to it, and run again",
     )
 }

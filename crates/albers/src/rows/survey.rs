@@ -15,7 +15,7 @@ use arrow_array::ArrayRef;
 use rustc_hash::FxHashSet;
 
 use super::again::RowsAgain;
-use super::{KnownColumns, Reading, subjects};
+use super::{KnownColumns, Reading, array_bytes, subjects};
 use crate::error::Result;
 
 /// What the first pass found.
@@ -111,7 +111,7 @@ impl<'k> Lookout<'k> {
             n_rows: chunk.n_rows as u64,
             columns: Vec::new(),
             carried: Vec::new(),
-            carried_bytes: chunk.carried.iter().map(|cells| cells.get_buffer_memory_size()).sum(),
+            carried_bytes: chunk.carried.iter().map(array_bytes).sum(),
             subjects: Vec::new(),
             sample: SampledChunk {
                 row_ids: rows.iter().map(|&row| first_row.wrapping_add(row)).collect(),

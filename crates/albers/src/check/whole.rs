@@ -1,0 +1,70 @@
+//! The audit of a table whose columns are in memory.
+
+use albers_measure::audit::{Audit, audit as audit_classes};
+use albers_measure::{Classes, Codes};
+use albers_privacy::{Facts, Requirement};
+use albers_storage::watch::{Phase, Watch};
+use albers_table::domain::{CodedColumn, RawColumn, encode};
+use rayon::prelude::*;
+
+use super::asked::requirement_of;
+use super::columns::{AuditedColumns, coding};
+use crate::columns::{WholeColumns, intern};
+use crate::error::Result;
+use crate::job::Job;
+use crate::protection::interleave;
+use crate::report::Note;
+
+/// A column by its distinct texts.
+struct InternedColumn {
+    codes: Vec<u32>,
+    n_values: u32,
+}
+
+impl InternedColumn {
+    fn of(column: RawColumn) -> Result<InternedColumn> {
+        let column = intern(column)?;
+        let n_values = u32::try_from(column.domain.n_values()).expect("codes have 32 bits");
+        Ok(InternedColumn { codes: column.codes.concat(), n_values })
+    }
+
+    fn codes(&self) -> Codes<'_> {
+        Codes { codes: &self.codes, n_values: self.n_values }
+    }
+}
+
+/// Audits all rows at once.
+pub(super) fn audit(
+    job: &Job,
+    columns: &AuditedColumns,
+    whole: WholeColumns,
+    watch: &dyn Watch,
+    notes: &mut Vec<Note>,
+) -> Result<(Requirement, Audit)> {
+    let WholeColumns { n_rows, columns: mut exact, memory: _memory } = whole;
+    let sensitive = exact.split_off(columns.first_sensitive());
+    let mut exact: Vec<InternedColumn> =
+        exact.into_par_iter().map(InternedColumn::of).collect::<Result<_>>()?;
+    let subjects = exact.split_off(columns.n_quasi).pop().map(|column| column.codes);
+    let encoded = |column: RawColumn| {
+        let coding = coding(job, &column.name);
+        Ok(encode(column, coding)?)
+    };
+    let sensitive: Vec<CodedColumn> = sensitive.into_iter().map(encoded).collect::<Result<_>>()?;
+    watch.phase(Phase::Audit, None);
+    let quasi: Vec<Codes<'_>> = exact.iter().map(InternedColumn::codes).collect();
+    let classes = Classes::of(n_rows, &quasi);
+    drop(exact);
+    let domains: Vec<_> = sensitive.iter().map(|column| &column.domain).collect();
+    let mut requirement = requirement_of(job, &domains, columns.has_subject, notes)?;
+    let codes: Vec<Vec<u32>> = sensitive.iter().map(|column| column.codes.concat()).collect();
+    let all: Vec<usize> = (0..codes.len()).collect();
+    let facts = Facts {
+        sensitive: interleave(&codes, &all, n_rows),
+        n_sensitive: codes.len(),
+        subjects: subjects.unwrap_or_default(),
+    };
+    watch.check()?;
+    let found = audit_classes(&classes, &facts, &mut requirement);
+    Ok((requirement, found))
+}
