@@ -432,10 +432,11 @@ fn more_rows_than_a_block_are_published_in_the_same_way() {
 // The report.
 
 #[test]
-fn the_object_on_the_output_is_the_manifest() {
+fn the_object_on_the_output_is_the_manifest_and_the_bytes_that_were_moved() {
     let folder = Folder::with(table(&patients(300, 1)));
-    let report = folder.anonymize(&format!("in.csv -o out.csv {ROLES} -k 3 --seed 9"));
+    let mut report = folder.anonymize(&format!("in.csv -o out.csv {ROLES} -k 3 --seed 9"));
     let manifest: Value = serde_json::from_str(&folder.read("out.csv.manifest.json")).unwrap();
+    assert!(report.as_object_mut().unwrap().remove("bytes").is_some());
     assert_eq!(report, manifest);
     for field in [
         "/rows",

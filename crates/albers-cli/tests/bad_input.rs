@@ -708,7 +708,7 @@ fn what_must_be_said_and_is_not_is_asked_for() {
 
 #[test]
 fn a_job_file_with_a_fault_is_named_with_the_line() {
-    let hint = "see 'albers init --help' for a job file with all its fields";
+    let hint = "see 'albers init' for a job file with all its fields, and their schema";
     for (line, text, says) in [
         (2, "k = 2\nfoo = 3\n", "unknown field `foo`"),
         (1, "foo = 3\nk = 2\n", "unknown field `foo`"),

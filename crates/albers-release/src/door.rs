@@ -77,8 +77,8 @@ enum Way<'a> {
 
 /// A release that is written and verified, and that does not appear yet.
 pub struct Passage {
-    /// Where it went.
-    pub sink: Box<dyn Sink>,
+    /// Where it went; whoever holds the passage can seal it, and write nothing more.
+    sink: Box<dyn Sink>,
     /// Its classes and rows.
     pub classes: ClassSizes,
     /// Rows left out.

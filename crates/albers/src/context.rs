@@ -157,7 +157,7 @@ impl<'r> Context<'r> {
             peak_rss_bytes: peak_rss_bytes(),
             spilled_bytes: bytes.partition_spilled + bytes.release_spilled,
             read_back_bytes: bytes.partition_read_back + bytes.release_read_back,
-            bytes,
+            bytes: Some(bytes),
             also: Vec::new(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             ncp_before: story.ncp_before,
@@ -230,7 +230,11 @@ fn loses_by_labels(attributes: &[Attribute], loss: &Loss, before: f64) -> bool {
     attributes.iter().any(|own| own.shown == Shown::Label) && loss.ncp > before + 1e-9
 }
 
-/// A report as it stands beside its release.
+/// A report as it stands beside its release: without the bytes that were moved, since the size of
+/// the source tells of rows that are left out.
 fn manifest_of(report: &Report) -> String {
-    serde_json::to_string_pretty(report).expect("a report has only plain fields") + "\n"
+    let mut published = report.clone();
+    published.bytes = None;
+    published.also.iter_mut().for_each(|also| also.report.bytes = None);
+    serde_json::to_string_pretty(&published).expect("a report has only plain fields") + "\n"
 }

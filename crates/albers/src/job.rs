@@ -180,7 +180,7 @@ impl Job {
             let place = line.map(|line| format!(", line {line}")).unwrap_or_default();
             Error::usage(
                 format!("{}{place}: {}", path.display(), error.message()),
-                "see 'albers init --help' for a job file with all its fields",
+                "see 'albers init' for a job file with all its fields, and their schema",
             )
         })?;
         job.file = Some(path.to_owned());

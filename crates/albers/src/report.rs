@@ -49,8 +49,9 @@ pub struct Report {
     pub spilled_bytes: u64,
     /// Bytes read back from them.
     pub read_back_bytes: u64,
-    /// Bytes moved, by what for.
-    pub bytes: MovedBytes,
+    /// Bytes moved, by what for; not in the manifest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<MovedBytes>,
     /// Coarser releases of the same index.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<AlsoReport>,
