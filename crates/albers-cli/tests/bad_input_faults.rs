@@ -193,13 +193,14 @@ fn an_interrupt_while_it_writes_leaves_nothing_behind() {
 
 #[test]
 fn an_interrupt_before_it_writes_leaves_nothing_behind() {
-    let folder = Folder::with(table(&patients(600, 2)));
+    let folder = Folder::with(table(&patients(40_000, 2)));
     for signal in ["INT", "TERM"] {
         let mut command = folder.command();
         command.args(format!("anonymize - -o out.csv {ROLES}").split_whitespace());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        // The table never ends, so that the program waits for more of it, however long this takes.
+        // More than a pipe holds, so that the program has begun to read, and handles signals, when
+        // all is written; and no end, so that it waits for more.
         let mut pipe = child.stdin.take().unwrap();
         pipe.write_all(&folder.bytes("in.csv")).unwrap();
         send(signal, &child);
