@@ -11,6 +11,7 @@ use albers_table::format::Format;
 use albers_table::hierarchy::HierarchySpec;
 use albers_table::sink::{FileSink, Sink, StreamSink};
 use albers_table::source::{FileSource, FilesSource, Source, StreamSource, expand};
+use rustc_hash::FxHashMap;
 
 use crate::error::{Error, Result};
 use crate::job::Job;
@@ -57,14 +58,16 @@ pub fn open_table(job: &Job, path: &Path, from: Option<Format>) -> Result<Box<dy
 /// Refuses files that would make people count twice: the same file by two names, or a release that
 /// stands among the tables.
 fn check_parts(paths: &[PathBuf]) -> Result<()> {
-    for (place, path) in paths.iter().enumerate() {
+    let mut seen: FxHashMap<FileId, &Path> = FxHashMap::default();
+    for path in paths {
         if manifest_path(path).exists() {
             return Err(Error::usage(
                 format!("{} is a release: a manifest stands beside it", path.display()),
                 "move releases out of the folder of their tables",
             ));
         }
-        if let Some(same) = paths[..place].iter().find(|earlier| is_same_file(earlier, path)) {
+        let same = file_id(path).and_then(|id| seen.insert(id, path));
+        if let Some(same) = same {
             return Err(Error::usage(
                 format!("{} and {} are the same file", same.display(), path.display()),
                 "leave one of them out: its rows would count twice",
@@ -269,24 +272,21 @@ fn is_same_place(a: &Path, b: &Path) -> bool {
     (folder_of(a), a.file_name()) == (folder_of(b), b.file_name()) || is_same_file(a, b)
 }
 
-fn is_same_file(a: &Path, b: &Path) -> bool {
-    match (a.canonicalize(), b.canonicalize()) {
-        (Ok(a), Ok(b)) if a == b => true,
-        (Ok(a), Ok(b)) => is_same_inode(&a, &b),
-        _ => false,
-    }
-}
+/// What tells a file apart from all others, by whatever name it is called.
+type FileId = (u64, u64, PathBuf);
 
 #[cfg(unix)]
-fn is_same_inode(a: &Path, b: &Path) -> bool {
+fn file_id(path: &Path) -> Option<FileId> {
     use std::os::unix::fs::MetadataExt;
-    match (a.metadata(), b.metadata()) {
-        (Ok(a), Ok(b)) => (a.dev(), a.ino()) == (b.dev(), b.ino()),
-        _ => false,
-    }
+    let metadata = path.metadata().ok()?;
+    Some((metadata.dev(), metadata.ino(), PathBuf::new()))
 }
 
 #[cfg(not(unix))]
-fn is_same_inode(_a: &Path, _b: &Path) -> bool {
-    false
+fn file_id(path: &Path) -> Option<FileId> {
+    Some((0, 0, path.canonicalize().ok()?))
+}
+
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    file_id(a).is_some_and(|a| file_id(b) == Some(a))
 }

@@ -23,7 +23,7 @@ use crate::method::full_domain::{LatticeSearch, SearchOutcome};
 use crate::plan::{MethodPlan, Plan, SearchPlan};
 use crate::protection::{Protection, TableFacts, facts_of, sensitive_codes};
 use crate::report::{Clock, Note, peak_rss_bytes};
-use crate::rows::{Reading, Rows, Surveyed, Table, Wanted};
+use crate::rows::{KnownColumns, Reading, Rows, Surveyed, Table, Wanted};
 
 /// What the generalizations are sorted by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -222,11 +222,12 @@ pub fn lattice(
         let reading =
             Reading { plan: &plan, source, memory: &memory, typed_output: false, key: None, watch };
         let look = Look { reading, plan: search, request, clock: Clock::start() };
-        if let Some((table, counts)) = look.reading.count()? {
+        let known = KnownColumns::of(&look.reading)?;
+        if let Some((table, counts)) = look.reading.count(&known)? {
             return look.in_memory(table, Some(&counts));
         }
         let limit_bytes = memory.budget.limit_bytes() / 2;
-        match look.reading.read(Wanted::Table { limit_bytes })? {
+        match look.reading.read_known(known, Wanted::Table { limit_bytes })? {
             Rows::InMemory(table) => look.in_memory(*table, None),
             Rows::Outside(surveyed) => look.outside(*surveyed),
         }
@@ -271,9 +272,9 @@ impl<'a> Look<'a> {
         let memory = self.reading.memory;
         memory.check_folder()?;
         let budget = &memory.budget;
-        let _copies = budget.try_reserve("copies of frequency sets", budget.limit_bytes() / 3)?;
         let workspace = Workspace { budget, store: &memory.store, watch: self.reading.watch };
         let stored = store(&self.reading, self.plan, surveyed, workspace, false)?;
+        let _copies = budget.try_reserve("copies of frequency sets", budget.limit_bytes() / 3)?;
         let StoredTable { table, protection, keys, .. } = stored;
         let search = self.search(&table.attributes, keys.n_rows())?;
         self.clock.read();

@@ -110,7 +110,8 @@ pub(crate) struct KnownColumns {
 }
 
 impl KnownColumns {
-    fn of(reading: &Reading<'_>) -> Result<KnownColumns> {
+    /// What a source tells of the columns of a plan.
+    pub(crate) fn of(reading: &Reading<'_>) -> Result<KnownColumns> {
         let planned = reading.plan.columns.clone();
         let mut requests: Vec<ColumnRequest> = planned.iter().map(PlannedColumn::request).collect();
         requests.extend(reading.key.map(|name| ColumnRequest {
@@ -132,11 +133,11 @@ impl KnownColumns {
         let column = &self.planned[column_idx];
         let hierarchy = column.hierarchy.as_ref();
         match column.role {
-            Role::Keep | Role::Identifier => None,
+            // Subjects are numbered, not coded.
+            Role::Keep | Role::Identifier | Role::Subject => None,
             Role::Quasi if self.shown[column_idx] == Shown::Interval => Some(Coding::Ordered),
             Role::Quasi => Some(Coding::Categories { hierarchy, by_frequency: true }),
             Role::Sensitive => Some(Coding::Categories { hierarchy, by_frequency: false }),
-            Role::Subject => Some(Coding::Categories { hierarchy: None, by_frequency: false }),
         }
     }
 
@@ -206,7 +207,11 @@ enum Kept<'s> {
 impl<'s> Reading<'s> {
     /// Reads all rows.
     pub(crate) fn read(&self, wanted: Wanted) -> Result<Rows<'s>> {
-        let known = KnownColumns::of(self)?;
+        self.read_known(KnownColumns::of(self)?, wanted)
+    }
+
+    /// The same where the columns are known already.
+    pub(crate) fn read_known(&self, known: KnownColumns, wanted: Wanted) -> Result<Rows<'s>> {
         let stamp = self.source.stamp();
         let (limit_bytes, sample_rows) = match wanted {
             // A table that turns out not to fit may be indexed, which takes a sample.
@@ -224,7 +229,7 @@ impl<'s> Reading<'s> {
             lookout: &lookout,
             limit_bytes,
             is_only_in_memory: matches!(wanted, Wanted::OnlyTable { .. }),
-            survey: is_surveyed.then(|| Survey::new(self, &lookout)),
+            survey: is_surveyed.then(|| Survey::new(self, &lookout)).transpose()?,
             kept: Kept::Memory(Vec::new(), memory),
             n_rows: 0,
         };
@@ -247,8 +252,7 @@ impl<'s> Reading<'s> {
 
     /// The distinct rows with their numbers, if the source can count them itself: for those who
     /// publish nothing of them.
-    pub(crate) fn count(&self) -> Result<Option<(Table, Vec<u32>)>> {
-        let known = KnownColumns::of(self)?;
+    pub(crate) fn count(&self, known: &KnownColumns) -> Result<Option<(Table, Vec<u32>)>> {
         let Some(CountedRows { rows, counts }) =
             self.source.count_by(&known.requests, &known.types)?
         else {
@@ -258,7 +262,7 @@ impl<'s> Reading<'s> {
         let mut memory = self.memory.budget.reserve_nothing("the table in memory");
         memory.try_grow(kept_bytes(&rows))?;
         let n_rows = rows.n_rows;
-        Ok(Some((Table::of(self, &known, vec![rows], n_rows, memory)?, counts)))
+        Ok(Some((Table::of(self, known, vec![rows], n_rows, memory)?, counts)))
     }
 
     /// Rows of a sample that suits the budget.
@@ -354,7 +358,10 @@ impl Intake<'_, '_> {
         // What the survey finds takes the place of the rows, which are given up one by one.
         drop(memory);
         let is_surveyed = self.survey.is_some();
-        let survey = self.survey.get_or_insert_with(|| Survey::new(self.reading, self.lookout));
+        let survey = match &mut self.survey {
+            Some(survey) => survey,
+            none => none.insert(Survey::new(self.reading, self.lookout)?),
+        };
         let can_reread = self.reading.source.stamp().is_some();
         let mut spilled = (!can_reread).then(|| SpilledChunks::new(&self.reading.memory.store));
         for chunk in chunks {

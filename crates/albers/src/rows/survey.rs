@@ -36,6 +36,8 @@ pub(crate) struct Surveyed<'s> {
     pub(crate) sample: Sample,
     /// What the values of the columns take.
     pub(crate) values: Reservation,
+    /// What reading takes besides, for as long as there are rows to come.
+    _reading: Reservation,
     /// The rows, once more.
     pub(crate) again: RowsAgain<'s>,
 }
@@ -152,17 +154,23 @@ pub(super) struct Survey {
     is_over: bool,
     values_memory: Reservation,
     sample_memory: Reservation,
+    /// What reading takes besides.
+    reading_memory: Reservation,
 }
 
 impl Survey {
     /// Of no chunk yet.
-    pub(super) fn new(reading: &Reading<'_>, lookout: &Lookout<'_>) -> Survey {
+    pub(super) fn new(
+        reading: &Reading<'_>,
+        lookout: &Lookout<'_>,
+    ) -> albers_table::Result<Survey> {
         let known = lookout.known;
         let names = known.surveyed().map(|column_idx| known.planned[column_idx].name.as_str());
         let columns = names.zip(&lookout.looks).map(|(name, &look)| ColumnSurvey::new(name, look));
         let n_carried = known.requests.iter().filter(|request| request.carried).count();
         let budget = &reading.memory.budget;
-        Survey {
+        let reading_memory = budget.try_reserve("reading the table", budget.limit_bytes() / 8)?;
+        Ok(Survey {
             n_rows: 0,
             columns: columns.collect(),
             carried: vec![CarriedSurvey::nothing(); n_carried],
@@ -175,7 +183,8 @@ impl Survey {
             is_over: false,
             values_memory: budget.reserve_nothing("the values of the columns"),
             sample_memory: budget.reserve_nothing("a sample of the rows"),
-        }
+            reading_memory,
+        })
     }
 
     /// Adds what a chunk tells.
@@ -317,7 +326,7 @@ impl<'s> Surveyed<'s> {
             let sample_rows = survey.sample_rows;
             drop(survey);
             let lookout = Lookout::new(&known, looks, sample_rows, reading.typed_output);
-            survey = Survey::new(reading, &lookout);
+            survey = Survey::new(reading, &lookout)?;
             again.look_closer(reading, &known, &mut |chunk| {
                 survey.add(&lookout, lookout.look(chunk))
             })?;
@@ -325,9 +334,8 @@ impl<'s> Surveyed<'s> {
         }
         let mut columns = survey.columns.into_iter();
         let mut coders = Vec::with_capacity(known.planned.len());
-        for (column_idx, column) in known.planned.iter().enumerate() {
-            let coding = known.coding(column_idx).filter(|_| column.role != Role::Subject);
-            coders.push(match coding {
+        for column_idx in 0..known.planned.len() {
+            coders.push(match known.coding(column_idx) {
                 None => None,
                 Some(coding) => {
                     let survey = columns.next().expect("one survey per coded column");
@@ -348,6 +356,7 @@ impl<'s> Surveyed<'s> {
             n_subjects: survey.subjects.len() as u64,
             sample: Sample { chunks: survey.sample, memory: survey.sample_memory },
             values: survey.values_memory,
+            _reading: survey.reading_memory,
             again,
         })
     }

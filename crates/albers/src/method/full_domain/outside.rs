@@ -168,11 +168,11 @@ pub(crate) fn publish(
 ) -> Result<Report> {
     run.memory.check_folder()?;
     let budget = &run.memory.budget;
+    let workspace = Workspace { budget, store: &run.memory.store, watch: run.watch };
+    let stored = store(&run.reading(None), plan, surveyed, workspace, true)?;
     // Some is left for the copies that a frequency set needs while it leaves the table that it was
     // counted in.
     let copies = budget.try_reserve("copies of frequency sets", budget.limit_bytes() / 3)?;
-    let workspace = Workspace { budget, store: &run.memory.store, watch: run.watch };
-    let stored = store(&run.reading(None), plan, surveyed, workspace, true)?;
     let StoredTable { mut table, protection, keys, rows } = stored;
     run.clock.read();
 
