@@ -254,13 +254,22 @@ impl RowBlock {
 /// Where the facts of packed rows stand.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FactColumns {
-    /// The fact that tells the subject.
-    pub subject: Option<usize>,
+    /// The two facts that tell the subject, the lower half of its number first.
+    pub subject: Option<[usize; 2]>,
     /// The facts that the requirement looks at, in the order of its sensitive columns.
     pub ruled: Vec<usize>,
 }
 
 impl FactColumns {
+    /// The number of a row's subject; 0 where subjects are not counted.
+    #[inline]
+    pub fn subject_of(&self, layout: &RowLayout, block: &RowBlock, row: u32) -> u64 {
+        self.subject.map_or(0, |halves| {
+            let [low, high] = halves.map(|fact| block.fact(layout, row as usize, fact));
+            u64::from(high) << 32 | u64::from(low)
+        })
+    }
+
     /// The facts of some packed rows, in their order.
     pub fn facts_of(
         &self,
@@ -269,7 +278,7 @@ impl FactColumns {
         rows: impl Iterator<Item = u32> + Clone,
     ) -> Facts {
         let subjects = match self.subject {
-            Some(fact) => rows.clone().map(|row| block.fact(layout, row as usize, fact)).collect(),
+            Some(_) => rows.clone().map(|row| self.subject_of(layout, block, row)).collect(),
             None => Vec::new(),
         };
         let mut sensitive = Vec::new();

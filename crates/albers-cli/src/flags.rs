@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use albers::{
-    Categories, Choice, ColumnType, Format, Granularity, Job, Method, Minimize, Policy, Role,
-    SearchVariant, Values,
+    ByteSize, Categories, Choice, ColumnType, Format, Granularity, Job, Method, Minimize, Policy,
+    Role, SearchVariant, Values,
 };
 use anyhow::{Result, anyhow};
 use clap::Args;
@@ -117,6 +117,10 @@ pub struct MethodFlags {
     pub granularity: Option<Granularity>,
     #[command(flatten)]
     pub resources: ResourceFlags,
+    /// The release is the same with any --memory from this size on, 64MB when not given; with more,
+    /// the first cuts of a large table are chosen on a larger sample
+    #[arg(long, value_name = "SIZE")]
+    pub least_memory: Option<String>,
     /// How columns with a hierarchy are shown
     #[arg(long, value_parser = choice::<Categories>())]
     pub categories: Option<Categories>,
@@ -157,15 +161,18 @@ impl ResourceFlags {
     /// Puts them into a job.
     pub fn apply(self, job: &mut Job) -> Result<()> {
         if let Some(text) = &self.memory {
-            let size = text.parse().map_err(|problem: String| {
-                anyhow!("memory '{text}': {problem}; use for example 256MB or 2GB")
-            })?;
-            job.memory = Some(size);
+            job.memory = Some(size_of(text)?);
         }
         job.spill_dir = self.spill_dir.or(job.spill_dir.take());
         job.threads = self.threads.or(job.threads);
         Ok(())
     }
+}
+
+fn size_of(text: &str) -> Result<ByteSize> {
+    text.parse().map_err(|problem: String| {
+        anyhow!("memory '{text}': {problem}; use for example 256MB or 2GB")
+    })
 }
 
 /// What a command may use that works in memory.
@@ -330,6 +337,9 @@ pub fn job(
     method.resources.apply(&mut job)?;
     job.categories = method.categories.or(job.categories);
     job.values = method.values.or(job.values);
+    if let Some(text) = &method.least_memory {
+        job.least_memory = Some(size_of(text)?);
+    }
     job.compact = if method.no_compact { Some(false) } else { job.compact };
     for column in method.bias {
         job.column(column.trim()).bias = Some(true);

@@ -6,7 +6,7 @@
 //! node overflows, so no forced split can drive a leaf below its minimum. The price: inner nodes
 //! may have few children.
 //! Guarantee: leaves are disjoint, hold every record, and each satisfies the requirement.
-//! Cost: 32 bytes per split and two codes per attribute for each box.
+//! Cost: 40 bytes per split and two codes per attribute for each box.
 //!
 //! ```text
 //!        age in [0, 40]?                 splits: codes in lo..=hi go inside, all others outside
@@ -21,8 +21,7 @@ mod invariants;
 pub mod nodes;
 
 use albers_classes::Region;
-
-use grow::Grown;
+use albers_partition::split_tree::{Cut, TreeNode};
 
 /// A split or a leaf, by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,13 +35,9 @@ pub enum Child {
 /// A split of a region in two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SplitNode {
-    /// The attribute that decides.
-    pub axis: u32,
-    /// The least code that goes inside.
-    pub lo: u32,
-    /// The greatest code that goes inside.
-    pub hi: u32,
-    /// Where codes from `lo` to `hi` go.
+    /// What decides.
+    pub cut: Cut,
+    /// Where the codes that it names go.
     pub inside: Child,
     /// Where all others go.
     pub outside: Child,
@@ -68,7 +63,7 @@ pub struct RPlusTree {
 
 impl RPlusTree {
     /// The tree of splits and leaves as they were grown: parents first, inside before outside.
-    pub fn new(n_attributes: usize, grown: &[Grown], leaf_boxes: Vec<(u32, u32)>) -> RPlusTree {
+    pub fn new(n_attributes: usize, nodes: &[TreeNode], leaf_boxes: Vec<(u32, u32)>) -> RPlusTree {
         let mut tree = RPlusTree {
             n_attributes,
             root: Child::Leaf(0),
@@ -79,20 +74,18 @@ impl RPlusTree {
         };
         // Splits that still lack a child, and whether they have their first.
         let mut open: Vec<(u32, bool)> = Vec::new();
-        for node in grown {
+        for node in nodes {
             let n_leaves = tree.leaf_ends.len() as u32;
             let child = match *node {
-                Grown::Leaf { n_rows } => {
+                TreeNode::Leaf { n_rows } => {
                     let start = tree.leaf_ends.last().copied().unwrap_or(0);
                     tree.leaf_ends.push(start + n_rows);
                     Child::Leaf(n_leaves)
                 }
-                Grown::Cut { axis, lo, hi } => {
+                TreeNode::Cut(cut) => {
                     let none = Child::Leaf(u32::MAX);
                     tree.splits.push(SplitNode {
-                        axis,
-                        lo,
-                        hi,
+                        cut,
                         inside: none,
                         outside: none,
                         first_leaf: n_leaves,
@@ -209,7 +202,8 @@ impl RPlusTree {
                 Child::Leaf(leaf) => return leaf,
                 Child::Split(split) => {
                     let split = &self.splits[split as usize];
-                    let is_inside = (split.lo..=split.hi).contains(&point[split.axis as usize]);
+                    let Cut { axis, lo, hi, .. } = split.cut;
+                    let is_inside = (lo..=hi).contains(&point[axis as usize]);
                     at = if is_inside { split.inside } else { split.outside };
                 }
             }
@@ -237,8 +231,7 @@ impl RPlusTree {
         found
     }
 
-    /// The region of each leaf inside the region of the whole tree, one after another. What is left
-    /// of a region when a piece is taken from its middle keeps the whole of it.
+    /// The region of each leaf inside the region of the whole tree, one after another.
     pub fn leaf_regions(&self, whole: &Region) -> Region {
         let mut regions = vec![(0, 0); self.n_leaves() * self.n_attributes];
         let mut pending = vec![(self.root, whole.clone())];
@@ -250,16 +243,7 @@ impl RPlusTree {
                 }
                 Child::Split(split) => {
                     let split = &self.splits[split as usize];
-                    let axis = split.axis as usize;
-                    let mut outside = region.clone();
-                    let (lo, hi) = region[axis];
-                    outside[axis] = match (split.lo <= lo, hi <= split.hi) {
-                        (true, false) => (split.hi + 1, hi),
-                        (false, true) => (lo, split.lo - 1),
-                        _ => (lo, hi),
-                    };
-                    let mut inside = region;
-                    inside[axis] = (lo.max(split.lo), hi.min(split.hi));
+                    let [inside, outside] = split.cut.regions(&region);
                     pending.push((split.outside, outside));
                     pending.push((split.inside, inside));
                 }

@@ -33,13 +33,18 @@ pub struct CountedTable<'a> {
     losses: Vec<Vec<f64>>,
 }
 
-/// What the keys hold besides the attributes, so that a requirement can be judged: the subject, if
-/// it counts, and the sensitive columns that it looks at.
+/// What the keys hold besides the attributes, so that a requirement can be judged: both halves of the
+/// subject, the lower first, if it counts, and the sensitive columns that it looks at.
 pub fn fact_fields(requirement: &Requirement) -> Vec<FactField> {
     let shape = requirement.shape();
-    let subject = shape.counts_subjects.then_some(FactField { n_values: 1 << 32 });
+    let subject = shape.counts_subjects.then_some([FactField { n_values: 1 << 32 }; 2]);
     let secret = |&n_values: &u32| FactField { n_values: u64::from(n_values) };
-    subject.into_iter().chain(shape.n_values.iter().map(secret)).collect()
+    subject.into_iter().flatten().chain(shape.n_values.iter().map(secret)).collect()
+}
+
+/// Both halves of a subject, the lower first.
+pub(crate) fn halves(subject: u64) -> [u32; 2] {
+    [subject as u32, (subject >> 32) as u32]
 }
 
 impl<'a> CountedTable<'a> {
@@ -63,8 +68,9 @@ impl<'a> CountedTable<'a> {
                 for row in 0..chunk.n_rows {
                     let row_id = chunk.first_row as usize + row;
                     let codes = chunk.columns.iter().map(|column| column[row]);
-                    let subject = counts_subjects.then(|| facts.subject(row_id));
-                    let own = subject.into_iter().chain(facts.codes(row_id).iter().copied());
+                    let subject = counts_subjects.then(|| halves(facts.subject(row_id)));
+                    let own =
+                        subject.into_iter().flatten().chain(facts.codes(row_id).iter().copied());
                     layout.pack(codes, own, &mut keys);
                 }
                 keys

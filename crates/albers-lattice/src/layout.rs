@@ -13,7 +13,7 @@ use crate::dimension::Dimension;
 /// Something about a row that is never generalized: its subject or a sensitive value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FactField {
-    /// Values are below this; 2^32 for a subject.
+    /// Values are below this; 2^32 for half a subject.
     pub n_values: u64,
 }
 

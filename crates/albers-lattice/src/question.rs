@@ -213,7 +213,8 @@ impl<'a> ClassJudge<'a> {
             for &at in class {
                 let key = entries.key(at as usize);
                 let mut facts = layout.facts().iter().map(|field| field.get(key));
-                let subject = if *has_subjects { facts.next().unwrap_or(0) } else { 0 };
+                let mut half = || u64::from(facts.next().unwrap_or(0));
+                let subject = if *has_subjects { half() | half() << 32 } else { 0 };
                 codes.clear();
                 codes.extend(facts);
                 summary.add_many(subject, codes, u64::from(entries.counts[at as usize]));

@@ -7,6 +7,7 @@ use std::hint::black_box;
 use albers_classes::points::Points;
 use albers_classes::space::{Axis, Shown, Space};
 use albers_generate::{Generator, Kind, Options};
+use albers_partition::grain::Grain;
 use albers_partition::mondrian::{Plan, partition};
 use albers_partition::split::Policy;
 use albers_privacy::Facts;
@@ -60,11 +61,13 @@ fn bench_partition(criterion: &mut Criterion) {
                 facts: &facts,
                 policy,
                 keep_regions: false,
+                grain: Grain::default(),
+                seed: 0,
             };
             group.bench_function(BenchmarkId::new(name, n_rows), |bencher| {
                 bencher.iter_batched(
                     || Points::new(codes.clone()),
-                    |points| black_box(partition(points, &plan, &Silent)),
+                    |points| black_box(partition(points, None, &plan, &Silent)),
                     BatchSize::PerIteration,
                 );
             });

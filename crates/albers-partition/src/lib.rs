@@ -1,17 +1,24 @@
 //! Top-down partitioning of points into classes.
 //!
 //! - [`split`]: policies that choose where to cut a set of points.
+//! - [`grain`]: sizes that decide which cuts are made.
+//! - [`grow`]: the one grower; [`split_tree`]: what it grows.
 //! - [`local`]: local recoding, rows grouped by least added loss.
 //! - [`mondrian`]: the recursion that cuts until no allowable cut is left.
 //! - [`plan`]: what all of them are given.
+//! - [`sample`]: a sample of a table that is a function of its content.
 //! - [`specialize`]: one recoding of each attribute for all rows, found by specialization.
 //! - [`top`]: the first cuts of a large table, chosen on a sample.
 
+pub mod grain;
+pub mod grow;
 pub mod local;
 pub mod mondrian;
 pub mod plan;
+pub mod sample;
 pub mod specialize;
 pub mod split;
+pub mod split_tree;
 pub mod top;
 
 /// Calls `f::<L, M>(args)` with as many lanes as the attributes need; `sets` tells whether some

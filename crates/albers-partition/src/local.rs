@@ -36,7 +36,7 @@ use rayon::prelude::*;
 use crate::plan::{MAX_ATTRIBUTES, Plan};
 use crate::split::Policy;
 use crate::split::rule::{Rule, RuleScratch};
-use crate::top::CELL_ROWS;
+
 use board::Board;
 use cells::Items;
 use settle::Absorbed;
@@ -46,6 +46,8 @@ use tuples::Tuples;
 /// Distinct tuples of a cell. The cost of a table grows with it; above some thousands the loss
 /// hardly falls.
 const CELL_TUPLES: usize = 4096;
+/// About so many rows make a block of classes.
+const BLOCK_ROWS: usize = 16_384;
 /// A cell has room for so many classes at least, if tuples have one row each.
 const CELL_CLASSES: usize = 8;
 
@@ -221,7 +223,7 @@ fn blocks(tuples: &Tuples, classes: &[Vec<Member>]) -> Groups {
     let mut blocks = vec![ClassBlock::default()];
     let mut n_given = vec![0u32; tuples.len()];
     for class in classes {
-        if blocks.last().is_none_or(|block| block.row_ids.len() >= CELL_ROWS) {
+        if blocks.last().is_none_or(|block| block.row_ids.len() >= BLOCK_ROWS) {
             blocks.push(ClassBlock::default());
         }
         let block = blocks.last_mut().expect("there is one from the start");
@@ -272,7 +274,8 @@ mod tests {
         let facts = Facts { subjects: Vec::new(), sensitive: Vec::new(), n_sensitive: 0 };
         let (space, policy) = (space(), Policy::Compact);
         let (requirement, facts, space) = (&requirement, &facts, &space);
-        let plan = Plan { space, requirement, facts, policy, keep_regions: false };
+        let grain = crate::grain::Grain::default();
+        let plan = Plan { space, requirement, facts, policy, keep_regions: false, grain, seed: 0 };
         let tuples = Tuples::new(points(seed, n_rows), &[]);
         let test = Test { tuples: &tuples, min_rows: k as u32, rule: None };
         let ids: Vec<u32> = (0..tuples.len() as u32).collect();

@@ -1,11 +1,13 @@
 //! Mondrian: cut the space top-down until no allowable cut is left.
 //!
-//! Source: LeFevre, DeWitt & Ramakrishnan 2008, section 2.2; for tables of more than 131,072 rows
-//! the first cuts are chosen on a sample, as in section 5.2 (Rothko-S).
+//! Source: LeFevre, DeWitt & Ramakrishnan 2008, section 2.2; for large tables the first cuts are
+//! chosen on a sample, as in section 5.2 (Rothko-S).
 //! Departures: a cell of the sampled top that violates the requirement is merged with its siblings,
-//! then cut again with all its rows at hand.
+//! then cut again with all its rows at hand, or divided by a sample of its own where it is too large
+//! for that.
 //! Guarantee: every class satisfies the requirement, if the whole table does; no class has a cut
-//! that the policy would still allow. The result depends on the table, the plan and nothing else.
+//! that the policy would still allow, unless it has more rows than are cut at once. The result is
+//! a function of the rows and the plan, whatever the order of the rows and the threads.
 //! Cost: O(rows * attributes) per level of the tree; memory for the codes twice.
 //!
 //! ```text
@@ -15,50 +17,146 @@
 //!                                                 cut until nothing is allowable ──► classes
 //! ```
 
-mod cell;
 mod routed;
 
+use albers_classes::Region;
 use albers_classes::class_block::{ClassBlock, Groups};
 use albers_classes::points::Points;
 use albers_storage::Result;
 use albers_storage::watch::{Phase, Watch};
 use rayon::prelude::*;
 
+use crate::grow::{Cell, TableSize};
+use crate::plan::whole_region;
+use crate::sample::{TupleSample, Tuples, tuple_hash};
 use crate::split::extent::has_small_sets;
-use crate::top::WHOLE_ROWS;
+use crate::split_tree::{TreeNode, leaf_regions, leaf_rows};
+use crate::top::Top;
+use routed::route;
 
 pub use crate::plan::{MAX_ATTRIBUTES, Plan};
 
-/// Divides points into classes. The whole table must satisfy the requirement.
-pub fn partition(points: Points, plan: &Plan<'_>, watch: &dyn Watch) -> Result<Groups> {
+/// Divides points into classes. The whole table must satisfy the requirement. `tuples` is a sample
+/// of a table that is too large to be cut at once; without it the sample is of codes.
+pub fn partition(
+    points: Points,
+    tuples: Option<Tuples>,
+    plan: &Plan<'_>,
+    watch: &dyn Watch,
+) -> Result<Groups> {
     assert!(points.n_attributes() <= MAX_ATTRIBUTES, "checked when the job was planned");
     watch.phase(Phase::Partition, Some(points.n_rows() as u64));
     let sets = has_small_sets(plan.space);
-    crate::with_lanes!(points.n_attributes(), sets, partition_lanes(points, plan, watch))
+    crate::with_lanes!(points.n_attributes(), sets, partition_lanes(points, tuples, plan, watch))
 }
 
 fn partition_lanes<const L: usize, const M: usize>(
     points: Points,
+    tuples: Option<Tuples>,
     plan: &Plan<'_>,
     watch: &dyn Watch,
 ) -> Result<Groups> {
     let n_attributes = points.n_attributes();
-    let cutter = cell::Cutter::<L, M>::new(plan, points.n_rows() > WHOLE_ROWS);
-    if points.n_rows() <= WHOLE_ROWS {
-        let cell = cell::Cell::whole(points.into_chunks(), n_attributes, plan);
-        let block = cutter.cut(cell);
-        watch.done(block.row_ids.len() as u64)?;
+    let cutter = Cutter { plan, watch };
+    if points.n_rows() <= plan.grain.whole_rows {
+        let rows = CellRows::<L>::whole(points, plan);
+        let block = cutter.cut::<L, M>(rows, TableSize::Small)?;
         return Ok(Groups::of_all(n_attributes, vec![block]));
     }
-    let top = routed::grow_top::<L, M>(&points, plan);
-    let routed = routed::route(&top, points, plan);
+    let n_rows = points.n_rows() as u64;
+    let tuples = tuples.unwrap_or_else(|| tuples_of_points(&points, plan));
+    let top = Top::of_table::<L, M>(&tuples, n_rows, plan);
+    drop(tuples);
+    let routed = route(&top, points, plan);
     let blocks: Vec<ClassBlock> = (0..routed.n_cells())
         .into_par_iter()
-        .map(|cell_idx| {
-            let block = cutter.cut(routed.cell(cell_idx, plan));
-            watch.done(block.row_ids.len() as u64)?;
-            Ok(block)
-        })
+        .map(|cell_idx| cutter.cut::<L, M>(routed.cell(cell_idx), TableSize::Large))
         .collect::<Result<_>>()?;
     Ok(Groups::of_all(n_attributes, blocks))
+}
+
+fn tuples_of_points(points: &Points, plan: &Plan<'_>) -> Tuples {
+    let n_attributes = points.n_attributes();
+    let limit = plan.grain.sample_tuples(n_attributes);
+    let mut sample = TupleSample::new(limit, n_attributes, false);
+    let mut codes = vec![0; n_attributes];
+    for chunk in points.chunks() {
+        for row in 0..chunk.n_rows {
+            codes.iter_mut().zip(&chunk.columns).for_each(|(code, own)| *code = own[row]);
+            sample.add(tuple_hash(&codes, plan.seed), &codes, &[], 1);
+        }
+    }
+    sample.finish()
+}
+
+/// Rows that are cut together.
+struct CellRows<const L: usize> {
+    points: Vec<[u32; L]>,
+    row_ids: Vec<u32>,
+    region: Option<Region>,
+}
+
+impl<const L: usize> CellRows<L> {
+    /// All rows of a table.
+    fn whole(points: Points, plan: &Plan<'_>) -> CellRows<L> {
+        let mut rows = CellRows {
+            points: Vec::with_capacity(points.n_rows()),
+            row_ids: (0..points.n_rows() as u32).collect(),
+            region: whole_region(plan),
+        };
+        for chunk in points.into_chunks() {
+            for row in 0..chunk.n_rows {
+                let mut point = [0; L];
+                point.iter_mut().zip(&chunk.columns).for_each(|(lane, own)| *lane = own[row]);
+                rows.points.push(point);
+            }
+        }
+        rows
+    }
+}
+
+/// Cuts cells; shared by all threads.
+struct Cutter<'a> {
+    plan: &'a Plan<'a>,
+    watch: &'a dyn Watch,
+}
+
+impl Cutter<'_> {
+    /// Cuts rows into classes.
+    fn cut<const L: usize, const M: usize>(
+        &self,
+        rows: CellRows<L>,
+        table: TableSize,
+    ) -> Result<ClassBlock> {
+        let CellRows { points, row_ids, region } = rows;
+        let facts = self.plan.has_rule().then(|| self.plan.facts.gather(&row_ids));
+        let mut cell = Cell::new(points);
+        let nodes = cell.grow::<M>(self.plan, facts.as_ref(), table);
+        self.watch.done(row_ids.len() as u64)?;
+        Ok(self.block(&cell, &nodes, &row_ids, region.as_ref()))
+    }
+
+    /// The leaves of a grown cell as classes.
+    fn block<const L: usize>(
+        &self,
+        cell: &Cell<L>,
+        nodes: &[TreeNode],
+        row_ids: &[u32],
+        region: Option<&Region>,
+    ) -> ClassBlock {
+        let n_attributes = self.plan.space.axes.len();
+        let mut codes = Vec::with_capacity(cell.points.len() * n_attributes);
+        cell.points.iter().for_each(|point| codes.extend_from_slice(&point[..n_attributes]));
+        let ends = leaf_rows(nodes).scan(0, |end, n_rows| {
+            *end += n_rows;
+            Some(*end)
+        });
+        ClassBlock {
+            row_ids: cell.places.iter().map(|&place| row_ids[place as usize]).collect(),
+            codes,
+            class_ends: ends.collect(),
+            regions: region.map_or(Vec::new(), |region| leaf_regions(nodes, region)),
+            ..ClassBlock::default()
+        }
+    }
 }

@@ -4,6 +4,7 @@ use albers_classes::Region;
 use albers_classes::space::Space;
 use albers_privacy::{Facts, Requirement};
 
+use crate::grain::Grain;
 use crate::split::Policy;
 
 /// The most attributes a point can have.
@@ -21,6 +22,10 @@ pub struct Plan<'a> {
     pub policy: Policy,
     /// Whether the regions of the classes are wanted, not only their points.
     pub keep_regions: bool,
+    /// Sizes that decide which cuts are made.
+    pub grain: Grain,
+    /// Decides which tuples are sampled.
+    pub seed: u64,
 }
 
 impl Plan<'_> {
@@ -38,4 +43,12 @@ impl Plan<'_> {
 /// The region of all points.
 pub fn whole_region(plan: &Plan<'_>) -> Option<Region> {
     plan.keep_regions.then(|| vec![(0, u32::MAX); plan.space.axes.len()])
+}
+
+/// What two regions have in common.
+pub fn region_within(region: Option<&Region>, within: Option<&Region>) -> Option<Region> {
+    let region = region?;
+    let Some(within) = within else { return Some(region.clone()) };
+    let pairs = region.iter().zip(within);
+    Some(pairs.map(|(own, outer)| (own.0.max(outer.0), own.1.min(outer.1))).collect())
 }

@@ -13,19 +13,16 @@ use std::collections::BinaryHeap;
 use albers_classes::Region;
 use albers_classes::space::{AxisKind, Space};
 use albers_privacy::Facts;
+use rustc_hash::FxHashMap;
 
 use crate::plan::{Plan, whole_region};
+use crate::sample::Tuples;
 use crate::split::apply::apply;
 use crate::split::extent::Weigher;
 use crate::split::rule::{Allowance, Rule};
 use crate::split::{Chooser, Point, Scratch, Split, place_of, sort_by_part, value_of};
+use crate::split_tree::Cut;
 
-/// Tables up to this size are cut without a sampled top.
-pub const WHOLE_ROWS: usize = 1 << 17;
-/// About so many rows make a sample.
-pub const SAMPLE_ROWS: usize = 1 << 18;
-/// A cell of about this many rows fits in a core's cache while it is cut.
-pub const CELL_ROWS: usize = 16_384;
 /// No part of the sample gets smaller: fewer points say too little about the rows they stand for.
 const MIN_SAMPLE_ROWS: usize = 32;
 
@@ -64,22 +61,20 @@ pub struct RoutedCell {
     pub end: usize,
     /// Its region, where regions are kept.
     pub region: Option<Region>,
-    /// The node of the tree that it is.
-    pub node_idx: u32,
 }
 
-/// Whether a row belongs to the sample of a table with so many rows.
-#[inline]
-pub fn is_sampled(row_id: u32, threshold: u32) -> bool {
-    let hash = u64::from(row_id).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-    hash as u32 <= threshold
+/// How a part of a table is divided that is too large to be cut at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Attempt {
+    /// Into cells, by all that its sample tells.
+    Cells,
+    /// In two or three, by counts alone: with all rows, smaller parts violated the requirement.
+    Once,
 }
 
-/// The threshold of [`is_sampled`] for about `n_sampled` of `n_rows` rows; it falls as rows are
-/// added.
-pub fn sample_threshold(n_sampled: usize, n_rows: usize) -> u32 {
-    let share = (n_sampled as f64 / n_rows.max(1) as f64).min(1.0);
-    (share * f64::from(u32::MAX)) as u32
+impl Attempt {
+    /// All of them, in the order in which they are tried.
+    pub const ALL: [Attempt; 2] = [Attempt::Cells, Attempt::Once];
 }
 
 impl Top {
@@ -89,39 +84,49 @@ impl Top {
         Top { nodes: vec![TopNode { region: whole_region(plan), n_sampled: 1, kind }], n_cells: 1 }
     }
 
-    /// Grows the tree on a sample of so many rows until a cell has about `cell_rows` of them.
-    /// `facts` are those of the sample.
-    pub fn grow<const L: usize, const M: usize>(
-        sample: Vec<Point<L>>,
-        facts: Option<&Facts>,
-        n_rows: usize,
-        cell_rows: usize,
+    /// The tree of a table of so many rows, grown on a sample by counts alone, until a cell has about
+    /// as many rows as it should.
+    pub fn of_table<const L: usize, const M: usize>(
+        tuples: &Tuples,
+        n_rows: u64,
         plan: &Plan<'_>,
     ) -> Top {
+        let n_points = plan.grain.sample_tuples(plan.space.axes.len());
+        let (sample, _) = tuples.points::<L>(n_points, n_rows);
         let min_rows = plan.min_rows().max(MIN_SAMPLE_ROWS);
-        let rule = facts.map(|facts| Rule { requirement: plan.requirement, facts });
-        Top::grow_within::<L, M>(sample, Allowance { min_rows, rule }, n_rows, cell_rows, plan)
+        let allowance = Allowance { min_rows, rule: None };
+        Top::grow_within::<L, M>(sample, allowance, n_rows, plan.grain.cell_rows, plan)
     }
 
-    /// The same where the sample must be cut, come what may: parts stand for about as many rows as
-    /// the requirement asks for, and whether they satisfy it is left to whoever sees all rows.
-    pub fn grow_boldly<const L: usize, const M: usize>(
-        sample: Vec<Point<L>>,
-        n_rows: usize,
-        cell_rows: usize,
+    /// The tree of a part of a table.
+    pub fn of_part<const L: usize, const M: usize>(
+        tuples: &Tuples,
+        n_rows: u64,
+        attempt: Attempt,
         plan: &Plan<'_>,
     ) -> Top {
-        let share = sample.len() as f64 / n_rows.max(1) as f64;
-        // A little more, since a sample is uneven.
-        let min_rows = ((plan.min_rows() as f64 * share * 1.25).ceil() as usize).max(4);
-        let allowance = Allowance { min_rows, rule: None };
-        Top::grow_within::<L, M>(sample, allowance, n_rows, cell_rows, plan)
+        let n_points = plan.grain.sample_tuples(plan.space.axes.len());
+        let (sample, facts) = tuples.points::<L>(n_points, n_rows);
+        let (cell_rows, facts, slack) = match attempt {
+            // A little more than the share of the least part, since a sample is uneven.
+            Attempt::Cells => (plan.grain.cell_rows, facts, 1.25),
+            Attempt::Once => ((n_rows / 4 * 3) as usize, None, 1.0),
+        };
+        let min_rows = match facts {
+            Some(_) => plan.min_rows().max(MIN_SAMPLE_ROWS),
+            None => {
+                let share = sample.len() as f64 / n_rows.max(1) as f64;
+                ((plan.min_rows() as f64 * share * slack).ceil() as usize).max(4)
+            }
+        };
+        let rule = rule_of(plan, facts.as_ref());
+        Top::grow_within::<L, M>(sample, Allowance { min_rows, rule }, n_rows, cell_rows, plan)
     }
 
     fn grow_within<const L: usize, const M: usize>(
         mut sample: Vec<Point<L>>,
         allowance: Allowance<'_>,
-        n_rows: usize,
+        n_rows: u64,
         cell_rows: usize,
         plan: &Plan<'_>,
     ) -> Top {
@@ -134,7 +139,7 @@ impl Top {
             arch: pulp::Arch::new(),
         };
         let mut locals: Vec<u32> = (0..sample.len() as u32).collect();
-        let cell_sample = (cell_rows as u64 * sample.len() as u64 / n_rows.max(1) as u64) as usize;
+        let cell_sample = (cell_rows as u64 * sample.len() as u64 / n_rows.max(1)) as usize;
         let mut top = Top { nodes: Vec::new(), n_cells: 0 };
         let mut scratch = Scratch::default();
         // Children are pushed in reverse, so that cells are numbered from left to right.
@@ -157,10 +162,10 @@ impl Top {
             };
             let split = as_binary(split, plan.space, own);
             let ends = apply(split, &chooser, own, own_locals, &mut scratch);
-            let regions = binary_regions(split, region.as_ref());
+            let regions = region.as_ref().map(|region| Cut::of(&split).regions(region));
+            let [left, right] = regions.map_or([None, None], |regions| regions.map(Some));
             let kind = TopKind::Inner { split, children: Vec::new() };
             top.nodes.push(TopNode { region, n_sampled, kind });
-            let [left, right] = regions;
             pending.push((start + ends[0], end, Some(node_idx), right));
             pending.push((start, start + ends[0], Some(node_idx), left));
         }
@@ -178,13 +183,13 @@ impl Top {
         self.n_cells
     }
 
-    /// The highest nodes with at most so many rows of the sample, from left to right; larger ones
-    /// where there would be more than `max_parts`, of which the largest are divided first. Together
-    /// they hold all cells.
-    pub fn parts(&self, n_sampled: usize, max_parts: usize) -> Vec<u32> {
+    /// The highest nodes below a root with at most so many rows of the sample, from left to right;
+    /// larger ones where there would be more than `max_parts`, of which the largest are divided
+    /// first. Together they hold all cells below the root.
+    pub fn parts(&self, root: u32, n_sampled: usize, max_parts: usize) -> Vec<u32> {
         let mut parts = Vec::new();
         let with_size = |node_idx: u32| (self.nodes[node_idx as usize].n_sampled, node_idx);
-        let mut largest_first = BinaryHeap::from([with_size(0)]);
+        let mut largest_first = BinaryHeap::from([with_size(root)]);
         while let Some((n_own, node_idx)) = largest_first.pop() {
             let n_divided = parts.len() + largest_first.len() + 2;
             match &self.nodes[node_idx as usize].kind {
@@ -216,19 +221,18 @@ impl Top {
         first..last + 1
     }
 
-    /// What is left below a node when a node below which some cell violates the requirement becomes
-    /// one cell, and so on upwards until the union satisfies it. Without recursion: the tree may be
+    /// What lies below each node below a root, and whether it satisfies the requirement: for sure if
+    /// all cells below it do, and as `union_holds` says otherwise. Without recursion: the tree may be
     /// deep.
-    pub fn satisfying(
+    pub fn spans(
         &self,
         root: u32,
         holds: impl Fn(usize) -> bool,
         union_holds: impl Fn(usize, usize) -> bool,
-    ) -> Vec<KeptNode<'_>> {
+    ) -> FxHashMap<u32, Span> {
+        let mut spans = FxHashMap::default();
         // Children stand after their parents, so that a walk from the end meets them first.
-        let order = self.nodes_below(root);
-        let mut spans = rustc_hash::FxHashMap::default();
-        for &node_idx in order.iter().rev() {
+        for &node_idx in self.nodes_below(root).iter().rev() {
             let span = match &self.nodes[node_idx as usize].kind {
                 TopKind::Cell { cell_idx } => {
                     let first = *cell_idx as usize;
@@ -244,6 +248,18 @@ impl Top {
             };
             spans.insert(node_idx, span);
         }
+        spans
+    }
+
+    /// What is left below a node when a node below which some cell violates the requirement becomes
+    /// one cell, and so on upwards until the union satisfies it.
+    pub fn satisfying(
+        &self,
+        root: u32,
+        holds: impl Fn(usize) -> bool,
+        union_holds: impl Fn(usize, usize) -> bool,
+    ) -> Vec<KeptNode<'_>> {
+        let spans = self.spans(root, holds, union_holds);
         let mut kept = Vec::new();
         let mut pending = vec![root];
         while let Some(node_idx) = pending.pop() {
@@ -256,11 +272,24 @@ impl Top {
                 }
                 _ => {
                     let region = node.region.clone();
-                    kept.push(KeptNode::Cell(RoutedCell { first, end, region, node_idx }));
+                    kept.push(KeptNode::Cell(RoutedCell { first, end, region }));
                 }
             }
         }
         kept
+    }
+
+    /// The two children of a node, unless it is a cell.
+    pub fn children(&self, node_idx: u32) -> Option<[u32; 2]> {
+        match &self.nodes[node_idx as usize].kind {
+            TopKind::Cell { .. } => None,
+            TopKind::Inner { children, .. } => Some([children[0], children[1]]),
+        }
+    }
+
+    /// Rows of the sample below a node.
+    pub fn n_sampled(&self, node_idx: u32) -> usize {
+        self.nodes[node_idx as usize].n_sampled as usize
     }
 
     /// The region of a node, where regions are kept.
@@ -325,16 +354,21 @@ impl Top {
 }
 
 /// What lies below a node of the tree.
-#[derive(Clone, Copy)]
-struct Span {
+#[derive(Debug, Clone, Copy)]
+pub struct Span {
     /// The first cell.
-    first: usize,
+    pub first: usize,
     /// The first cell after it.
-    end: usize,
-    /// Whether it is cut as one cell.
-    is_cell: bool,
+    pub end: usize,
+    /// Whether it is cut as one cell: it is one, or some of what lies below it violates the
+    /// requirement.
+    pub is_cell: bool,
     /// Whether all that will be cut below it satisfies the requirement.
-    holds: bool,
+    pub holds: bool,
+}
+
+fn rule_of<'f>(plan: &Plan<'f>, facts: Option<&'f Facts>) -> Option<Rule<'f>> {
+    facts.map(|facts| Rule { requirement: plan.requirement, facts })
 }
 
 /// The cell of a step that still compares.
@@ -367,20 +401,6 @@ fn as_binary<const L: usize>(split: Split, space: &Space, points: &[Point<L>]) -
         .expect("a specialization has two parts or more");
     let (_, code) = tree.part_range(step, points[place_of(keys[n_before - 1])][axis]);
     Split::Cut { axis, code }
-}
-
-fn binary_regions(split: Split, region: Option<&Region>) -> [Option<Region>; 2] {
-    let Some(region) = region else { return [None, None] };
-    let narrowed = |axis: usize, lo: u32, hi: u32| {
-        let mut part = region.clone();
-        part[axis] = (part[axis].0.max(lo), part[axis].1.min(hi));
-        Some(part)
-    };
-    match split {
-        Split::Cut { axis, code } => [narrowed(axis, 0, code), narrowed(axis, code + 1, u32::MAX)],
-        Split::Peel { axis, lo, hi } => [narrowed(axis, lo, hi), Some(region.clone())],
-        Split::Specialize { .. } => unreachable!("made binary when grown"),
-    }
 }
 
 /// The cell of each row, whose codes stand row by row, from a node that the rows belong to. Rows go

@@ -8,6 +8,7 @@ mod table;
 
 use albers_classes::points::Points;
 use albers_classes::space::{Axis, AxisKind, Shown, Space};
+use albers_partition::grain::Grain;
 use albers_partition::local::partition;
 use albers_partition::mondrian::Plan;
 use albers_partition::split::Policy;
@@ -44,6 +45,8 @@ fn classes(table: &Table) -> Vec<Class> {
         facts: &table.facts,
         policy: Policy::Compact,
         keep_regions: false,
+        grain: Grain::default(),
+        seed: 0,
     };
     let groups = partition(points, &[], &plan, &Silent).expect("nothing cancels it");
     assert!(groups.suppressed.row_ids.is_empty());

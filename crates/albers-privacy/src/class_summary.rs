@@ -27,7 +27,7 @@ pub struct SummaryShape {
 pub struct ClassSummary {
     n_rows: u64,
     /// Rows per subject, so that removal knows when a subject is gone; `None` when not counted.
-    subjects: Option<FxHashMap<u32, u64>>,
+    subjects: Option<FxHashMap<u64, u64>>,
     histograms: Vec<Histogram>,
 }
 
@@ -57,7 +57,7 @@ impl ClassSummary {
         if let Some(subjects) = &mut summary.subjects {
             for subject in 0..n_subjects.min(n_rows) {
                 let n_own = if subject == 0 { n_rows - (n_subjects.min(n_rows) - 1) } else { 1 };
-                subjects.insert(subject as u32, n_own);
+                subjects.insert(subject, n_own);
             }
         }
         for (histogram, of_column) in summary.histograms.iter_mut().zip(counts) {
@@ -72,7 +72,7 @@ impl ClassSummary {
     ///
     /// # Panics
     /// When the number of codes differs from the shape, or a code is outside its domain.
-    pub fn add(&mut self, subject: u32, sensitive: &[u32]) {
+    pub fn add(&mut self, subject: u64, sensitive: &[u32]) {
         assert_eq!(sensitive.len(), self.histograms.len(), "one code per sensitive column");
         self.n_rows += 1;
         if let Some(subjects) = &mut self.subjects {
@@ -87,7 +87,7 @@ impl ClassSummary {
     ///
     /// # Panics
     /// As [`Self::add`] does.
-    pub fn add_many(&mut self, subject: u32, sensitive: &[u32], n_rows: u64) {
+    pub fn add_many(&mut self, subject: u64, sensitive: &[u32], n_rows: u64) {
         assert_eq!(sensitive.len(), self.histograms.len(), "one code per sensitive column");
         if n_rows == 0 {
             return;
@@ -105,7 +105,7 @@ impl ClassSummary {
     ///
     /// # Panics
     /// When no such row can have been added.
-    pub fn remove(&mut self, subject: u32, sensitive: &[u32]) {
+    pub fn remove(&mut self, subject: u64, sensitive: &[u32]) {
         assert_eq!(sensitive.len(), self.histograms.len(), "one code per sensitive column");
         assert!(self.n_rows > 0, "a row was removed that was never added");
         self.n_rows -= 1;

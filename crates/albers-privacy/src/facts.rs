@@ -5,7 +5,7 @@ use crate::ClassSummary;
 /// What the requirement looks at, row by row: the subject and the sensitive codes.
 pub struct Facts {
     /// The subject of each row; empty when subjects are not counted.
-    pub subjects: Vec<u32>,
+    pub subjects: Vec<u64>,
     /// The sensitive codes of each row, row by row.
     pub sensitive: Vec<u32>,
     /// Sensitive codes per row.
@@ -38,7 +38,7 @@ impl Facts {
     }
 
     /// The subject of a row; 0 when subjects are not counted.
-    pub fn subject(&self, row_idx: usize) -> u32 {
+    pub fn subject(&self, row_idx: usize) -> u64 {
         self.subjects.get(row_idx).copied().unwrap_or(0)
     }
 

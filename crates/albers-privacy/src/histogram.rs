@@ -232,7 +232,7 @@ impl fmt::Debug for Histogram {
 ///
 /// `HashMap::clear` costs the capacity, so a scratch map that once held a whole table would pay
 /// for it at every tiny class after that; such a map is dropped instead.
-pub(crate) fn clear_map<V>(map: &mut FxHashMap<u32, V>) {
+pub(crate) fn clear_map<K, V>(map: &mut FxHashMap<K, V>) {
     if map.capacity() > 8 * (map.len() + 8) {
         *map = FxHashMap::default();
     } else {

@@ -41,6 +41,8 @@ pub enum Field {
     Key,
     /// Rows per class.
     K,
+    /// The memory from which on a release is the same.
+    LeastMemory,
     /// The level at which a column is shown.
     Level,
     /// Where the manifest goes.
@@ -104,6 +106,7 @@ impl Field {
             Field::Keep => "keep",
             Field::Key => "key",
             Field::K => "k",
+            Field::LeastMemory => "least-memory",
             Field::Level => "level",
             Field::Manifest => "manifest",
             Field::Memory => "memory",

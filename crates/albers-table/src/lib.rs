@@ -23,5 +23,6 @@ pub mod schema;
 pub mod sink;
 pub mod source;
 pub mod value;
+pub mod value_hash;
 
 pub use error::{Result, TableError};

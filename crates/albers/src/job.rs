@@ -102,6 +102,11 @@ pub struct Job {
     #[serde(skip_serializing_if = "Option::is_none", with = "as_text")]
     #[schemars(with = "Option<String>")]
     pub memory: Option<ByteSize>,
+    /// The release is the same in any memory from this much on: the sizes of samples and of what is
+    /// cut at once follow from it, `64MB` when not given.
+    #[serde(skip_serializing_if = "Option::is_none", with = "as_text")]
+    #[schemars(with = "Option<String>")]
+    pub least_memory: Option<ByteSize>,
     /// Where temporary data goes that does not fit in memory; beside the release when not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spill_dir: Option<PathBuf>,

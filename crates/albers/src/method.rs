@@ -13,6 +13,7 @@ use albers_classes::points::Points;
 use albers_classes::space::{Shown, Space};
 use albers_partition::local;
 use albers_partition::mondrian::{self, Plan as CutSettings};
+use albers_partition::sample::Tuples;
 use albers_partition::specialize::{self, SpecializePlan};
 use albers_partition::split::Policy;
 use albers_privacy::Facts;
@@ -35,7 +36,6 @@ pub(crate) fn wanted(plan: &Plan, memory: &Memory) -> Wanted {
     let budget_bytes = memory.budget.limit_bytes();
     match plan.method {
         MethodPlan::Index { .. } => Wanted::Survey {
-            sample_rows: albers_index::buffer_tree::Sizes::within(budget_bytes).sample_rows,
             // Rows that are kept are packed as they are given up, and need their room twice.
             limit_bytes: budget_bytes / 4,
         },
@@ -68,8 +68,9 @@ pub(crate) fn in_memory(
             found.groups
         }
         _ => {
+            let tuples = table.tuples();
             let points = table.take_points();
-            groups_of(&run, &table, points, &protection, &facts)?
+            groups_of(&run, &table, (points, tuples), &protection, &facts)?
         }
     };
     if matches!(run.plan.method, MethodPlan::Local) {
@@ -146,7 +147,7 @@ fn shows_regions(plan: &Plan) -> bool {
 fn groups_of(
     run: &Context<'_>,
     table: &Table,
-    points: Points,
+    (points, tuples): (Points, Option<Tuples>),
     protection: &Protection,
     facts: &Facts,
 ) -> Result<Groups> {
@@ -161,6 +162,8 @@ fn groups_of(
         facts,
         policy,
         keep_regions: shows_regions(run.plan),
+        grain: run.plan.method.grain().unwrap_or_default(),
+        seed: run.plan.show.seed,
     };
     let groups = match &run.plan.method {
         MethodPlan::Local => {
@@ -175,7 +178,7 @@ fn groups_of(
             let plan = SpecializePlan { plan: &settings, max_suppressed };
             specialize::partition(points, &plan, run.watch)
         }
-        _ => mondrian::partition(points, &settings, run.watch),
+        _ => mondrian::partition(points, tuples, &settings, run.watch),
     };
     Ok(groups?)
 }

@@ -16,6 +16,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use albers_index::granularity::Granularity;
+use albers_partition::grain::Grain;
 use albers_partition::split::Policy;
 use albers_release::publish::Values;
 use albers_storage::memory_budget;
@@ -26,7 +27,7 @@ use albers_table::schema::Role;
 use albers_table::source::{Source, SourceColumn};
 
 use crate::error::{Error, Result};
-use crate::job::{Categories, ColumnJob, Job, Method};
+use crate::job::{ByteSize, Categories, ColumnJob, Job, Method};
 
 pub(crate) use columns::{
     BOUND_ENDINGS, PlannedColumn, check_criteria_have_roles, criteria_of, place_of,
@@ -101,6 +102,8 @@ pub(crate) struct CutPlan {
     pub(crate) policy: Policy,
     /// Whether classes show their regions instead of their rows' bounds.
     pub(crate) shows_regions: bool,
+    /// Sizes that decide which cuts are made.
+    pub(crate) grain: Grain,
 }
 
 /// A recoding that treats equal values alike wherever they stand.
@@ -268,6 +271,7 @@ impl MethodPlan {
         let cuts = CutPlan {
             policy: job.split.unwrap_or_default(),
             shows_regions: job.compact == Some(false),
+            grain: grain_of(job)?,
         };
         let granularity = job.granularity.unwrap_or_default();
         let suppress = job.suppress.unwrap_or(0.0);
@@ -308,6 +312,14 @@ impl MethodPlan {
         }
     }
 
+    /// Sizes that decide which cuts are made, where there are cuts.
+    pub(crate) fn grain(&self) -> Option<Grain> {
+        match self {
+            MethodPlan::Cuts { cuts, .. } | MethodPlan::Index { cuts, .. } => Some(cuts.grain),
+            _ => None,
+        }
+    }
+
     /// Whether classes come of cuts, so that one class means that no cut was allowable.
     pub(crate) fn is_cut(&self) -> bool {
         matches!(self, MethodPlan::Cuts { .. } | MethodPlan::Index { .. })
@@ -318,19 +330,9 @@ impl Resources {
     /// What a job says of them.
     pub(crate) fn of(job: &Job) -> Result<Resources> {
         const UNKNOWN_MACHINE_BYTES: u64 = 4 << 30;
-        const LEAST_BYTES: u64 = 64_000;
         let n_bytes = match job.memory {
             None => memory_budget::machine_memory_bytes().unwrap_or(UNKNOWN_MACHINE_BYTES) / 4,
-            Some(size) if size.0 < LEAST_BYTES => {
-                return Err(Error::usage(
-                    format!(
-                        "{} bytes of memory are less than the 64KB that any table needs",
-                        size.0
-                    ),
-                    "add the unit, for example 256MB",
-                ));
-            }
-            Some(size) => size.0,
+            Some(size) => checked_bytes(size)?,
         };
         match job.threads {
             Some(0) => {
@@ -354,6 +356,26 @@ impl Resources {
             spill_folder: job.spill_dir.clone(),
         })
     }
+}
+
+/// An amount of memory that some table needs.
+fn checked_bytes(size: ByteSize) -> Result<u64> {
+    const LEAST_BYTES: u64 = 64_000;
+    match size.0 < LEAST_BYTES {
+        true => Err(Error::usage(
+            format!("{} bytes of memory are less than the 64KB that any table needs", size.0),
+            "add the unit, for example 256MB",
+        )),
+        false => Ok(size.0),
+    }
+}
+
+/// The sizes that follow from the least memory that a job is planned for.
+fn grain_of(job: &Job) -> Result<Grain> {
+    Ok(match job.least_memory {
+        None => Grain::default(),
+        Some(size) => Grain::of(usize::try_from(checked_bytes(size)?).unwrap_or(usize::MAX)),
+    })
 }
 
 /// The k of each release of a job, the least first.

@@ -15,9 +15,9 @@
 //! Cost: one pass, and a second one over what was not kept.
 
 mod again;
-mod subjects;
 mod survey;
 mod table;
+mod tuples;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -62,11 +62,8 @@ pub(crate) enum Wanted {
         /// What they may take.
         limit_bytes: usize,
     },
-    /// Surveyed, with a sample of so many rows; kept for a second look if they take no more than
-    /// this.
+    /// Surveyed; kept for a second look if they take no more than this.
     Survey {
-        /// Rows of the sample.
-        sample_rows: usize,
         /// What kept rows may take.
         limit_bytes: usize,
     },
@@ -213,15 +210,11 @@ impl<'s> Reading<'s> {
     /// The same where the columns are known already.
     pub(crate) fn read_known(&self, known: KnownColumns, wanted: Wanted) -> Result<Rows<'s>> {
         let stamp = self.source.stamp();
-        let (limit_bytes, sample_rows) = match wanted {
-            // A table that turns out not to fit may be indexed, which takes a sample.
-            Wanted::Table { limit_bytes } | Wanted::OnlyTable { limit_bytes } => {
-                (limit_bytes, self.sample_rows())
-            }
-            Wanted::Survey { limit_bytes, sample_rows } => (limit_bytes, sample_rows),
-        };
+        let (Wanted::Table { limit_bytes }
+        | Wanted::OnlyTable { limit_bytes }
+        | Wanted::Survey { limit_bytes }) = wanted;
         let looks = known.surveyed().map(|column_idx| known.first_look(column_idx)).collect();
-        let lookout = Lookout::new(&known, looks, sample_rows, self.typed_output);
+        let lookout = Lookout::new(&known, looks, self.sample_tuples(&known), self);
         let is_surveyed = matches!(wanted, Wanted::Survey { .. });
         let memory = self.memory.budget.reserve_nothing("the table in memory");
         let mut intake = Intake {
@@ -265,9 +258,11 @@ impl<'s> Reading<'s> {
         Ok(Some((Table::of(self, known, vec![rows], n_rows, memory)?, counts)))
     }
 
-    /// Rows of a sample that suits the budget.
-    fn sample_rows(&self) -> usize {
-        albers_index::buffer_tree::Sizes::within(self.memory.budget.limit_bytes()).sample_rows
+    /// Tuples of a sample, where the method wants one.
+    fn sample_tuples(&self, known: &KnownColumns) -> usize {
+        let is_quasi = |column: &&PlannedColumn| column.role == Role::Quasi;
+        let n_attributes = known.planned.iter().filter(is_quasi).count();
+        self.plan.method.grain().map_or(0, |grain| grain.sample_tuples(n_attributes))
     }
 }
 

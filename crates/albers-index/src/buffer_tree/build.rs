@@ -1,105 +1,159 @@
-//! A part whose rows are in memory becomes a subtree.
+//! Rows of a part in memory become subtrees, unit by unit.
 
 use albers_classes::Region;
 use albers_classes::packed::{RowBlock, RowLayout};
-use albers_partition::split::Point;
+use albers_partition::sample::{TupleSample, Tuples, tuple_hash};
 use albers_partition::split::extent::has_small_sets;
 use albers_partition::split::rule::{Rule, RuleScratch};
-use albers_partition::top::{KeptNode, Top, cells_of_rows, is_sampled, sample_threshold};
+use albers_partition::split_tree::{Cut, TreeNode};
+use albers_partition::top::{Attempt, KeptNode, Span, Top, cells_of_rows};
+use albers_privacy::Requirement;
 use albers_storage::Result;
-use albers_storage::memory_budget::Reservation;
 use rayon::prelude::*;
 
 use super::part::Part;
 use super::{BulkPlan, sorted_by_part};
 use crate::granularity::TreeRows;
 use crate::rplus_tree::RPlusTree;
-use crate::rplus_tree::grow::{Grown, GrownCell, Source, grow_cell};
+use crate::rplus_tree::grow::{GrownCell, Source, grow_cell};
 
 /// Rows are sorted into cells in stretches of this many.
 const STRETCH_ROWS: usize = 16_384;
 
-/// A part of the index, with its rows.
-pub struct Subtree {
+/// A unit of the index, with its rows.
+pub struct Subtree<'r> {
     /// The index.
     pub tree: RPlusTree,
-    /// The rows, in the order in which they were loaded.
-    pub rows: RowBlock,
+    /// The rows, among others.
+    pub rows: &'r RowBlock,
     /// Their places in tree order.
     pub order: Vec<u32>,
     /// The region of the whole, where regions are kept.
     pub region: Option<Region>,
-    _memory: Reservation,
 }
 
-impl Subtree {
+impl Subtree<'_> {
     /// The tree with its rows, for a walk over its leaves.
     pub fn tree_rows<'s>(&'s self, plan: &'s BulkPlan<'_>) -> TreeRows<'s> {
-        let source = Source { layout: plan.layout, block: &self.rows, facts: plan.facts };
+        let source = Source { layout: plan.layout, block: self.rows, facts: plan.facts };
         TreeRows { tree: &self.tree, source, order: &self.order }
     }
 }
 
-/// Builds the subtree of the part below a node of the top.
-pub fn subtree(
-    plan: &BulkPlan<'_>,
-    (top, root): (&Top, u32),
-    rows: RowBlock,
-    region: Option<Region>,
-    memory: Reservation,
-) -> Subtree {
-    let n_attributes = plan.layout.n_attributes();
-    let sets = has_small_sets(plan.plan.space);
-    let (nodes, order, boxes) =
-        albers_partition::with_lanes!(n_attributes, sets, grow_part(plan, top, root, &rows));
-    let tree = RPlusTree::new(n_attributes, &nodes, boxes);
-    Subtree { tree, rows, order, region, _memory: memory }
+/// What becomes of the rows below a node of the top.
+pub enum Unit {
+    /// They are split to the end.
+    Subtree {
+        /// The node.
+        node: u32,
+        /// Their splits.
+        tree: RPlusTree,
+        /// Their places in tree order.
+        order: Vec<u32>,
+    },
+    /// They are too many to be cut at once, and the top does not divide them.
+    Large {
+        /// The node.
+        node: u32,
+        /// Their places.
+        order: Vec<u32>,
+    },
 }
 
-type GrownPart = (Vec<Grown>, Vec<u32>, Vec<(u32, u32)>);
-
-fn grow_part<const L: usize, const M: usize>(
-    plan: &BulkPlan<'_>,
-    top: &Top,
-    root: u32,
-    rows: &RowBlock,
-) -> GrownPart {
+/// The units below a node of the top, of rows that all belong there.
+pub fn units(plan: &BulkPlan<'_>, top: &Top, root: u32, rows: &RowBlock) -> Vec<Unit> {
     let source = Source { layout: plan.layout, block: rows, facts: plan.facts };
     let cells = Cells::of(plan, top, root, rows);
-    let kept = top.satisfying(
+    let strict: Vec<bool> = (0..cells.ends.len())
+        .into_par_iter()
+        .map(|cell| cells.hold(source, cell, cell + 1, plan.strictest))
+        .collect();
+    let first_cell = cells.first_cell;
+    let spans = top.spans(
         root,
-        |cell_idx| cells.hold(plan, source, cell_idx, cell_idx + 1),
-        |first, end| cells.hold(plan, source, first, end),
+        |cell| strict[cell - first_cell],
+        |first, end| cells.hold(source, first - first_cell, end - first_cell, plan.strictest),
     );
-    let grown: Vec<(Grown, Option<GrownCell>)> = kept
+    let mut found = Vec::new();
+    let mut pending = vec![root];
+    while let Some(node) = pending.pop() {
+        let Span { first, end, is_cell, .. } = spans[&node];
+        let own = cells.rows(first - first_cell, end - first_cell);
+        let is_whole = own.len() <= plan.plan.grain.whole_rows;
+        match top.children(node) {
+            Some(children) if !is_whole && !is_cell => {
+                pending.extend(children.into_iter().rev());
+            }
+            children => {
+                let violates = |child: u32| {
+                    let Span { first, end, holds, .. } = spans[&child];
+                    let (first, end) = (first - first_cell, end - first_cell);
+                    !holds && !cells.hold(source, first, end, plan.plan.requirement)
+                };
+                let is_large =
+                    !is_whole && children.is_none_or(|own| own.into_iter().any(violates));
+                found.push((node, is_large, own));
+            }
+        }
+    }
+    let unit = |(node, is_large, own): (u32, bool, &[u32])| match is_large {
+        true => Unit::Large { node, order: own.to_vec() },
+        false => {
+            let sets = has_small_sets(plan.plan.space);
+            let n_attributes = plan.layout.n_attributes();
+            let strict = (!plan.has_coarser).then_some(&strict[..]);
+            let (nodes, order, boxes) = albers_partition::with_lanes!(
+                n_attributes,
+                sets,
+                grow_unit(plan, (top, node), source, &cells, strict)
+            );
+            Unit::Subtree { node, tree: RPlusTree::new(n_attributes, &nodes, boxes), order }
+        }
+    };
+    found.into_par_iter().map(unit).collect()
+}
+
+type GrownUnit = (Vec<TreeNode>, Vec<u32>, Vec<(u32, u32)>);
+
+/// Splits a unit to the end. `known` tells of each cell whether it satisfies the requirement, where
+/// that is known.
+fn grow_unit<const L: usize, const M: usize>(
+    plan: &BulkPlan<'_>,
+    (top, node): (&Top, u32),
+    source: Source<'_>,
+    cells: &Cells,
+    known: Option<&[bool]>,
+) -> GrownUnit {
+    let (first_cell, requirement) = (cells.first_cell, plan.plan.requirement);
+    let holds = |first: usize, end: usize| {
+        cells.hold(source, first - first_cell, end - first_cell, requirement)
+    };
+    let kept = top.satisfying(
+        node,
+        |cell| known.map_or_else(|| holds(cell, cell + 1), |known| known[cell - first_cell]),
+        holds,
+    );
+    let grown: Vec<(Option<Cut>, GrownCell)> = kept
         .into_par_iter()
         .map(|node| match node {
-            KeptNode::Inner(split) => (Grown::of(split), None),
+            KeptNode::Inner(split) => (Some(Cut::of(split)), GrownCell::default()),
             KeptNode::Cell(cell) => {
-                let own = cells.rows(cell.first, cell.end);
-                let grown = grow_cell::<L, M>(source, own, &plan.plan, plan.may_sample);
-                (Grown::Leaf { n_rows: 0 }, Some(grown))
+                let own = cells.rows(cell.first - first_cell, cell.end - first_cell);
+                (None, grow_cell::<L, M>(source, own, &plan.plan, plan.table))
             }
         })
         .collect();
-    drop(cells);
-    let mut nodes = Vec::new();
-    let mut order = Vec::with_capacity(rows.n_rows());
-    let mut boxes = Vec::new();
-    for (node, cell) in grown {
-        match cell {
-            None => nodes.push(node),
-            Some(cell) => {
-                nodes.extend(cell.nodes);
-                order.extend(cell.rows);
-                boxes.extend(cell.boxes);
-            }
-        }
+    let (mut nodes, mut order, mut boxes) = GrownUnit::default();
+    for (cut, cell) in grown {
+        nodes.extend(cut.map(TreeNode::Cut));
+        nodes.extend(cell.nodes);
+        order.extend(cell.rows);
+        boxes.extend(cell.boxes);
     }
     (nodes, order, boxes)
 }
 
-/// The rows of a part, cell by cell.
+/// The rows of a part, cell by cell; cells are numbered from the first one of the part.
 struct Cells {
     first_cell: usize,
     order: Vec<u32>,
@@ -132,16 +186,23 @@ impl Cells {
     /// The rows of a run of cells.
     fn rows(&self, first: usize, end: usize) -> &[u32] {
         let end_of = |cell: usize| if cell == 0 { 0 } else { self.ends[cell - 1] as usize };
-        &self.order[end_of(first - self.first_cell)..end_of(end - self.first_cell)]
+        &self.order[end_of(first)..end_of(end)]
     }
 
-    fn hold(&self, plan: &BulkPlan<'_>, source: Source<'_>, first: usize, end: usize) -> bool {
+    /// Whether the rows of a run of cells satisfy a requirement.
+    fn hold(
+        &self,
+        source: Source<'_>,
+        first: usize,
+        end: usize,
+        requirement: &Requirement,
+    ) -> bool {
         let rows = self.rows(first, end);
-        if let Some(k) = plan.plan.requirement.is_only_row_count() {
+        if let Some(k) = requirement.is_only_row_count() {
             return rows.len() as u64 >= k;
         }
         let facts = source.facts.facts_of(source.layout, source.block, rows.iter().copied());
-        let rule = Rule { requirement: plan.plan.requirement, facts: &facts };
+        let rule = Rule { requirement, facts: &facts };
         rule.holds(0..rows.len() as u32, &mut RuleScratch::default())
     }
 }
@@ -156,80 +217,46 @@ pub fn codes_of(layout: &RowLayout, rows: &RowBlock, range: std::ops::Range<usiz
     codes
 }
 
-/// The top of a tree for the rows of a part, grown on a sample of them, and the sample's size.
-pub fn top_of_part(plan: &BulkPlan<'_>, part: &Part, cell_rows: usize) -> Result<(Top, usize)> {
-    let threshold = sample_threshold(plan.sizes.sample_rows, part.n_rows as usize);
-    let mut sample = RowBlock::default();
+/// The top of a tree for the rows of a part, grown on a sample of them.
+pub fn top_of_part(plan: &BulkPlan<'_>, part: &Part, attempt: Attempt) -> Result<Top> {
+    let n_bytes = plan.plan.grain.sample_bytes;
+    let _memory = plan.budget.try_reserve("a sample of the rows", n_bytes)?;
+    let tuples = tuples_of_part(plan, part)?;
+    let sets = has_small_sets(plan.plan.space);
+    let n_attributes = plan.layout.n_attributes();
+    let n_rows = part.n_rows;
+    Ok(albers_partition::with_lanes!(
+        n_attributes,
+        sets,
+        part_lanes(plan, &tuples, n_rows, attempt)
+    ))
+}
+
+fn part_lanes<const L: usize, const M: usize>(
+    plan: &BulkPlan<'_>,
+    tuples: &Tuples,
+    n_rows: u64,
+    attempt: Attempt,
+) -> Top {
+    Top::of_part::<L, M>(tuples, n_rows, attempt, &plan.plan)
+}
+
+fn tuples_of_part(plan: &BulkPlan<'_>, part: &Part) -> Result<Tuples> {
+    let n_attributes = plan.layout.n_attributes();
+    let limit = plan.plan.grain.sample_tuples(n_attributes);
+    let mut sample = TupleSample::new(limit, n_attributes, plan.plan.has_rule());
+    let mut codes = vec![0; n_attributes];
+    let mut facts = Vec::new();
     for block in &part.blocks {
         let mut rows = RowBlock::default();
         rows.read_from(plan.layout, &plan.store.read(block)?);
         for row in 0..rows.n_rows() {
-            if is_sampled(rows.row_id(plan.layout, row), threshold) {
-                sample.extend_row(plan.layout, &rows, row);
-            }
+            rows.codes(plan.layout, row, &mut codes);
+            facts.clear();
+            let ruled = plan.facts.ruled.iter();
+            facts.extend(ruled.map(|&fact| rows.fact(plan.layout, row, fact)));
+            sample.add(tuple_hash(&codes, plan.plan.seed), &codes, &facts, 1);
         }
     }
-    let top = grown(plan, &sample, part.n_rows as usize, cell_rows, Growth::Bold);
-    Ok((top, sample.n_rows()))
-}
-
-/// How a top is grown.
-#[derive(Clone, Copy)]
-enum Growth {
-    /// See [`Top::grow`].
-    Careful,
-    /// See [`Top::grow_boldly`].
-    Bold,
-}
-
-fn points_of<const L: usize>(plan: &BulkPlan<'_>, rows: &RowBlock) -> Vec<Point<L>> {
-    let point_of = |row: usize| {
-        let mut point = [0; L];
-        rows.codes(plan.layout, row, &mut point);
-        point
-    };
-    (0..rows.n_rows()).map(point_of).collect()
-}
-
-/// The top of a tree for so many rows, grown on a sample of them.
-pub fn top_of(plan: &BulkPlan<'_>, sample: &RowBlock, n_rows: usize, cell_rows: usize) -> Top {
-    grown(plan, sample, n_rows, cell_rows, Growth::Careful)
-}
-
-fn grown(
-    plan: &BulkPlan<'_>,
-    sample: &RowBlock,
-    n_rows: usize,
-    cell_rows: usize,
-    growth: Growth,
-) -> Top {
-    if sample.n_rows() == 0 {
-        return Top::single(&plan.plan);
-    }
-    let sets = has_small_sets(plan.plan.space);
-    let n_attributes = plan.layout.n_attributes();
-    albers_partition::with_lanes!(
-        n_attributes,
-        sets,
-        grow_lanes(plan, sample, n_rows, cell_rows, growth)
-    )
-}
-
-fn grow_lanes<const L: usize, const M: usize>(
-    plan: &BulkPlan<'_>,
-    sample: &RowBlock,
-    n_rows: usize,
-    cell_rows: usize,
-    growth: Growth,
-) -> Top {
-    let points = points_of(plan, sample);
-    match growth {
-        Growth::Bold => Top::grow_boldly::<L, M>(points, n_rows, cell_rows, &plan.plan),
-        Growth::Careful => {
-            let rows = 0..sample.n_rows() as u32;
-            let has_rule = plan.plan.has_rule();
-            let facts = has_rule.then(|| plan.facts.facts_of(plan.layout, sample, rows));
-            Top::grow::<L, M>(points, facts.as_ref(), n_rows, cell_rows, &plan.plan)
-        }
-    }
+    Ok(sample.finish())
 }

@@ -19,7 +19,7 @@ pub struct Part {
     /// What a requirement that looks at more than the number of rows needs to know.
     summary: Option<ClassSummary>,
     /// A subject that the summary knows.
-    known_subject: u32,
+    known_subject: u64,
 }
 
 impl Part {
@@ -34,6 +34,16 @@ impl Part {
             summary: has_rule.then(|| ClassSummary::new(requirement.shape())),
             known_subject: 0,
         }
+    }
+
+    /// Some rows of a block.
+    pub fn of_rows(plan: &BulkPlan<'_>, rows: &RowBlock, order: &[u32]) -> Result<Part> {
+        let mut part = Part::new(plan.strictest);
+        for &row in order {
+            part.append(plan, rows, row as usize..row as usize + 1)?;
+        }
+        part.flush(plan)?;
+        Ok(part)
     }
 
     /// Adds some rows.
@@ -62,7 +72,7 @@ impl Part {
         let mut codes = Vec::with_capacity(facts.ruled.len());
         for row in range {
             let fact = |fact: usize| rows.fact(plan.layout, row, fact);
-            let subject = facts.subject.map_or(0, fact);
+            let subject = facts.subject_of(plan.layout, rows, row as u32);
             codes.clear();
             codes.extend(facts.ruled.iter().map(|&at| fact(at)));
             // Once there are enough subjects, it does not matter who the others are, and they need

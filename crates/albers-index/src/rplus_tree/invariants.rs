@@ -1,5 +1,7 @@
 //! What must be true of every tree, checked by walking it.
 
+use albers_partition::split_tree::Cut;
+
 use super::{Child, RPlusTree};
 
 /// The codes of one attribute that route to a node, as disjoint ranges.
@@ -50,9 +52,10 @@ impl RPlusTree {
             assert!(self.leaves_of(split.inside).end == self.leaves_of(split.outside).start);
             assert!(self.leaves_of(split.inside).start == split.first_leaf, "counts are exact");
             assert!(self.leaves_of(split.outside).end == split.end_leaf, "counts are exact");
-            let axis = split.axis as usize;
-            let inside = meet(&region[axis], split.lo, split.hi);
-            let outside = without(&region[axis], split.lo, split.hi);
+            let Cut { axis, lo, hi, .. } = split.cut;
+            let axis = axis as usize;
+            let inside = meet(&region[axis], lo, hi);
+            let outside = without(&region[axis], lo, hi);
             let measure =
                 |ranges: &Ranges| ranges.iter().map(|(lo, hi)| u64::from(hi - lo) + 1).sum::<u64>();
             assert!(!inside.is_empty() && !outside.is_empty(), "a split has two sides");

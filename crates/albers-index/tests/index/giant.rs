@@ -1,6 +1,7 @@
 //! Rows that cannot be divided.
 
 use albers_classes::space::{Axis, AxisKind, Space};
+use albers_partition::grain::Grain;
 use albers_partition::split::Policy;
 use albers_privacy::Criterion;
 
@@ -26,27 +27,26 @@ pub fn table(rows: Vec<Vec<u32>>, secrets: Vec<u32>, k: u64, rules: &[Criterion]
     }
 }
 
-/// A setup of 8 KiB; 300 rows do not fit. No block stays in memory.
+/// A setup in which 300 rows are too many to be cut at once. No block stays in memory.
 pub fn setup(policy: Policy) -> Setup {
     let sizes = albers_index::buffer_tree::Sizes {
         part_bytes: 2 << 10,
         buffer_bytes: 1 << 10,
         block_bytes: 256,
-        sample_rows: 200,
     };
     Setup {
         policy,
         keep_regions: true,
-        budget_bytes: 8 << 10,
-        room_bytes: 8 << 10,
+        budget_bytes: 64 << 10,
+        room_bytes: 64 << 10,
         sizes,
-        cell_rows: None,
+        grain: Grain { whole_rows: 60, cell_rows: 10, sample_bytes: 16 << 10 },
         n_chunks: 3,
     }
 }
 
 #[test]
-fn identical_rows_that_do_not_fit_come_out_as_one_giant() {
+fn identical_rows_that_are_too_many_come_out_as_one_giant() {
     for policy in [Policy::Compact, Policy::Median] {
         let table = table(vec![vec![7, 9]; 300], vec![0; 300], 2, &[]);
         let outcome = load(&table, &setup(policy), 4);
@@ -82,15 +82,11 @@ fn rows_that_no_rule_lets_divide_come_out_as_one_giant() {
 }
 
 #[test]
-fn rows_that_do_not_fit_but_can_be_divided_make_no_giant() {
+fn rows_that_are_too_many_but_can_be_divided_make_no_giant() {
     for policy in [Policy::Compact, Policy::Median] {
         let row = |at: u32| vec![at * 37 % 1009, at * 61 % 1013];
         let table = table((0..400).map(row).collect(), vec![0; 400], 2, &[]);
-        let mut setup = setup(policy);
-        (setup.budget_bytes, setup.room_bytes) = (16 << 10, 16 << 10);
-        // A part of so many rows that its sample, which is all of them, suffices to divide it.
-        (setup.sizes.part_bytes, setup.sizes.sample_rows) = (3200, 400);
-        let outcome = load(&table, &setup, 1);
+        let outcome = load(&table, &setup(policy), 1);
         assert_eq!(outcome.n_giants(), 0);
         assert!(outcome.pieces.len() > 3, "{} parts", outcome.pieces.len());
     }
@@ -102,9 +98,7 @@ fn rows_that_do_not_fit_but_can_be_divided_make_no_giant() {
 fn a_top_of_many_small_parts_and_a_large_one_is_divided_as_far_as_buffers_go() {
     let row = |at: u32| (0..10).map(|axis| u32::from(at / 33 == axis)).collect();
     let table = table((0..600).map(row).collect(), vec![0; 600], 2, &[]);
-    let mut setup = setup(Policy::Median);
-    setup.sizes.sample_rows = 600;
-    let outcome = load(&table, &setup, 1);
+    let outcome = load(&table, &setup(Policy::Median), 1);
     let mut n_rows: Vec<usize> = outcome.leaves().map(|leaf| leaf.rows.len()).collect();
     n_rows.sort_unstable();
     assert_eq!(n_rows.last(), Some(&270), "{n_rows:?}");

@@ -6,11 +6,13 @@ use std::sync::OnceLock;
 use albers_classes::Region;
 use albers_classes::packed::FactColumns;
 use albers_classes::packed::{RowBlock, RowLayout};
-use albers_index::buffer_tree::{BufferTree, BulkPlan, Giant, Loaded, Sizes, Subtree, top_of};
+use albers_index::buffer_tree::{BufferTree, BulkPlan, Giant, Loaded, Sizes, Subtree};
 use albers_index::granularity::{Granularity, classes};
+use albers_partition::grain::Grain;
+use albers_partition::grow::TableSize;
 use albers_partition::mondrian::Plan;
+use albers_partition::sample::{TupleSample, Tuples, tuple_hash};
 use albers_partition::split::Policy;
-use albers_partition::top::{Top, is_sampled, sample_threshold};
 use albers_privacy::Facts;
 use albers_privacy::Requirement;
 use albers_storage::Result;
@@ -38,8 +40,7 @@ pub struct Setup {
     /// What the store keeps free for the work.
     pub room_bytes: usize,
     pub sizes: Sizes,
-    /// Rows of a cell of the first top; nothing for a top that is one cell.
-    pub cell_rows: Option<usize>,
+    pub grain: Grain,
     pub n_chunks: usize,
 }
 
@@ -47,12 +48,11 @@ impl Setup {
     pub fn draw(seed: u64, policy: Policy, keep_regions: bool) -> Setup {
         let mut dice = Dice(seed ^ 0x5e7);
         let block_bytes = dice.of(&[256, 512, 1024]);
-        let budget_bytes = dice.of(&[8 << 10, 16 << 10, 32 << 10, 64 << 10]);
+        let budget_bytes = 256 << 10;
         let sizes = Sizes {
-            part_bytes: dice.of(&[1 << 10, budget_bytes / 8, budget_bytes / 5, budget_bytes / 5]),
-            buffer_bytes: 4 * block_bytes,
+            part_bytes: dice.of(&[512, 1 << 10, 4 << 10, 16 << 10]),
+            buffer_bytes: dice.of(&[2, 4, 32]) * block_bytes,
             block_bytes,
-            sample_rows: dice.of(&[16, 100, 200, 400, 1000]),
         };
         Setup {
             policy,
@@ -60,7 +60,11 @@ impl Setup {
             budget_bytes,
             room_bytes: dice.of(&[budget_bytes / 5 * 3, budget_bytes - 512, budget_bytes]),
             sizes,
-            cell_rows: dice.of(&[None, None, Some(1), Some(60)]),
+            grain: Grain {
+                whole_rows: dice.of(&[20, 60, 150, 500]),
+                cell_rows: dice.of(&[1, 8, 30, 60]),
+                sample_bytes: dice.of(&[1 << 10, 4 << 10, 32 << 10]),
+            },
             n_chunks: 1 + dice.below(6) as usize,
         }
     }
@@ -72,7 +76,7 @@ pub struct Outcome {
     pub pieces: Vec<Piece>,
 }
 
-/// A subtree, or a giant as one leaf.
+/// A unit, or a giant as one leaf.
 #[derive(Debug, PartialEq)]
 pub struct Piece {
     pub is_giant: bool,
@@ -155,14 +159,14 @@ pub fn visit(
     setup: &Setup,
     budget: &MemoryBudget,
     store: &SpillStore,
-    sink: &mut dyn FnMut(&BulkPlan<'_>, Loaded) -> Result<()>,
+    sink: &mut dyn FnMut(&BulkPlan<'_>, Loaded<'_>) -> Result<()>,
 ) -> Result<()> {
     let (requirement, coarser) =
         (table.requirement(&table.asked), table.requirement(&table.coarser));
     let layout = layout_of(table);
-    let first_secret = usize::from(!table.subjects.is_empty());
+    let first_secret = if table.subjects.is_empty() { 0 } else { 2 };
     let facts = FactColumns {
-        subject: (!table.subjects.is_empty()).then_some(0),
+        subject: (!table.subjects.is_empty()).then_some([0, 1]),
         ruled: (first_secret..first_secret + table.secrets.len()).collect(),
     };
     let no_facts = Facts { subjects: Vec::new(), sensitive: Vec::new(), n_sensitive: 0 };
@@ -173,19 +177,25 @@ pub fn visit(
             facts: &no_facts,
             policy: setup.policy,
             keep_regions: setup.keep_regions,
+            grain: setup.grain,
+            seed: 1,
         },
         strictest: &coarser,
+        has_coarser: true,
         layout: &layout,
         facts: &facts,
-        may_sample: false,
+        table: match table.n_rows > setup.grain.whole_rows {
+            true => TableSize::Large,
+            false => TableSize::Small,
+        },
         budget,
         store,
         sizes: setup.sizes,
     };
-    let (top, n_sampled) = top(table, setup, &plan);
+    let top = plan.top_of_table(&tuples_of(table, setup), table.n_rows as u64);
     let n_payload_bytes: usize = table.payloads.iter().map(Vec::len).sum();
     let payload_bytes = n_payload_bytes / table.n_rows;
-    let mut tree = BufferTree::new(&plan, top, n_sampled, table.n_rows as u64, payload_bytes)?;
+    let mut tree = BufferTree::new(&plan, top, table.n_rows as u64, payload_bytes)?;
     let router = tree.router();
     let columns = fact_columns(table);
     let chunk_rows = table.n_rows.div_ceil(setup.n_chunks);
@@ -201,34 +211,29 @@ pub fn visit(
 }
 
 fn layout_of(table: &Table) -> RowLayout {
-    let subject = (!table.subjects.is_empty()).then_some(u32::MAX);
+    let subject = (!table.subjects.is_empty()).then_some([u32::MAX; 2]);
     let secrets = table.secrets.iter().map(|_| super::table::N_SECRETS - 1);
-    let facts: Vec<u32> = subject.into_iter().chain(secrets).collect();
+    let facts: Vec<u32> = subject.into_iter().flatten().chain(secrets).collect();
     RowLayout::new(&table.greatest, &facts, !table.payloads.is_empty())
 }
 
 fn fact_columns(table: &Table) -> Vec<Vec<u32>> {
-    let subjects = (!table.subjects.is_empty()).then(|| table.subjects.clone());
-    subjects.into_iter().chain(table.secrets.iter().cloned()).collect()
+    fact_columns_of(table).collect()
 }
 
-fn top(table: &Table, setup: &Setup, plan: &BulkPlan<'_>) -> (Top, usize) {
-    let Some(cell_rows) = setup.cell_rows else { return (Top::single(&plan.plan), 1) };
-    let threshold = sample_threshold(setup.sizes.sample_rows, table.n_rows);
-    let facts = fact_columns(table);
-    let mut sample = RowBlock::default();
-    for row in (0..table.n_rows).filter(|&row| is_sampled(row as u32, threshold)) {
-        let values = table.rows[row].iter().copied().chain(facts.iter().map(|own| own[row]));
-        sample.push(plan.layout, row as u32, values, &[]);
-    }
-    (top_of(plan, &sample, table.n_rows, cell_rows), sample.n_rows())
+fn tuples_of(table: &Table, setup: &Setup) -> Tuples {
+    let n_attributes = table.rows[0].len();
+    let limit = setup.grain.sample_tuples(n_attributes);
+    let mut sample = TupleSample::new(limit, n_attributes, false);
+    table.rows.iter().for_each(|row| sample.add(tuple_hash(row, 2), row, &[], 1));
+    sample.finish()
 }
 
-fn checked_subtree(table: &Table, plan: &BulkPlan<'_>, subtree: &Subtree) -> Piece {
+fn checked_subtree(table: &Table, plan: &BulkPlan<'_>, subtree: &Subtree<'_>) -> Piece {
     let ids: Vec<u32> = subtree
         .order
         .iter()
-        .map(|&row| checked_row(table, plan, &subtree.rows, row as usize))
+        .map(|&row| checked_row(table, plan, subtree.rows, row as usize))
         .collect();
     let tree = &subtree.tree;
     let codes: Vec<Vec<u32>> = ids.iter().map(|&row| table.rows[row as usize].clone()).collect();
@@ -282,13 +287,17 @@ fn checked_row(table: &Table, plan: &BulkPlan<'_>, rows: &RowBlock, at: usize) -
     row_id
 }
 
-fn fact_columns_of(table: &Table) -> impl Iterator<Item = &Vec<u32>> {
-    let subjects = (!table.subjects.is_empty()).then_some(&table.subjects);
-    subjects.into_iter().chain(&table.secrets)
+/// Both halves of the subject, which differ, and the secrets.
+fn fact_columns_of(table: &Table) -> impl Iterator<Item = Vec<u32>> + '_ {
+    let subjects = (!table.subjects.is_empty()).then(|| {
+        let high = table.subjects.iter().map(|subject| subject % 3).collect();
+        [table.subjects.iter().map(|subject| subject / 3).collect(), high]
+    });
+    subjects.into_iter().flatten().chain(table.secrets.iter().cloned())
 }
 
 /// A search by a box finds exactly the leaves whose boxes meet it.
-fn check_queries(table: &Table, subtree: &Subtree) {
+fn check_queries(table: &Table, subtree: &Subtree<'_>) {
     let tree = &subtree.tree;
     let mut dice = Dice(tree.n_rows() as u64);
     for _ in 0..8 {

@@ -1,5 +1,10 @@
 //! What must be true of the index of any table.
 
+use std::collections::BTreeMap;
+
+use albers_classes::Region;
+use albers_index::buffer_tree::Sizes;
+use albers_partition::grain::Grain;
 use albers_partition::split::Policy;
 use albers_privacy::Criterion;
 use proptest::prelude::*;
@@ -57,6 +62,25 @@ proptest! {
     }
 
     #[test]
+    fn leaves_and_classes_are_the_same_whatever_the_memory_and_the_order_of_the_rows(
+        (seed, n_rows, n_attributes) in sizes(), policy in policies()
+    ) {
+        let table = Table::draw(seed, n_rows, n_attributes, true);
+        let setup = Setup::draw(seed, policy, true);
+        let found = content(&load(&table, &setup, 1), |row| row);
+        let roomy = Sizes { part_bytes: 100 << 10, ..setup.sizes };
+        let narrow = Sizes { part_bytes: 300, buffer_bytes: 512, block_bytes: 256 };
+        for sizes in [roomy, narrow] {
+            let other = load(&table, &Setup { sizes, ..setup }, 2);
+            prop_assert!(content(&other, |row| row) == found, "the index depends on the memory");
+        }
+        let last = n_rows as u32 - 1;
+        let reversed = load(&table.reversed(), &setup, 1);
+        let is_same = content(&reversed, |row| last - row) == found;
+        prop_assert!(is_same, "the index depends on the order of the rows");
+    }
+
+    #[test]
     fn regions_hold_their_rows_and_tile_the_space(
         (seed, n_rows, n_attributes) in sizes(), policy in policies(), with_labels in any::<bool>()
     ) {
@@ -85,8 +109,7 @@ fn drawn_tables_are_divided_twice_and_leave_giants_and_many_leaves() {
         let outcome = load(&table, &setup, 1);
         let n_subtrees = outcome.pieces.len() - outcome.n_giants();
         n_divided += usize::from(n_subtrees > 1);
-        // A top of one cell has one part: it was divided when it did not fit.
-        n_divided_again += usize::from(n_subtrees > 1 && setup.cell_rows.is_none());
+        n_divided_again += usize::from(has_deep_parts(&table, &setup, &outcome));
         n_giants += outcome.n_giants();
         let is_coarser =
             |piece: &Piece| piece.classes.iter().all(|own| own.iter().max() > Some(&0));
@@ -97,12 +120,48 @@ fn drawn_tables_are_divided_twice_and_leave_giants_and_many_leaves() {
     assert!(counts.iter().all(|&count| count > 5), "{counts:?}");
 }
 
+/// Whether a kept cell of the first top was divided by a top of its own: another setup, in which all
+/// is cut at once, has other leaves.
+fn has_deep_parts(table: &Table, setup: &Setup, outcome: &Outcome) -> bool {
+    let whole = Grain { whole_rows: table.n_rows, ..setup.grain };
+    let other = load(table, &Setup { grain: whole, ..*setup }, 1);
+    outcome.pieces.len() > 2 && content(&other, |row| row) != content(outcome, |row| row)
+}
+
+/// What an index says, without any order: each leaf as its rows and its region, and each class as its
+/// rows. `row` gives the rows their numbers in the table.
+type Content = (Vec<(Vec<u32>, Option<Region>)>, Vec<Vec<Vec<u32>>>);
+
+fn content(outcome: &Outcome, row: impl Fn(u32) -> u32) -> Content {
+    let sorted = |rows: &[u32]| {
+        let mut rows: Vec<u32> = rows.iter().map(|&own| row(own)).collect();
+        rows.sort_unstable();
+        rows
+    };
+    let mut leaves: Vec<_> =
+        outcome.leaves().map(|leaf| (sorted(&leaf.rows), leaf.region.clone())).collect();
+    leaves.sort();
+    let classes_of = |granularity: usize| {
+        let mut classes: Vec<Vec<u32>> = Vec::new();
+        for piece in &outcome.pieces {
+            let mut rows_of: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+            for (leaf, &class) in piece.leaves.iter().zip(&piece.classes[granularity]) {
+                rows_of.entry(class).or_default().extend(&leaf.rows);
+            }
+            classes.extend(rows_of.values().map(|rows| sorted(rows)));
+        }
+        classes.sort();
+        classes
+    };
+    (leaves, (0..GRANULARITIES.len()).map(classes_of).collect())
+}
+
 /// More leaves than are weighed in one stretch, and classes that are made of others.
 #[test]
 fn classes_of_many_leaves_satisfy_the_requirement() {
     let mut setup = Setup::draw(0, Policy::Median, false);
     (setup.budget_bytes, setup.room_bytes) = (16 << 20, 8 << 20);
-    (setup.sizes.part_bytes, setup.cell_rows) = (4 << 20, None);
+    (setup.sizes.part_bytes, setup.grain) = (4 << 20, Grain::default());
     let row = |at: u32| vec![at * 37 % 1009, at * 61 % 1013];
     let secrets: Vec<u32> = (0..10_000).map(|at| at * at % 97 % 4).collect();
     for (rules, k) in [(&[][..], 5), (&[], 300), (&[Criterion::DistinctLDiversity { l: 3 }], 150)] {
@@ -122,7 +181,7 @@ fn leaves_that_miss_a_rule_join_as_many_neighbours_as_they_need() {
     let n_rows = 1200;
     let mut setup = Setup::draw(0, Policy::Median, false);
     (setup.budget_bytes, setup.room_bytes) = (16 << 20, 8 << 20);
-    (setup.sizes.part_bytes, setup.cell_rows) = (4 << 20, None);
+    (setup.sizes.part_bytes, setup.grain) = (4 << 20, Grain::default());
     let rows = (0..n_rows).map(|at| vec![at * 1024 / n_rows, 0]).collect();
     let secrets = (0..n_rows).map(|at| u32::from(at % 2 == 1 || at >= n_rows / 2)).collect();
     let mut table = giant::table(rows, secrets, 1, &[]);

@@ -106,6 +106,15 @@ impl Table {
         table
     }
 
+    /// The same rows, the last first.
+    pub fn reversed(mut self) -> Table {
+        self.rows.reverse();
+        self.subjects.reverse();
+        self.secrets.iter_mut().for_each(|column| column.reverse());
+        self.payloads.reverse();
+        self
+    }
+
     /// Subjects, secrets and payloads. At times a secret follows from the first attribute, so that
     /// neighbours have the same and a rule forbids most cuts.
     fn draw_facts(&mut self, dice: &mut Dice) {
@@ -167,7 +176,7 @@ impl Table {
         let mut whole = ClassSummary::new(requirement.shape());
         for row in 0..self.n_rows {
             let secrets: Vec<u32> = self.secrets.iter().map(|column| column[row]).collect();
-            whole.add(self.subjects.get(row).copied().unwrap_or(0), &secrets);
+            whole.add(self.subjects.get(row).map_or(0, |own| u64::from(*own)), &secrets);
         }
         requirement.bind(&whole);
         let holds = requirement.holds(&whole);

@@ -26,7 +26,7 @@ type Attribute = (Vec<Option<u8>>, Vec<Vec<u8>>);
 struct Case {
     columns: Vec<Attribute>,
     secrets: Vec<u32>,
-    subjects: Option<Vec<u32>>,
+    subjects: Option<Vec<u64>>,
     k: u64,
     rules: Vec<Criterion>,
     max_suppressed: u64,
@@ -300,7 +300,7 @@ fn sets_that_outgrow_the_budget_are_spilled_and_lose_nothing() {
     let case = Case {
         columns: columns.to_vec(),
         secrets: (0..n_rows as u32).map(|row| row % 4).collect(),
-        subjects: Some((0..n_rows as u32).collect()),
+        subjects: Some((0..n_rows as u64).collect()),
         k: 5,
         rules: vec![Criterion::DistinctLDiversity { l: 2 }],
         max_suppressed: 20,

@@ -3,69 +3,28 @@
 use albers_classes::points::{PointChunk, Points};
 use rayon::prelude::*;
 
-use super::Plan;
-use super::cell::Cell;
-use crate::split::Point;
+use super::{CellRows, Plan};
 use crate::split::rule::{Rule, RuleScratch};
-use crate::top::{
-    CELL_ROWS, KeptNode, RouteStep, RoutedCell, SAMPLE_ROWS, Top, cells_of_rows, is_sampled,
-    sample_threshold,
-};
+use crate::top::{KeptNode, RouteStep, RoutedCell, Top, cells_of_rows};
 
-/// Grows the top of the tree on a sample of the points.
-pub fn grow_top<const L: usize, const M: usize>(points: &Points, plan: &Plan<'_>) -> Top {
-    let (sample, row_ids) = sample::<L>(points);
-    let facts = plan.has_rule().then(|| plan.facts.gather(&row_ids));
-    Top::grow::<L, M>(sample, facts.as_ref(), points.n_rows(), CELL_ROWS, plan)
-}
-
-/// Routes all rows to the cells and merges cells that violate the requirement.
-pub fn route(top: &Top, points: Points, plan: &Plan<'_>) -> Routed {
-    let n_attributes = points.n_attributes();
+/// Routes all rows of a table to the cells, and merges cells that violate the requirement.
+pub fn route(top: &Top, points: Points, plan: &Plan<'_>) -> RoutedRows {
     let steps = top.steps();
+    let n_attributes = points.n_attributes();
     let chunks: Vec<RoutedChunk> = points
         .into_chunks()
         .into_par_iter()
-        .map(|chunk| RoutedChunk::new(chunk, &steps, top.n_cells()))
-        .collect();
-    let holds: Vec<bool> = (0..top.n_cells())
-        .into_par_iter()
-        .map(|cell_idx| cells_hold(&chunks, cell_idx, cell_idx + 1, plan))
-        .collect();
-    let kept = top.satisfying(
-        0,
-        |cell_idx| holds[cell_idx],
-        |first, end| cells_hold(&chunks, first, end, plan),
-    );
-    let cells = kept
-        .into_iter()
-        .filter_map(|node| match node {
-            KeptNode::Cell(cell) => Some(cell),
-            KeptNode::Inner(_) => None,
+        .map(|chunk| {
+            let PointChunk { first_row, n_rows, columns } = chunk;
+            let mut codes = vec![0; n_rows * n_attributes];
+            for (attribute, column) in columns.into_iter().enumerate() {
+                let slots = codes[attribute..].iter_mut().step_by(n_attributes);
+                slots.zip(column).for_each(|(slot, code)| *slot = code);
+            }
+            RoutedChunk::new(first_row, &codes, n_attributes, &steps, top.n_cells())
         })
         .collect();
-    Routed { chunks, cells, n_attributes }
-}
-
-/// About [`SAMPLE_ROWS`] points, chosen by a hash of their row number.
-fn sample<const L: usize>(points: &Points) -> (Vec<Point<L>>, Vec<u32>) {
-    let threshold = sample_threshold(SAMPLE_ROWS, points.n_rows());
-    let mut sample = Vec::new();
-    let mut row_ids = Vec::new();
-    for chunk in points.chunks() {
-        for row in 0..chunk.n_rows {
-            let row_id = chunk.first_row + row as u32;
-            if is_sampled(row_id, threshold) {
-                let mut point = [0; L];
-                for (lane, column) in chunk.columns.iter().enumerate() {
-                    point[lane] = column[row];
-                }
-                sample.push(point);
-                row_ids.push(row_id);
-            }
-        }
-    }
-    (sample, row_ids)
+    RoutedRows::new(top, chunks, n_attributes, plan)
 }
 
 /// The rows of a chunk, cell by cell.
@@ -77,23 +36,22 @@ struct RoutedChunk {
 }
 
 impl RoutedChunk {
-    fn new(chunk: PointChunk, steps: &[RouteStep], n_cells: usize) -> RoutedChunk {
-        let PointChunk { first_row, n_rows, columns } = chunk;
-        let n_attributes = columns.len();
-        let mut rows = vec![0; n_rows * n_attributes];
-        for (attribute, column) in columns.into_iter().enumerate() {
-            let slots = rows[attribute..].iter_mut().step_by(n_attributes);
-            slots.zip(column).for_each(|(slot, code)| *slot = code);
-        }
-        let cell_of = cells_of_rows(&rows, n_attributes, steps, 0);
+    fn new(
+        first_row: u32,
+        rows: &[u32],
+        n_attributes: usize,
+        steps: &[RouteStep],
+        n_cells: usize,
+    ) -> RoutedChunk {
+        let cell_of = cells_of_rows(rows, n_attributes, steps, 0);
         let mut next = vec![0u32; n_cells + 1];
         cell_of.iter().for_each(|&cell| next[cell as usize + 1] += 1);
         for cell_idx in 0..n_cells {
             next[cell_idx + 1] += next[cell_idx];
         }
         let ends = next[1..].to_vec();
-        let mut row_ids = vec![0; n_rows];
-        let mut codes = vec![0; n_rows * n_attributes];
+        let mut row_ids = vec![0; cell_of.len()];
+        let mut codes = vec![0; rows.len()];
         for (row, &cell) in cell_of.iter().enumerate() {
             let slot = next[cell as usize] as usize;
             next[cell as usize] += 1;
@@ -123,28 +81,61 @@ fn cells_hold(chunks: &[RoutedChunk], first: usize, end: usize, plan: &Plan<'_>)
 }
 
 /// All rows, sorted by cell within each chunk.
-pub struct Routed {
+pub struct RoutedRows {
     chunks: Vec<RoutedChunk>,
     cells: Vec<RoutedCell>,
     n_attributes: usize,
 }
 
-impl Routed {
+impl RoutedRows {
+    fn new(
+        top: &Top,
+        chunks: Vec<RoutedChunk>,
+        n_attributes: usize,
+        plan: &Plan<'_>,
+    ) -> RoutedRows {
+        let holds: Vec<bool> = (0..top.n_cells())
+            .into_par_iter()
+            .map(|cell_idx| cells_hold(&chunks, cell_idx, cell_idx + 1, plan))
+            .collect();
+        let kept = top.satisfying(
+            0,
+            |cell_idx| holds[cell_idx],
+            |first, end| cells_hold(&chunks, first, end, plan),
+        );
+        let cells = kept
+            .into_iter()
+            .filter_map(|node| match node {
+                KeptNode::Cell(cell) => Some(cell),
+                KeptNode::Inner(_) => None,
+            })
+            .collect();
+        RoutedRows { chunks, cells, n_attributes }
+    }
+
     /// Number of cells.
     pub fn n_cells(&self) -> usize {
         self.cells.len()
     }
 
-    /// The points of a cell.
-    pub fn cell<const L: usize>(&self, cell_idx: usize, plan: &Plan<'_>) -> Cell<L> {
-        debug_assert_eq!(plan.space.axes.len(), self.n_attributes);
+    /// The rows of a cell.
+    pub fn cell<const L: usize>(&self, cell_idx: usize) -> CellRows<L> {
         let RoutedCell { first, end, region, .. } = &self.cells[cell_idx];
-        let n_rows = self.chunks.iter().map(|chunk| chunk.rows(*first, *end).len()).sum();
-        let mut cell = Cell::with_capacity(n_rows, self.n_attributes, region.clone());
-        for chunk in &self.chunks {
-            let rows = chunk.rows(*first, *end);
-            let codes = rows.start * self.n_attributes..rows.end * self.n_attributes;
-            cell.extend(&chunk.row_ids[rows], &chunk.codes[codes]);
+        let ranges = || self.chunks.iter().map(|chunk| (chunk, chunk.rows(*first, *end)));
+        let n_rows = ranges().map(|(_, rows)| rows.len()).sum();
+        let mut cell = CellRows {
+            points: Vec::with_capacity(n_rows),
+            row_ids: Vec::with_capacity(n_rows),
+            region: region.clone(),
+        };
+        for (chunk, rows) in ranges() {
+            let codes = &chunk.codes[rows.start * self.n_attributes..rows.end * self.n_attributes];
+            cell.row_ids.extend_from_slice(&chunk.row_ids[rows]);
+            cell.points.extend(codes.chunks_exact(self.n_attributes).map(|row| {
+                let mut point = [0; L];
+                point[..row.len()].copy_from_slice(row);
+                point
+            }));
         }
         cell
     }

@@ -2,6 +2,7 @@
 
 use albers_classes::points::{Points, row_fingerprint};
 use albers_classes::space::{Axis, AxisKind, Shown, Space};
+use albers_partition::grain::Grain;
 use albers_partition::mondrian::{Plan, partition};
 use albers_partition::split::Policy;
 use albers_privacy::Facts;
@@ -98,8 +99,10 @@ impl Table {
             facts: &self.facts,
             policy,
             keep_regions,
+            grain: Grain::default(),
+            seed: 0,
         };
-        let groups = partition(points, &plan, &Silent).expect("nothing cancels it");
+        let groups = partition(points, None, &plan, &Silent).expect("nothing cancels it");
         let n_attributes = self.columns.len();
         let mut is_seen = vec![false; self.n_rows];
         let mut sum = 0u64;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use albers_classes::points::{Points, row_fingerprint};
 use albers_classes::space::AxisKind;
+use albers_partition::grain::Grain;
 use albers_partition::mondrian::Plan;
 use albers_partition::specialize::{SpecializePlan, partition};
 use albers_partition::split::Policy;
@@ -32,6 +33,8 @@ impl Recoded {
             facts: &table.facts,
             policy: Policy::Compact,
             keep_regions: true,
+            grain: Grain::default(),
+            seed: 0,
         };
         let groups = partition(points, &SpecializePlan { plan: &plan, max_suppressed }, &Silent)
             .expect("nothing cancels it");

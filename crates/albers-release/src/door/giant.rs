@@ -218,7 +218,7 @@ fn write_rows(
 struct GiantCheck {
     witnesses: Witnesses,
     summary: ClassSummary,
-    known_subject: u32,
+    known_subject: u64,
     totals: Totals,
     /// Rows of each leaf in each of the method's classes.
     leaves: FxHashMap<(u64, u64), u64>,
@@ -285,7 +285,7 @@ impl GiantCheck {
         let fact = |fact: usize| rows.fact(layout, row, fact);
         // Once there are enough subjects, the others need no memory.
         if self.summary.n_subjects() < k {
-            self.known_subject = plan.rows.facts.subject.map_or(0, fact);
+            self.known_subject = plan.rows.facts.subject_of(layout, rows, row as u32);
         }
         self.sensitive.clear();
         self.sensitive.extend(plan.rows.facts.ruled.iter().map(|&ruled| fact(ruled)));

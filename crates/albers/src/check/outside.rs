@@ -267,7 +267,7 @@ impl<'a> Sorted<'a> {
             let mut codes = Vec::with_capacity(self.layout.n_sensitive);
             let of_class = &self.order[start as usize..ends[class] as usize];
             let persons = of_class.chunk_by(|&a, &b| self.prefix(a) == self.prefix(b));
-            for (subject, rows) in (0u32..).zip(persons) {
+            for (subject, rows) in (0u64..).zip(persons) {
                 for &row in rows {
                     self.layout.read_codes(self.record(row), &mut codes);
                     summary.add(subject, &codes);

@@ -62,7 +62,7 @@ pub(super) fn audit(
     let facts = Facts {
         sensitive: interleave(&codes, &all, n_rows),
         n_sensitive: codes.len(),
-        subjects: subjects.unwrap_or_default(),
+        subjects: subjects.unwrap_or_default().into_iter().map(u64::from).collect(),
     };
     watch.check()?;
     let found = audit_classes(&classes, &facts, &mut requirement);

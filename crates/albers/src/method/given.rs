@@ -129,7 +129,7 @@ impl PairedRelease {
             None => class.len(),
             Some(subjects) => {
                 let rows = class.iter().map(|&row| self.original_rows[row as usize]);
-                rows.map(|row| subjects[row as usize]).collect::<FxHashSet<u32>>().len()
+                rows.map(|row| subjects[row as usize]).collect::<FxHashSet<u64>>().len()
             }
         };
         let k = self.classes.iter().map(n_units).min().expect("a release has rows") as u64;

@@ -6,12 +6,13 @@
 //!                                                                 └─► releases for other k
 //! ```
 
-use albers_classes::packed::RowBlock;
 use albers_classes::points::row_fingerprint;
-use albers_index::buffer_tree::{self, BufferTree, BulkPlan, Loaded, RoutedRows, Sizes, Subtree};
+use albers_index::buffer_tree::{BufferTree, BulkPlan, Loaded, RoutedRows, Sizes, Subtree};
 use albers_index::granularity::{self, FAN_OUT, Granularity};
+use albers_partition::grow::TableSize;
 use albers_partition::mondrian::Plan as CutSettings;
-use albers_partition::top::{CELL_ROWS, Top, WHOLE_ROWS};
+use albers_partition::sample::Tuples;
+use albers_partition::top::Top;
 use albers_privacy::Facts;
 use albers_release::ReleaseError;
 use albers_release::door::{Door, GiantLeaf, LeafClasses, LeafRows, PackedRows, RowStore};
@@ -51,18 +52,24 @@ pub(super) fn publish(
             facts: &no_facts,
             policy: cuts.policy,
             keep_regions: cuts.shows_regions,
+            grain: cuts.grain,
+            seed: run.plan.show.seed,
         },
         strictest: protection.strictest(),
+        has_coarser: run.plan.ks.len() > 1,
         layout: &layout,
         facts: &facts,
-        may_sample: surveyed.n_rows as usize > WHOLE_ROWS,
+        table: match surveyed.n_rows > cuts.grain.whole_rows as u64 {
+            true => TableSize::Large,
+            false => TableSize::Small,
+        },
         budget,
         store: &run.memory.store,
         sizes: Sizes::within(budget.limit_bytes()),
     };
-    let (top, n_sampled) = top_of(&bulk, &mut surveyed)?;
+    let top = top_of(&bulk, &mut surveyed)?;
     let (n_rows, payload_bytes) = (surveyed.n_rows, surveyed.payload_bytes);
-    let tree = BufferTree::new(&bulk, top, n_sampled, n_rows, payload_bytes)?;
+    let tree = BufferTree::new(&bulk, top, n_rows, payload_bytes)?;
     let LoadedTree { table, tree, payload, fingerprint, notes, _memory } =
         load(&run, surveyed, tree)?;
     run.clock.read();
@@ -102,33 +109,14 @@ pub(super) fn publish(
     run.close(door, sinks, &story)
 }
 
-/// The top of the tree, and on how many rows it was grown.
-fn top_of(bulk: &BulkPlan<'_>, surveyed: &mut Surveyed<'_>) -> Result<(Top, usize)> {
-    if !bulk.may_sample {
-        surveyed.sample.clear();
-        return Ok((Top::single(&bulk.plan), 1));
-    }
-    let sample = sample_rows(bulk, surveyed)?;
-    let n_rows = surveyed.n_rows as usize;
+/// The top of the tree.
+fn top_of(bulk: &BulkPlan<'_>, surveyed: &mut Surveyed<'_>) -> Result<Top> {
+    let tuples = match bulk.table {
+        TableSize::Large => surveyed.tuples()?,
+        TableSize::Small => Tuples::default(),
+    };
     surveyed.sample.clear();
-    let top = buffer_tree::top_of(bulk, &sample, n_rows, CELL_ROWS);
-    Ok((top, sample.n_rows()))
-}
-
-/// The rows of the sample, packed without their payload.
-fn sample_rows(bulk: &BulkPlan<'_>, surveyed: &mut Surveyed<'_>) -> Result<RowBlock> {
-    let mut rows = RowBlock::default();
-    let n_attributes = bulk.layout.n_attributes();
-    for chunk in std::mem::take(&mut surveyed.sample.chunks) {
-        let n_rows = chunk.row_ids.len();
-        let CodedChunk { codes, facts } = surveyed.code(chunk.coded, n_rows)?;
-        for (row, &row_id) in chunk.row_ids.iter().enumerate() {
-            let own = codes[row * n_attributes..(row + 1) * n_attributes].iter().copied();
-            let values = own.chain(facts.iter().map(|column| column[row]));
-            rows.push(bulk.layout, row_id, values, &[]);
-        }
-    }
-    Ok(rows)
+    Ok(bulk.top_of_table(&tuples, surveyed.n_rows))
 }
 
 /// A table whose rows are in the buffers of a tree.
@@ -222,14 +210,14 @@ fn drain(
 fn admit(
     run: &Context<'_>,
     bulk: &BulkPlan<'_>,
-    subtree: &Subtree,
+    subtree: &Subtree<'_>,
     granularity: Granularity,
     door: &mut Door<'_>,
 ) -> std::result::Result<(), ReleaseError> {
     let regions = subtree.region.as_ref().map(|whole| subtree.tree.leaf_regions(whole));
     let leaves = LeafRows {
         layout: bulk.layout,
-        rows: &subtree.rows,
+        rows: subtree.rows,
         order: &subtree.order,
         ends: subtree.tree.leaf_ends(),
         boxes: subtree.tree.leaf_boxes(),

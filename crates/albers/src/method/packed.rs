@@ -23,7 +23,8 @@ pub(super) fn space_of(surveyed: &Surveyed<'_>) -> Space {
     Space { axes: axes.collect() }
 }
 
-/// How rows are packed, and where their facts stand: the subject, then all sensitive columns.
+/// How rows are packed, and where their facts stand: the halves of the subject, then all
+/// sensitive columns.
 pub(super) fn layout_of(
     surveyed: &Surveyed<'_>,
     protection: &Protection,
@@ -34,18 +35,18 @@ pub(super) fn layout_of(
     };
     let attributes: Vec<u32> = surveyed.coders_of(Role::Quasi).map(greatest).collect();
     let has_subject = surveyed.known.planned.iter().any(|column| column.role == Role::Subject);
-    let subject = has_subject.then_some(u32::MAX);
+    let subject = has_subject.then_some([u32::MAX; 2]);
     let sensitive = surveyed.coders_of(Role::Sensitive).map(greatest);
-    let facts: Vec<u32> = subject.into_iter().chain(sensitive).collect();
+    let facts: Vec<u32> = subject.into_iter().flatten().chain(sensitive).collect();
     let layout = RowLayout::new(&attributes, &facts, !surveyed.payload.is_empty());
-    let first = usize::from(has_subject);
+    let first = if has_subject { 2 } else { 0 };
     let ruled = protection.ruled.iter().map(|&column| first + column).collect();
-    (layout, FactColumns { subject: has_subject.then_some(0), ruled })
+    (layout, FactColumns { subject: has_subject.then_some([0, 1]), ruled })
 }
 
 /// The places of all sensitive columns among the facts.
 pub(super) fn sensitive_facts(layout: &RowLayout, facts: &FactColumns) -> Vec<usize> {
-    (usize::from(facts.subject.is_some())..layout.n_facts()).collect()
+    (facts.subject.map_or(0, |halves| halves.len())..layout.n_facts()).collect()
 }
 
 /// What is left of a survey when all rows are packed: the quasi-identifiers and the columns of the

@@ -38,12 +38,13 @@ type Suits = fn(Method) -> bool;
 
 /// Each setting that only some methods look at: whether it is given, which methods those are, and
 /// one of them.
-fn settings(job: &Job) -> [(Field, bool, Suits, Method); 9] {
+fn settings(job: &Job) -> [(Field, bool, Suits, Method); 10] {
     let any = |says: fn(&crate::job::ColumnJob) -> bool| job.columns.values().any(says);
     [
         (Field::Split, job.split.is_some(), cuts, Method::Mondrian),
         (Field::Bias, any(|column| column.bias == Some(true)), cuts, Method::Mondrian),
         (Field::Compact, job.compact == Some(false), cuts, Method::Mondrian),
+        (Field::LeastMemory, job.least_memory.is_some(), cuts, Method::Mondrian),
         (Field::AlsoK, !job.also_k.is_empty(), is_index, Method::Rtree),
         (Field::Variant, job.variant.is_some(), searches, Method::Incognito),
         (Field::Minimize, job.minimize.is_some(), searches, Method::Incognito),

@@ -1,8 +1,8 @@
 //! The first pass: what the columns hold, and a sample of the rows.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use albers_partition::top::{is_sampled, sample_threshold};
+use albers_partition::sample::Tuples;
 use albers_release::publish::{CarriedSurvey, Payload, PayloadRows};
 use albers_storage::StorageError;
 use albers_storage::memory_budget::{MemoryBudget, Reservation};
@@ -11,11 +11,13 @@ use albers_table::chunk::ColumnChunk;
 use albers_table::domain::{ChunkSurvey, ColumnCoder, ColumnSurvey, Look};
 use albers_table::schema::Role;
 use albers_table::source::SourceChunk;
+use albers_table::value_hash::value_hashes;
 use arrow_array::ArrayRef;
 use rustc_hash::FxHashSet;
 
 use super::again::RowsAgain;
-use super::{KnownColumns, Reading, array_bytes, subjects};
+use super::tuples::{LeastTuples, tuple_hashes, tuples_of};
+use super::{KnownColumns, Reading, array_bytes};
 use crate::error::Result;
 
 /// What the first pass found.
@@ -32,7 +34,7 @@ pub(crate) struct Surveyed<'s> {
     pub(crate) n_rows: u64,
     /// Distinct subjects, as far as they had to be counted.
     pub(crate) n_subjects: u64,
-    /// Some rows.
+    /// Some tuples of the quasi-identifiers, if a sample was wanted.
     pub(crate) sample: Sample,
     /// What the values of the columns take.
     pub(crate) values: Reservation,
@@ -42,27 +44,31 @@ pub(crate) struct Surveyed<'s> {
     pub(crate) again: RowsAgain<'s>,
 }
 
-/// Some rows, and the memory that they take.
+/// Some tuples, and the memory that they take.
 pub(crate) struct Sample {
-    /// The rows.
-    pub(crate) chunks: Vec<SampledChunk>,
+    /// A row of each.
+    chunks: Vec<SampledChunk>,
+    tuples: LeastTuples<()>,
     memory: Reservation,
 }
 
 impl Sample {
-    /// Gives up what is left of the rows and their memory.
+    /// Gives up the tuples and their memory.
     pub(crate) fn clear(&mut self) {
         self.chunks.clear();
+        self.tuples = LeastTuples::new(0);
         self.memory.shrink(self.memory.n_bytes());
     }
 }
 
-/// Rows of a sample.
-pub(crate) struct SampledChunk {
-    /// The number of each row in the table.
-    pub(crate) row_ids: Vec<u32>,
-    /// The coded columns, in the order of their requests.
-    pub(crate) coded: Vec<ColumnChunk>,
+/// One row of each of some tuples.
+struct SampledChunk {
+    /// The hashes of the tuples.
+    hashes: Vec<u64>,
+    /// How many rows of their chunk have each.
+    counts: Vec<u32>,
+    /// The quasi-identifiers, in the order of their requests.
+    coded: Vec<ColumnChunk>,
 }
 
 /// Looks at chunks, on whatever thread has read them.
@@ -70,10 +76,12 @@ pub(super) struct Lookout<'k> {
     known: &'k KnownColumns,
     /// What is looked for in each column that is surveyed.
     looks: Vec<Look>,
-    sample_rows: usize,
+    /// Tuples of the sample; 0 where none is wanted.
+    sample_tuples: usize,
+    seed: u64,
     typed_output: bool,
-    /// A row belongs to the sample if its hash is not above this, which falls as rows come.
-    threshold: AtomicU32,
+    /// Tuples with a greater hash are not in the sample; it falls as rows come.
+    bound: AtomicU64,
 }
 
 /// What a chunk tells.
@@ -91,38 +99,52 @@ impl<'k> Lookout<'k> {
     pub(super) fn new(
         known: &'k KnownColumns,
         looks: Vec<Look>,
-        sample_rows: usize,
-        typed_output: bool,
+        sample_tuples: usize,
+        reading: &Reading<'_>,
     ) -> Lookout<'k> {
-        let threshold = AtomicU32::new(u32::MAX);
-        Lookout { known, looks, sample_rows, typed_output, threshold }
+        let Reading { plan, typed_output, .. } = *reading;
+        let bound = AtomicU64::new(u64::MAX);
+        Lookout { known, looks, sample_tuples, seed: plan.show.seed, typed_output, bound }
+    }
+
+    /// The tuples of a chunk that may be in the sample.
+    fn sample(&self, chunk: &SourceChunk) -> SampledChunk {
+        let quasi: Vec<&ColumnChunk> = self
+            .known
+            .coded_columns()
+            .zip(&chunk.coded)
+            .filter(|(column_idx, _)| self.known.planned[*column_idx].role == Role::Quasi)
+            .map(|(_, cells)| cells)
+            .collect();
+        let tuples = match self.sample_tuples {
+            0 => Vec::new(),
+            _ => {
+                let hashes = tuple_hashes(&quasi, chunk.n_rows, self.seed);
+                tuples_of(&hashes, self.bound.load(Ordering::Relaxed))
+            }
+        };
+        let rows: Vec<u32> = tuples.iter().map(|tuple| tuple.row).collect();
+        SampledChunk {
+            hashes: tuples.iter().map(|tuple| tuple.hash).collect(),
+            counts: tuples.iter().map(|tuple| tuple.n_rows).collect(),
+            coded: quasi.iter().map(|cells| cells.select(&rows)).collect(),
+        }
     }
 
     /// What a chunk tells.
     pub(super) fn look(&self, chunk: &SourceChunk) -> ChunkOutcome {
         let known = self.known;
-        let first_row = chunk.first_row as u32;
-        // The table has these rows at least, so the threshold will be no higher in the end.
-        let n_known = chunk.first_row as usize + chunk.n_rows;
-        let threshold = self.threshold.load(Ordering::Relaxed);
-        let threshold = threshold.min(sample_threshold(self.sample_rows, n_known));
-        let rows: Vec<u32> = (0..chunk.n_rows as u32)
-            .filter(|&row| is_sampled(first_row.wrapping_add(row), threshold))
-            .collect();
         let mut outcome = ChunkOutcome {
             n_rows: chunk.n_rows as u64,
             columns: Vec::new(),
             carried: Vec::new(),
             carried_bytes: chunk.carried.iter().map(array_bytes).sum(),
             subjects: Vec::new(),
-            sample: SampledChunk {
-                row_ids: rows.iter().map(|&row| first_row.wrapping_add(row)).collect(),
-                coded: chunk.coded.iter().map(|cells| cells.select(&rows)).collect(),
-            },
+            sample: self.sample(chunk),
         };
         for (column_idx, cells) in known.coded_columns().zip(&chunk.coded) {
             if known.planned[column_idx].role == Role::Subject {
-                outcome.subjects = subjects::numbers_of(cells);
+                outcome.subjects = value_hashes(cells);
             } else {
                 outcome.columns.push(ChunkSurvey::of(cells, self.looks[outcome.columns.len()]));
             }
@@ -147,9 +169,7 @@ pub(super) struct Survey {
     subjects: FxHashSet<u64>,
     greatest_k: u64,
     sample: Vec<SampledChunk>,
-    n_sampled: usize,
-    /// Rows that the sample is to have.
-    sample_rows: usize,
+    tuples: LeastTuples<()>,
     /// Whether the values did not fit, and are only counted.
     is_over: bool,
     values_memory: Reservation,
@@ -178,8 +198,7 @@ impl Survey {
             subjects: FxHashSet::default(),
             greatest_k: reading.plan.greatest_k(),
             sample: Vec::new(),
-            n_sampled: 0,
-            sample_rows: lookout.sample_rows,
+            tuples: LeastTuples::new(lookout.sample_tuples),
             is_over: false,
             values_memory: budget.reserve_nothing("the values of the columns"),
             sample_memory: budget.reserve_nothing("a sample of the rows"),
@@ -213,15 +232,13 @@ impl Survey {
             self.columns.iter_mut().for_each(ColumnSurvey::only_estimate);
         }
         self.add_sample(outcome.sample)?;
-        lookout.threshold.store(self.threshold(), Ordering::Relaxed);
-        if self.n_sampled > 2 * self.sample_rows {
-            self.trim_sample();
-        }
+        lookout.bound.store(self.tuples.bound(), Ordering::Relaxed);
         Ok(())
     }
 
     /// The pass has come to its end; refuses values that do not fit.
     pub(super) fn done(mut self, reading: &Reading<'_>) -> Result<Survey> {
+        self.tuples.trim();
         self.trim_sample();
         if self.is_over {
             // What grows with the budget takes about two thirds of it.
@@ -249,59 +266,54 @@ impl Survey {
         self.columns.iter().map(ColumnSurvey::memory_bytes).sum()
     }
 
-    /// Adds rows to the sample, which becomes smaller if they do not fit.
-    fn add_sample(&mut self, mut rows: SampledChunk) -> albers_table::Result<()> {
-        const LEAST_ROWS: usize = 64;
-        rows.trim(self.threshold());
-        while let Err(refused) = self.sample_memory.try_grow(rows.n_bytes()) {
-            if self.sample_rows <= LEAST_ROWS {
-                return Err(refused.into());
-            }
-            self.sample_rows /= 2;
-            self.trim_sample();
-            rows.trim(self.threshold());
+    /// Adds the tuples of a chunk to the sample; cells are kept of those that are new.
+    fn add_sample(&mut self, mut chunk: SampledChunk) -> albers_table::Result<()> {
+        let mut is_new = Vec::with_capacity(chunk.hashes.len());
+        for (&hash, &count) in chunk.hashes.iter().zip(&chunk.counts) {
+            is_new.push(self.tuples.add(hash, u64::from(count), ()));
         }
-        self.n_sampled += rows.row_ids.len();
-        if !rows.row_ids.is_empty() {
-            self.sample.push(rows);
+        chunk.retain(|place| is_new[place]);
+        self.sample_memory.try_grow(chunk.n_bytes())?;
+        if !chunk.hashes.is_empty() {
+            self.sample.push(chunk);
+        }
+        if self.tuples.is_full() {
+            self.tuples.trim();
+            self.trim_sample();
         }
         Ok(())
     }
 
-    fn threshold(&self) -> u32 {
-        sample_threshold(self.sample_rows, self.n_rows as usize)
-    }
-
-    /// Drops rows that do not belong to the sample any more.
+    /// Drops cells of tuples that do not belong to the sample any more.
     fn trim_sample(&mut self) {
-        let threshold = self.threshold();
+        let bound = self.tuples.bound();
         let mut n_bytes = 0;
-        self.n_sampled = 0;
         for chunk in &mut self.sample {
-            chunk.trim(threshold);
+            let kept: Vec<bool> = chunk.hashes.iter().map(|&hash| hash <= bound).collect();
+            chunk.retain(|place| kept[place]);
             n_bytes += chunk.n_bytes();
-            self.n_sampled += chunk.row_ids.len();
         }
+        self.sample.retain(|chunk| !chunk.hashes.is_empty());
         let held = self.sample_memory.n_bytes();
         self.sample_memory.shrink(held.saturating_sub(n_bytes));
     }
 }
 
 impl SampledChunk {
+    /// What it takes, with its share of the table of all tuples.
     fn n_bytes(&self) -> usize {
+        const TUPLE_BYTES: usize = 40;
         let cells: usize = self.coded.iter().map(ColumnChunk::n_bytes).sum();
-        cells + self.row_ids.len() * size_of::<u32>()
+        cells + self.hashes.len() * TUPLE_BYTES
     }
 
-    fn trim(&mut self, threshold: u32) {
-        let kept: Vec<u32> = (0u32..)
-            .zip(&self.row_ids)
-            .filter(|(_, row_id)| is_sampled(**row_id, threshold))
-            .map(|(row, _)| row)
-            .collect();
-        if kept.len() < self.row_ids.len() {
+    fn retain(&mut self, is_kept: impl Fn(usize) -> bool) {
+        let kept: Vec<u32> =
+            (0..self.hashes.len() as u32).filter(|&own| is_kept(own as usize)).collect();
+        if kept.len() < self.hashes.len() {
             self.coded = self.coded.iter().map(|cells| cells.select(&kept)).collect();
-            self.row_ids = kept.iter().map(|&row| self.row_ids[row as usize]).collect();
+            self.hashes = kept.iter().map(|&own| self.hashes[own as usize]).collect();
+            self.counts = kept.iter().map(|&own| self.counts[own as usize]).collect();
         }
     }
 }
@@ -310,7 +322,7 @@ impl SampledChunk {
 pub(crate) struct CodedChunk {
     /// The codes of the attributes, row by row.
     pub(crate) codes: Vec<u32>,
-    /// The facts, column by column: the subject, then all sensitive columns.
+    /// The facts, column by column: both halves of the subject, then all sensitive columns.
     pub(crate) facts: Vec<Vec<u32>>,
 }
 
@@ -323,9 +335,9 @@ impl<'s> Surveyed<'s> {
         mut again: RowsAgain<'s>,
     ) -> Result<Surveyed<'s>> {
         if let Some(looks) = survey.closer_looks() {
-            let sample_rows = survey.sample_rows;
+            let sample_tuples = survey.tuples.limit();
             drop(survey);
-            let lookout = Lookout::new(&known, looks, sample_rows, reading.typed_output);
+            let lookout = Lookout::new(&known, looks, sample_tuples, reading);
             survey = Survey::new(reading, &lookout)?;
             again.look_closer(reading, &known, &mut |chunk| {
                 survey.add(&lookout, lookout.look(chunk))
@@ -354,7 +366,11 @@ impl<'s> Surveyed<'s> {
             payload_bytes: survey.carried_bytes / survey.n_rows.max(1) as usize,
             n_rows: survey.n_rows,
             n_subjects: survey.subjects.len() as u64,
-            sample: Sample { chunks: survey.sample, memory: survey.sample_memory },
+            sample: Sample {
+                chunks: survey.sample,
+                tuples: survey.tuples,
+                memory: survey.sample_memory,
+            },
             values: survey.values_memory,
             _reading: survey.reading_memory,
             again,
@@ -367,6 +383,26 @@ impl<'s> Surveyed<'s> {
         columns
             .filter(move |(column, _)| column.role == role)
             .filter_map(|(_, coder)| coder.as_ref())
+    }
+
+    /// The sample, coded.
+    pub(crate) fn tuples(&self) -> albers_table::Result<Tuples> {
+        let n_attributes = self.coders_of(Role::Quasi).count();
+        let mut found: Vec<(u64, Vec<u32>)> = Vec::new();
+        for chunk in &self.sample.chunks {
+            let mut codes = vec![0; chunk.hashes.len() * n_attributes];
+            let columns = self.coders_of(Role::Quasi).zip(&chunk.coded).enumerate();
+            for (attribute, (coder, cells)) in columns {
+                let slots = codes[attribute..].iter_mut().step_by(n_attributes);
+                slots.zip(coder.encode(cells.clone())?).for_each(|(slot, code)| *slot = code);
+            }
+            let rows = codes.chunks_exact(n_attributes).map(<[u32]>::to_vec);
+            found.extend(chunk.hashes.iter().copied().zip(rows));
+        }
+        Ok(Tuples::new(
+            n_attributes,
+            found.iter().map(|(hash, codes)| (*hash, self.sample.tuples.n_rows(*hash), &codes[..])),
+        ))
     }
 
     /// Codes a chunk.
@@ -383,7 +419,7 @@ impl<'s> Surveyed<'s> {
         let mut attribute = 0;
         for (column_idx, chunk) in self.known.coded_columns().zip(coded) {
             match (planned[column_idx].role, &self.coders[column_idx]) {
-                (Role::Subject, _) => subject = Some(subjects::short_numbers_of(&chunk)),
+                (Role::Subject, _) => subject = Some(halves(&value_hashes(&chunk))),
                 (Role::Quasi, Some(coder)) => {
                     let slots = codes[attribute..].iter_mut().step_by(n_attributes);
                     slots.zip(coder.encode(chunk)?).for_each(|(slot, code)| *slot = code);
@@ -393,7 +429,7 @@ impl<'s> Surveyed<'s> {
                 (_, None) => {}
             }
         }
-        let facts = subject.into_iter().chain(sensitive).collect();
+        let facts = subject.into_iter().flatten().chain(sensitive).collect();
         Ok(CodedChunk { codes, facts })
     }
 
@@ -427,6 +463,11 @@ impl<'s> Surveyed<'s> {
         }
         (memory, unknown)
     }
+}
+
+/// The halves of numbers, the lower ones first.
+fn halves(numbers: &[u64]) -> [Vec<u32>; 2] {
+    [0, 32].map(|shift| numbers.iter().map(|number| (number >> shift) as u32).collect())
 }
 
 fn as_table_error(error: albers_release::ReleaseError) -> TableError {

@@ -1,19 +1,26 @@
 //! A table in memory: read, and coded.
 
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use albers_classes::Attribute;
 use albers_classes::points::Points;
 use albers_classes::space::Shown;
+use albers_partition::grain::Grain;
+use albers_partition::sample::Tuples;
 use albers_release::publish::{CarriedColumn, OutputColumn};
 use albers_storage::memory_budget::Reservation;
 use albers_table::chunk::ColumnChunk;
 use albers_table::domain::{CodedColumn, Coding, RawColumn, encode};
 use albers_table::schema::{ColumnType, Role};
 use albers_table::source::SourceChunk;
+use albers_table::value_hash::value_hashes;
 use arrow_array::ArrayRef;
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::FxHashSet;
 
-use super::{KnownColumns, Reading, subjects};
+use super::tuples::{LeastTuples, tuple_hashes, tuples_of};
+use super::{KnownColumns, Reading};
 use crate::error::Result;
 use crate::plan::PlannedColumn;
 
@@ -25,10 +32,12 @@ pub(crate) struct Table {
     pub(crate) attributes: Vec<Attribute>,
     /// Their codes.
     pub(crate) points: Points,
+    /// Some tuples of them, by hash, number of rows and a row that has it, if a sample was wanted.
+    sample: Vec<(u64, u64, u32)>,
     /// The sensitive columns, coded as categories.
     pub(crate) sensitive: Vec<SensitiveData>,
     /// The subject of each row, if a column tells it.
-    pub(crate) subjects: Option<Vec<u32>>,
+    pub(crate) subjects: Option<Vec<u64>>,
     /// Number of distinct subjects.
     pub(crate) n_subjects: u64,
     /// The columns that leave as they came: sensitive and kept ones, in the order of the source.
@@ -93,6 +102,7 @@ impl Table {
         n_rows: usize,
         memory: Reservation,
     ) -> Result<Table> {
+        let sample = sample_of(reading, known, &chunks, n_rows);
         let Cells { coded, carried } = Cells::of(known, chunks);
         let mut encoded: Vec<CodedCells> = coded
             .into_par_iter()
@@ -104,6 +114,7 @@ impl Table {
             n_rows,
             attributes: Vec::new(),
             points: Points::new(Vec::new()),
+            sample,
             sensitive: Vec::new(),
             subjects: None,
             n_subjects: 0,
@@ -156,10 +167,68 @@ impl Table {
         self.sensitive.extend(encoded.map(|column| SensitiveData { column }));
     }
 
+    /// The sample, coded; nothing if none was wanted.
+    pub(crate) fn tuples(&self) -> Option<Tuples> {
+        if self.sample.is_empty() {
+            return None;
+        }
+        let n_attributes = self.attributes.len();
+        let chunks = self.points.chunks();
+        let mut codes = Vec::with_capacity(self.sample.len() * n_attributes);
+        for &(_, _, row_id) in &self.sample {
+            let chunk = &chunks[chunks.partition_point(|own| own.first_row <= row_id) - 1];
+            let row = (row_id - chunk.first_row) as usize;
+            codes.extend(chunk.columns.iter().map(|column| column[row]));
+        }
+        let tuples = self.sample.iter().zip(codes.chunks_exact(n_attributes));
+        Some(Tuples::new(
+            n_attributes,
+            tuples.map(|(&(hash, n_rows, _), codes)| (hash, n_rows, codes)),
+        ))
+    }
+
     /// The points, which are then gone from the table.
     pub(crate) fn take_points(&mut self) -> Points {
         std::mem::replace(&mut self.points, Points::new(Vec::new()))
     }
+}
+
+/// The tuples of least hash, if the method cuts and the table is too large to be cut at once.
+fn sample_of(
+    reading: &Reading<'_>,
+    known: &KnownColumns,
+    chunks: &[SourceChunk],
+    n_rows: usize,
+) -> Vec<(u64, u64, u32)> {
+    let is_large = |grain: &Grain| n_rows > grain.whole_rows;
+    if reading.plan.method.grain().filter(is_large).is_none() {
+        return Vec::new();
+    }
+    let seed = reading.plan.show.seed;
+    let bound = AtomicU64::new(u64::MAX);
+    let found = Mutex::new(LeastTuples::new(reading.sample_tuples(known)));
+    chunks.par_iter().for_each(|chunk| {
+        let quasi = known
+            .coded_columns()
+            .zip(&chunk.coded)
+            .filter(|(column_idx, _)| known.planned[*column_idx].role == Role::Quasi);
+        let quasi: Vec<&ColumnChunk> = quasi.map(|(_, cells)| cells).collect();
+        let hashes = tuple_hashes(&quasi, chunk.n_rows, seed);
+        let tuples = tuples_of(&hashes, bound.load(Ordering::Relaxed));
+        // Whoever panicked with the lock had added whole tuples.
+        let mut found = found.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        for tuple in tuples {
+            let row_id = chunk.first_row as u32 + tuple.row;
+            found.add(tuple.hash, u64::from(tuple.n_rows), row_id);
+        }
+        if found.is_full() {
+            found.trim();
+        }
+        bound.store(found.bound(), Ordering::Relaxed);
+    });
+    let mut found = found.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    found.trim();
+    found.iter().collect()
 }
 
 /// A quasi-identifier of these values.
@@ -179,7 +248,7 @@ enum CodedCells {
     /// By its values.
     Column(CodedColumn),
     /// As persons, and how many there are.
-    Subjects(Vec<u32>, u64),
+    Subjects(Vec<u64>, u64),
 }
 
 impl CodedCells {
@@ -212,15 +281,10 @@ fn encoded(
     Ok(CodedCells::Column(encode(raw, coding)?))
 }
 
-/// Persons, numbered as they come.
+/// Persons: two rows of one person always have the same number. Two persons share one with a chance
+/// of one in 2^64, and then count as one: a class can only be thought smaller than it is.
 fn persons(chunks: &[ColumnChunk]) -> CodedCells {
-    let mut place_of: FxHashMap<u64, u32> = FxHashMap::default();
-    let mut persons = Vec::new();
-    for chunk in chunks {
-        for number in subjects::numbers_of(chunk) {
-            let next = place_of.len() as u32;
-            persons.push(*place_of.entry(number).or_insert(next));
-        }
-    }
-    CodedCells::Subjects(persons, place_of.len() as u64)
+    let persons: Vec<u64> = chunks.iter().flat_map(value_hashes).collect();
+    let n_persons = persons.iter().collect::<FxHashSet<_>>().len();
+    CodedCells::Subjects(persons, n_persons as u64)
 }

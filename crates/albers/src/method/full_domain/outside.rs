@@ -145,7 +145,7 @@ impl Packer<'_> {
         for (row, codes) in codes.chunks_exact(layout.n_attributes()).enumerate() {
             let row_id = first_row as u32 + row as u32;
             let fact = |&fact: &usize| of_rows[fact][row];
-            let looked_at = facts.subject.iter().chain(&facts.ruled).map(fact);
+            let looked_at = facts.subject.iter().flatten().chain(&facts.ruled).map(fact);
             keys.pack(codes.iter().copied(), looked_at, &mut packed.keys);
             packed.fingerprint = packed.fingerprint.wrapping_add(row_fingerprint(row_id, codes));
             if *keeps_rows {

@@ -1,0 +1,40 @@
+//! Sizes that decide which cuts are made.
+//!
+//! A release is a function of the rows, the job and the seed, and never of the memory at hand. So
+//! the size of a sample, of a cell and of what is cut at once follow from the least memory that a
+//! job is planned for; more memory only saves spilling.
+
+/// The least memory that jobs are planned for, unless they say another.
+pub const LEAST_BYTES: usize = 64_000_000;
+
+/// Sizes that decide which cuts are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Grain {
+    /// Tables, and parts of tables, up to this size are cut with all their rows at hand.
+    pub whole_rows: usize,
+    /// A cell of the sampled top has about this many rows: it fits in a core's cache.
+    pub cell_rows: usize,
+    /// What a sample may take.
+    pub sample_bytes: usize,
+}
+
+impl Default for Grain {
+    fn default() -> Grain {
+        Grain::of(LEAST_BYTES)
+    }
+}
+
+impl Grain {
+    /// The sizes for this much memory.
+    pub fn of(least_bytes: usize) -> Grain {
+        const WHOLE_ROWS: u128 = 1 << 17;
+        let whole_rows = (WHOLE_ROWS * least_bytes as u128 / LEAST_BYTES as u128).max(32) as usize;
+        Grain { whole_rows, cell_rows: whole_rows / 8, sample_bytes: least_bytes / 8 }
+    }
+
+    /// Distinct tuples of a sample, each with its hash and its number of rows.
+    pub fn sample_tuples(&self, n_attributes: usize) -> usize {
+        let tuple_bytes = n_attributes * size_of::<u32>() + 40;
+        (self.sample_bytes / tuple_bytes).clamp(16, 2 * self.whole_rows.max(8))
+    }
+}

@@ -1,0 +1,132 @@
+//! Points that are too many to be cut at once: divided by a sample of their own, again and again.
+
+use albers_privacy::Facts;
+use rayon::prelude::*;
+
+use super::{Cell, MAX_DEPTH, TableSize};
+use crate::plan::Plan;
+use crate::sample::{TupleSample, Tuples, tuple_hash};
+use crate::split::rule::{Rule, RuleScratch};
+use crate::split_tree::{Cut, TreeNode};
+use crate::top::{Attempt, KeptNode, Top, cells_of_rows};
+
+impl<const L: usize> Cell<L> {
+    /// The tree of the points; one leaf if no sample shows how to divide them.
+    pub(super) fn divide<const M: usize>(
+        &mut self,
+        plan: &Plan<'_>,
+        facts: Option<&Facts>,
+        depth: usize,
+    ) -> Vec<TreeNode> {
+        let n_rows = self.points.len();
+        let tuples = self.tuples(plan, facts);
+        let attempts = if depth < MAX_DEPTH { &Attempt::ALL[..] } else { &[] };
+        for &attempt in attempts {
+            let top = Top::of_part::<L, M>(&tuples, n_rows as u64, attempt, plan);
+            if top.n_cells() == 1 {
+                continue;
+            }
+            let ends = self.sort_by_cell(&top, plan.space.axes.len());
+            let holds = |first: usize, end: usize| self.holds(plan, facts, &ends, first, end);
+            let kept = top.satisfying(0, |cell| holds(cell, cell + 1), holds);
+            if kept.len() > 1 {
+                return self.grow_kept::<M>(plan, facts, &kept, &ends, depth + 1);
+            }
+        }
+        vec![TreeNode::Leaf { n_rows: n_rows as u32 }]
+    }
+
+    fn tuples(&self, plan: &Plan<'_>, facts: Option<&Facts>) -> Tuples {
+        let n_attributes = plan.space.axes.len();
+        let limit = plan.grain.sample_tuples(n_attributes);
+        let mut sample = TupleSample::new(limit, n_attributes, facts.is_some());
+        for (point, &place) in self.points.iter().zip(&self.places) {
+            let codes = &point[..n_attributes];
+            let own = facts.map_or(&[][..], |facts| facts.codes(place as usize));
+            sample.add(tuple_hash(codes, plan.seed), codes, own, 1);
+        }
+        sample.finish()
+    }
+
+    /// Brings the points of each cell together, and returns where each cell ends.
+    fn sort_by_cell(&mut self, top: &Top, n_attributes: usize) -> Vec<usize> {
+        let mut codes = Vec::with_capacity(self.points.len() * n_attributes);
+        self.points.iter().for_each(|point| codes.extend_from_slice(&point[..n_attributes]));
+        let cell_of = cells_of_rows(&codes, n_attributes, &top.steps(), 0);
+        let mut order: Vec<u32> = (0..self.points.len() as u32).collect();
+        order.sort_by_key(|&place| cell_of[place as usize]);
+        self.points = order.iter().map(|&place| self.points[place as usize]).collect();
+        self.places = order.iter().map(|&place| self.places[place as usize]).collect();
+        let mut ends = vec![0; top.n_cells()];
+        cell_of.iter().for_each(|&cell| ends[cell as usize] += 1);
+        let mut end = 0;
+        ends.iter_mut().for_each(|own| {
+            end += *own;
+            *own = end;
+        });
+        ends
+    }
+
+    /// Whether the points of a run of cells satisfy the requirement together.
+    fn holds(
+        &self,
+        plan: &Plan<'_>,
+        facts: Option<&Facts>,
+        ends: &[usize],
+        first: usize,
+        end: usize,
+    ) -> bool {
+        let places = &self.places[start_of(ends, first)..ends[end - 1]];
+        match facts {
+            None => places.len() >= plan.min_rows(),
+            Some(facts) => {
+                let rule = Rule { requirement: plan.requirement, facts };
+                rule.holds(places.iter().copied(), &mut RuleScratch::default())
+            }
+        }
+    }
+
+    /// The tree whose top is what is left of the sampled one.
+    fn grow_kept<const M: usize>(
+        &mut self,
+        plan: &Plan<'_>,
+        facts: Option<&Facts>,
+        kept: &[KeptNode<'_>],
+        ends: &[usize],
+        depth: usize,
+    ) -> Vec<TreeNode> {
+        let grown: Vec<(Vec<TreeNode>, Option<Cell<L>>)> = kept
+            .par_iter()
+            .map(|node| match node {
+                KeptNode::Inner(split) => (vec![TreeNode::Cut(Cut::of(split))], None),
+                KeptNode::Cell(cell) => {
+                    let range = start_of(ends, cell.first)..ends[cell.end - 1];
+                    let mut own = Cell {
+                        points: self.points[range.clone()].to_vec(),
+                        places: self.places[range].to_vec(),
+                    };
+                    let nodes = match own.points.len() > plan.grain.whole_rows {
+                        true => own.divide::<M>(plan, facts, depth),
+                        false => own.grow_whole::<M>(plan, facts, TableSize::Large),
+                    };
+                    (nodes, Some(own))
+                }
+            })
+            .collect();
+        self.points.clear();
+        self.places.clear();
+        let mut nodes = Vec::new();
+        for (own, cell) in grown {
+            nodes.extend(own);
+            if let Some(cell) = cell {
+                self.points.extend(cell.points);
+                self.places.extend(cell.places);
+            }
+        }
+        nodes
+    }
+}
+
+fn start_of(ends: &[usize], cell: usize) -> usize {
+    if cell == 0 { 0 } else { ends[cell - 1] }
+}

@@ -1,0 +1,327 @@
+//! A sample of a table that is a function of its content.
+//!
+//! Source: Gibbons 2001 (distinct sampling); the k minimum values of a hash.
+//! Departures: tuples of quasi-identifiers are sampled, each with the number of its rows, instead
+//! of rows; a tuple that alone has the rows of several points of the sample counts for just its
+//! share.
+//! Guarantee: the distinct tuples of least hash, each with all its rows counted, whatever the order
+//! in which the rows came: the bound only falls, so a tuple that is in the sample has always been
+//! below it. Up to the limit of a sample it is the whole table. Secrets have no part in the hash:
+//! which tuples are sampled tells nothing of them.
+//! Cost: one look per row; memory for twice the tuples of the sample.
+
+use albers_classes::points::codes_hash;
+use albers_privacy::Facts;
+use albers_table::mix::mix;
+use rustc_hash::FxHashMap;
+
+use crate::split::Point;
+
+/// The most different facts that are kept of one tuple: those of least hash.
+const MOST_FACTS: usize = 64;
+
+/// The hash of a tuple's codes.
+#[inline]
+pub fn tuple_hash(codes: &[u32], seed: u64) -> u64 {
+    mix(codes_hash(codes) ^ mix(seed ^ 0x3c6e_f372_fe94_f82b))
+}
+
+/// Some distinct tuples with the number of their rows, by ascending hash.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tuples {
+    n_attributes: usize,
+    hashes: Vec<u64>,
+    n_rows: Vec<u64>,
+    /// The codes, tuple by tuple.
+    codes: Vec<u32>,
+    /// What the rows of each tuple hold that a requirement looks at; empty where that was not asked
+    /// for.
+    facts: Vec<FactCounts>,
+}
+
+/// How many rows of a tuple have which sensitive codes, by ascending hash of the codes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct FactCounts(Vec<FactCount>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct FactCount {
+    hash: u64,
+    n_rows: u64,
+    codes: Box<[u32]>,
+}
+
+impl FactCounts {
+    fn add(&mut self, codes: &[u32], n_rows: u64) {
+        let hash = mix(codes_hash(codes));
+        match self.0.binary_search_by_key(&hash, |own| own.hash) {
+            Ok(place) => self.0[place].n_rows += n_rows,
+            Err(place) if place < MOST_FACTS => {
+                self.0.insert(place, FactCount { hash, n_rows, codes: codes.into() });
+                // What was dropped once never comes back: there are enough of lesser hash.
+                self.0.truncate(MOST_FACTS);
+            }
+            Err(_) => {}
+        }
+    }
+
+    /// The codes at a share of the rows.
+    fn at(&self, share: f64) -> &[u32] {
+        let n_rows: u64 = self.0.iter().map(|own| own.n_rows).sum();
+        let mut left = (share * n_rows as f64) as u64;
+        for own in &self.0 {
+            if left < own.n_rows {
+                return &own.codes;
+            }
+            left -= own.n_rows;
+        }
+        self.0.last().map_or(&[], |own| &own.codes)
+    }
+}
+
+impl Tuples {
+    /// Of so many attributes, from hash, number of rows and codes of each tuple.
+    pub fn new<'c>(
+        n_attributes: usize,
+        tuples: impl Iterator<Item = (u64, u64, &'c [u32])>,
+    ) -> Tuples {
+        let mut found = Tuples { n_attributes, ..Tuples::default() };
+        for (hash, n_rows, codes) in tuples {
+            found.hashes.push(hash);
+            found.n_rows.push(n_rows);
+            found.codes.extend_from_slice(codes);
+        }
+        found.sort();
+        found
+    }
+
+    /// Number of tuples.
+    pub fn len(&self) -> usize {
+        self.hashes.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.hashes.is_empty()
+    }
+
+    /// The codes of a tuple.
+    fn codes_of(&self, tuple: usize) -> &[u32] {
+        &self.codes[tuple * self.n_attributes..(tuple + 1) * self.n_attributes]
+    }
+
+    fn sort(&mut self) {
+        let mut order: Vec<u32> = (0..self.len() as u32).collect();
+        order.sort_unstable_by_key(|&tuple| self.hashes[tuple as usize]);
+        self.pick(&order);
+    }
+
+    /// Keeps some tuples, in a given order.
+    fn pick(&mut self, order: &[u32]) {
+        let picked = |numbers: &[u64]| order.iter().map(|&own| numbers[own as usize]).collect();
+        let (hashes, n_rows) = (picked(&self.hashes), picked(&self.n_rows));
+        let mut codes = Vec::with_capacity(order.len() * self.n_attributes);
+        order.iter().for_each(|&own| codes.extend_from_slice(self.codes_of(own as usize)));
+        let mut facts = Vec::new();
+        if !self.facts.is_empty() {
+            let taken = order.iter().map(|&own| std::mem::take(&mut self.facts[own as usize]));
+            facts = taken.collect();
+        }
+        *self = Tuples { n_attributes: self.n_attributes, hashes, n_rows, codes, facts };
+    }
+
+    /// How many points each tuple becomes, of about `n_points` that stand for `n_rows` rows.
+    fn copies(&self, n_points: usize, n_rows: u64) -> Vec<u32> {
+        let n_points = (n_points as u64).min(n_rows) as f64;
+        let share = n_points / n_rows.max(1) as f64;
+        let is_heavy = |n_own: u64| n_own as f64 * share >= 1.0;
+        let sampled: u64 = self.n_rows.iter().sum();
+        let heavy: u64 = self.n_rows.iter().filter(|&&own| is_heavy(own)).sum();
+        // The others also stand for all tuples that are not in the sample.
+        let light = n_rows.saturating_sub(heavy) as f64 / (sampled - heavy).max(1) as f64 * share;
+        let copies = self.n_rows.iter().zip(&self.hashes).map(|(&own, &hash)| {
+            let exact = own as f64 * if is_heavy(own) { share } else { light };
+            let fraction = mix(hash ^ 0x510e_527f_ade6_82d1) as f64 / 2f64.powi(64);
+            (exact + fraction) as u32
+        });
+        copies.collect()
+    }
+
+    /// About `n_points` points that stand for `n_rows` rows, in the order of their hashes, and their
+    /// facts where those were kept.
+    pub fn points<const L: usize>(
+        &self,
+        n_points: usize,
+        n_rows: u64,
+    ) -> (Vec<Point<L>>, Option<Facts>) {
+        let copies = self.copies(n_points, n_rows);
+        let mut points = Vec::with_capacity(copies.iter().map(|&own| own as usize).sum());
+        let mut sensitive = Vec::new();
+        for (tuple, &n_copies) in copies.iter().enumerate() {
+            let mut point = [0; L];
+            point[..self.n_attributes].copy_from_slice(self.codes_of(tuple));
+            points.extend(std::iter::repeat_n(point, n_copies as usize));
+            if let Some(facts) = self.facts.get(tuple) {
+                for copy in 0..n_copies {
+                    let share = (f64::from(copy) + 0.5) / f64::from(n_copies);
+                    sensitive.extend_from_slice(facts.at(share));
+                }
+            }
+        }
+        let n_sensitive = sensitive.len() / points.len().max(1);
+        // Every point counts as a person of its own: all rows will tell.
+        let subjects = (0..points.len() as u64).collect();
+        let facts = Facts { subjects, sensitive, n_sensitive };
+        let has_facts = !self.facts.is_empty();
+        (points, has_facts.then_some(facts))
+    }
+}
+
+/// Finds the tuples of least hash.
+pub struct TupleSample {
+    limit: usize,
+    keeps_facts: bool,
+    /// Tuples with a greater hash are not in the sample.
+    bound: u64,
+    slot_of: FxHashMap<u64, u32>,
+    tuples: Tuples,
+}
+
+impl TupleSample {
+    /// A sample of up to so many tuples; `keeps_facts` if their sensitive codes are wanted.
+    pub fn new(limit: usize, n_attributes: usize, keeps_facts: bool) -> TupleSample {
+        TupleSample {
+            limit,
+            keeps_facts,
+            bound: u64::MAX,
+            slot_of: FxHashMap::default(),
+            tuples: Tuples { n_attributes, ..Tuples::default() },
+        }
+    }
+
+    /// Adds so many rows of a tuple.
+    #[inline]
+    pub fn add(&mut self, hash: u64, codes: &[u32], facts: &[u32], n_rows: u64) {
+        if hash > self.bound {
+            return;
+        }
+        let n_tuples = self.tuples.len() as u32;
+        let slot = *self.slot_of.entry(hash).or_insert(n_tuples);
+        if slot == n_tuples {
+            self.tuples.hashes.push(hash);
+            self.tuples.n_rows.push(0);
+            self.tuples.codes.extend_from_slice(codes);
+            if self.keeps_facts {
+                self.tuples.facts.push(FactCounts::default());
+            }
+        }
+        self.tuples.n_rows[slot as usize] += n_rows;
+        if self.keeps_facts {
+            self.tuples.facts[slot as usize].add(facts, n_rows);
+        }
+        if self.tuples.len() >= 2 * self.limit {
+            self.trim();
+        }
+    }
+
+    fn trim(&mut self) {
+        if self.tuples.len() <= self.limit {
+            return;
+        }
+        self.tuples.sort();
+        self.bound = self.tuples.hashes[self.limit - 1];
+        let kept: Vec<u32> = (0..self.limit as u32).collect();
+        self.tuples.pick(&kept);
+        self.slot_of = self.tuples.hashes.iter().copied().zip(0..).collect();
+    }
+
+    /// The tuples of least hash.
+    pub fn finish(mut self) -> Tuples {
+        self.trim();
+        self.tuples.sort();
+        self.tuples
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows of two codes and a secret.
+    type Row = ([u32; 2], u32);
+
+    fn sampled(rows: &[Row], limit: usize) -> Tuples {
+        let mut sample = TupleSample::new(limit, 2, true);
+        for (codes, secret) in rows {
+            sample.add(tuple_hash(codes, 7), codes, &[*secret], 1);
+        }
+        sample.finish()
+    }
+
+    fn orders(rows: &[Row]) -> Vec<Vec<Row>> {
+        let mut sorted = rows.to_vec();
+        sorted.sort_unstable();
+        let mut reversed = sorted.clone();
+        reversed.reverse();
+        let mut shuffled = sorted.clone();
+        shuffled.sort_by_key(|(codes, secret)| mix(tuple_hash(codes, 1) ^ u64::from(*secret)));
+        vec![sorted, reversed, shuffled]
+    }
+
+    fn rows(n_rows: u32, n_tuples: u32) -> Vec<Row> {
+        let row = |row: u32| ([row % n_tuples, row % n_tuples / 3], row % 7);
+        (0..n_rows).map(row).collect()
+    }
+
+    #[test]
+    fn a_sample_is_the_same_in_every_order() {
+        for (n_rows, n_tuples, limit) in [(5_000, 4_000, 100), (5_000, 90, 100), (9_000, 740, 64)] {
+            let rows = rows(n_rows, n_tuples);
+            let found = sampled(&rows, limit);
+            assert_eq!(found.len(), limit.min(n_tuples as usize));
+            for other in orders(&rows) {
+                assert_eq!(sampled(&other, limit), found);
+            }
+        }
+    }
+
+    #[test]
+    fn tuples_are_counted_from_their_first_row_on() {
+        let rows = rows(5_000, 400);
+        let found = sampled(&rows, 50);
+        for tuple in 0..found.len() {
+            let n_rows = rows.iter().filter(|(codes, _)| codes == found.codes_of(tuple)).count();
+            assert_eq!(found.n_rows[tuple], n_rows as u64);
+        }
+    }
+
+    #[test]
+    fn a_tuple_with_half_of_all_rows_gets_half_of_the_points() {
+        let mut all = rows(20_000, 20_000);
+        all.extend(std::iter::repeat_n(([1 << 20, 5], 3), 20_000));
+        for limit in [500, 2_000] {
+            let mut sample = TupleSample::new(limit, 2, false);
+            // The heavy tuple has the least hash, so that it is in the sample.
+            for (codes, _) in &all {
+                let hash = if codes[0] == 1 << 20 { 0 } else { tuple_hash(codes, 7) };
+                sample.add(hash, codes, &[], 1);
+            }
+            let (points, facts) = sample.finish().points::<8>(limit, 40_000);
+            assert!(facts.is_none());
+            let n_heavy = points.iter().filter(|point| point[0] == 1 << 20).count();
+            assert!(n_heavy.abs_diff(limit / 2) <= 1, "{n_heavy} of {limit}");
+            assert!(points.len().abs_diff(limit) <= limit / 50 + 3, "{} points", points.len());
+        }
+    }
+
+    #[test]
+    fn few_tuples_keep_their_shares_of_rows_and_of_secrets() {
+        let rows = rows(100_000, 740);
+        let (points, facts) = sampled(&rows, 5_000).points::<8>(5_000, 100_000);
+        let facts = facts.unwrap();
+        assert!(points.len().abs_diff(5_000) < 100, "{}", points.len());
+        for secret in 0..7 {
+            let n = facts.sensitive.iter().filter(|&&own| own == secret).count();
+            assert!(n.abs_diff(points.len() / 7) < points.len() / 20, "{n} of {}", points.len());
+        }
+    }
+}
