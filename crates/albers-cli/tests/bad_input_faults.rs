@@ -110,7 +110,8 @@ fn a_disk_that_fills_at_any_page_leaves_all_or_nothing() {
 fn a_spill_folder_that_fills_at_any_page_stops_the_job() {
     let folder = Folder::with(table(&patients(8_000, 1)));
     let arguments = format!(
-        "anonymize in.csv -o out.csv {ROLES} --method rtree --memory 300KB --spill-dir small"
+        "anonymize in.csv -o out.csv {ROLES} --method rtree --memory 300KB --least-memory 200KB \
+         --spill-dir small"
     );
     let mut n_failed = 0;
     for n_pages in 1.. {
@@ -154,8 +155,9 @@ fn a_disk_that_fills_at_any_page_leaves_all_releases_or_none() {
 fn a_killed_job_that_spills_leaves_nothing_behind() {
     let folder = Folder::with(table(&patients(120_000, 2)));
     std::fs::create_dir(folder.path("spill")).unwrap();
-    let arguments =
-        format!("anonymize in.csv -o out.csv {ROLES} --also-k 9 --memory 1MB --spill-dir spill");
+    let arguments = format!(
+        "anonymize in.csv -o out.csv {ROLES} --also-k 9 --memory 1MB --least-memory 1MB --spill-dir spill"
+    );
     for milliseconds in [50, 150, 300, 600] {
         let script = format!("timeout -s KILL {}.{:03} {} {arguments}", 0, milliseconds, program());
         let run = finished(&mut shell(&folder, &script));

@@ -97,7 +97,8 @@ fn nothing_reaches_standard_output_of_a_job_that_is_refused() {
 fn a_pipe_larger_than_memory_is_spilled_and_released_like_a_file() {
     let folder = Folder::new();
     folder.run("generate adult -n 9000 --seed 3 -o in.csv");
-    let job = "--quasi age,sex,education,workclass -k 5 --memory 300KB";
+    let job = "--quasi age,sex,education,workclass -k 5 --memory 300KB \
+               --least-memory 300KB";
     let report = folder.anonymize(&format!("in.csv -o out.csv {job}"));
     assert!(report["method"].as_str().unwrap().starts_with("rtree"), "{report}");
     let arguments = format!("anonymize - -o piped.csv --json {job}");

@@ -8,7 +8,7 @@
 //! in which the rows came: the bound only falls, so a tuple that is in the sample has always been
 //! below it. Up to the limit of a sample it is the whole table. Secrets have no part in the hash:
 //! which tuples are sampled tells nothing of them.
-//! Cost: one look per row; memory for twice the tuples of the sample.
+//! Cost: one look per row; memory for a quarter more tuples than the sample has.
 
 use albers_classes::points::codes_hash;
 use albers_privacy::Facts;
@@ -218,7 +218,7 @@ impl TupleSample {
         if self.keeps_facts {
             self.tuples.facts[slot as usize].add(facts, n_rows);
         }
-        if self.tuples.len() >= 2 * self.limit {
+        if self.tuples.len() > self.limit + self.limit / 4 {
             self.trim();
         }
     }

@@ -258,7 +258,7 @@ mod tests {
     fn class_of(requirement: &Requirement, codes: &[u32]) -> ClassSummary {
         let mut class = ClassSummary::new(requirement.shape());
         for (subject, &code) in codes.iter().enumerate() {
-            class.add(subject as u32, &vec![code; requirement.columns().len()]);
+            class.add(subject as u64, &vec![code; requirement.columns().len()]);
         }
         class
     }

@@ -8,10 +8,10 @@ const N_SMALL: u32 = 6;
 /// Beyond the dense limit of a histogram.
 const N_LARGE: u32 = 5000;
 
-type Row = (u32, [u32; 2]);
+type Row = (u64, [u32; 2]);
 
 fn rows(n_max: usize) -> impl Strategy<Value = Vec<Row>> {
-    let row = (0..4u32, 0..N_SMALL, 0..N_SMALL)
+    let row = (0..4u64, 0..N_SMALL, 0..N_SMALL)
         .prop_map(|(subject, small, large)| (subject, [small, large * 900]));
     prop::collection::vec(row, 0..n_max)
 }

@@ -58,7 +58,7 @@ fn case() -> impl Strategy<Value = Case> {
         (
             prop::collection::vec(column(n_rows), n_attributes),
             prop::collection::vec(0u32..4, n_rows),
-            prop::option::of(prop::collection::vec(0u32..12, n_rows)),
+            prop::option::of(prop::collection::vec(0u64..12, n_rows)),
             1u64..6,
             prop::collection::vec(rule(), 0..3),
             0..=(n_rows as u64),

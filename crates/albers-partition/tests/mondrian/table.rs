@@ -75,7 +75,7 @@ impl Table {
         let counts_subjects = dice.below(4) == 0;
         let facts = Facts {
             subjects: match counts_subjects {
-                true => (0..n_rows).map(|_| dice.below(1 + n_rows as u32 / 2)).collect(),
+                true => (0..n_rows).map(|_| u64::from(dice.below(1 + n_rows as u32 / 2))).collect(),
                 false => Vec::new(),
             },
             sensitive: (0..n_rows * n_sensitive).map(|_| dice.below(4)).collect(),

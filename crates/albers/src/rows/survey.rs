@@ -120,7 +120,7 @@ impl<'k> Lookout<'k> {
             0 => Vec::new(),
             _ => {
                 let hashes = tuple_hashes(&quasi, chunk.n_rows, self.seed);
-                tuples_of(&hashes, self.bound.load(Ordering::Relaxed))
+                tuples_of(&hashes, self.bound.load(Ordering::Relaxed), self.sample_tuples)
             }
         };
         let rows: Vec<u32> = tuples.iter().map(|tuple| tuple.row).collect();
@@ -170,6 +170,8 @@ pub(super) struct Survey {
     greatest_k: u64,
     sample: Vec<SampledChunk>,
     tuples: LeastTuples<()>,
+    /// Whether the sample did not fit: small tables do without one.
+    is_sample_over: bool,
     /// Whether the values did not fit, and are only counted.
     is_over: bool,
     values_memory: Reservation,
@@ -199,6 +201,7 @@ impl Survey {
             greatest_k: reading.plan.greatest_k(),
             sample: Vec::new(),
             tuples: LeastTuples::new(lookout.sample_tuples),
+            is_sample_over: false,
             is_over: false,
             values_memory: budget.reserve_nothing("the values of the columns"),
             sample_memory: budget.reserve_nothing("a sample of the rows"),
@@ -231,7 +234,7 @@ impl Survey {
             self.is_over = true;
             self.columns.iter_mut().for_each(ColumnSurvey::only_estimate);
         }
-        self.add_sample(outcome.sample)?;
+        self.add_sample(outcome.sample);
         lookout.bound.store(self.tuples.bound(), Ordering::Relaxed);
         Ok(())
     }
@@ -247,7 +250,15 @@ impl Survey {
             let what = "the values of the columns";
             return Err(StorageError::OverBudget { what, needed_bytes, limit_bytes }.into());
         }
-        Ok(self)
+        match reading.plan.method.grain() {
+            Some(grain) if self.is_sample_over && self.n_rows > grain.whole_rows as u64 => {
+                let limit_bytes = reading.memory.budget.limit_bytes() as u64;
+                let needed_bytes = limit_bytes + 2 * grain.sample_bytes as u64;
+                let what = "a sample of the rows";
+                Err(StorageError::OverBudget { what, needed_bytes, limit_bytes }.into())
+            }
+            _ => Ok(self),
+        }
     }
 
     /// What has to be looked for instead, where the values of a column turned out to lie far apart.
@@ -267,21 +278,33 @@ impl Survey {
     }
 
     /// Adds the tuples of a chunk to the sample; cells are kept of those that are new.
-    fn add_sample(&mut self, mut chunk: SampledChunk) -> albers_table::Result<()> {
+    fn add_sample(&mut self, mut chunk: SampledChunk) {
         let mut is_new = Vec::with_capacity(chunk.hashes.len());
         for (&hash, &count) in chunk.hashes.iter().zip(&chunk.counts) {
             is_new.push(self.tuples.add(hash, u64::from(count), ()));
-        }
-        chunk.retain(|place| is_new[place]);
-        self.sample_memory.try_grow(chunk.n_bytes())?;
-        if !chunk.hashes.is_empty() {
-            self.sample.push(chunk);
         }
         if self.tuples.is_full() {
             self.tuples.trim();
             self.trim_sample();
         }
-        Ok(())
+        let bound = self.tuples.bound();
+        let kept: Vec<bool> = chunk
+            .hashes
+            .iter()
+            .zip(is_new)
+            .map(|(&hash, is_new)| is_new && hash <= bound)
+            .collect();
+        chunk.retain(|place| kept[place]);
+        if self.sample_memory.try_grow(chunk.n_bytes()).is_err() {
+            self.is_sample_over = true;
+            self.tuples = LeastTuples::new(0);
+            self.sample.clear();
+            self.sample_memory.shrink(self.sample_memory.n_bytes());
+            return;
+        }
+        if !chunk.hashes.is_empty() {
+            self.sample.push(chunk);
+        }
     }
 
     /// Drops cells of tuples that do not belong to the sample any more.

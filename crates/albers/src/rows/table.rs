@@ -206,7 +206,8 @@ fn sample_of(
     }
     let seed = reading.plan.show.seed;
     let bound = AtomicU64::new(u64::MAX);
-    let found = Mutex::new(LeastTuples::new(reading.sample_tuples(known)));
+    let limit = reading.sample_tuples(known);
+    let found = Mutex::new(LeastTuples::new(limit));
     chunks.par_iter().for_each(|chunk| {
         let quasi = known
             .coded_columns()
@@ -214,7 +215,7 @@ fn sample_of(
             .filter(|(column_idx, _)| known.planned[*column_idx].role == Role::Quasi);
         let quasi: Vec<&ColumnChunk> = quasi.map(|(_, cells)| cells).collect();
         let hashes = tuple_hashes(&quasi, chunk.n_rows, seed);
-        let tuples = tuples_of(&hashes, bound.load(Ordering::Relaxed));
+        let tuples = tuples_of(&hashes, bound.load(Ordering::Relaxed), limit);
         // Whoever panicked with the lock had added whole tuples.
         let mut found = found.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         for tuple in tuples {

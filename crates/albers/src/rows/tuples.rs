@@ -30,8 +30,9 @@ pub(super) struct ChunkTuple {
     pub(super) n_rows: u32,
 }
 
-/// The distinct tuples of a chunk with hashes up to a bound, by their first rows.
-pub(super) fn tuples_of(hashes: &[u64], bound: u64) -> Vec<ChunkTuple> {
+/// The distinct tuples of a chunk with hashes up to a bound, no more than the `limit` least, by their
+/// first rows.
+pub(super) fn tuples_of(hashes: &[u64], bound: u64, limit: usize) -> Vec<ChunkTuple> {
     let mut rows: Vec<(u64, u32)> =
         hashes.iter().copied().zip(0..).filter(|(hash, _)| *hash <= bound).collect();
     rows.sort_unstable();
@@ -41,7 +42,7 @@ pub(super) fn tuples_of(hashes: &[u64], bound: u64) -> Vec<ChunkTuple> {
         row: rows[0].1,
         n_rows: rows.len() as u32,
     };
-    let mut tuples: Vec<ChunkTuple> = same.map(tuple).collect();
+    let mut tuples: Vec<ChunkTuple> = same.map(tuple).take(limit).collect();
     tuples.sort_unstable_by_key(|tuple| tuple.row);
     tuples
 }
@@ -82,7 +83,7 @@ impl<T: Copy> LeastTuples<T> {
 
     /// Whether it is time to trim.
     pub(super) fn is_full(&self) -> bool {
-        self.found.len() >= 2 * self.limit.max(1)
+        self.found.len() > self.limit + self.limit / 4
     }
 
     /// Drops all but the least.
