@@ -2,7 +2,7 @@
 //!
 //! The first file tells the columns. The files after it are opened when a scan reaches them, or
 //! when the first have too few rows to tell the types of a text; those wait open for the first
-//! scan, so that no file is opened more than twice.
+//! scan, so that no file is opened more than twice, unless all rows turn out to have other types.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -78,7 +78,7 @@ impl StreamSource {
         format: Option<Format>,
         options: &ReadOptions,
     ) -> Result<StreamSource> {
-        StreamSource::text_sized(folder, reader, name, (format, options), TextSizes::default())
+        StreamSource::text_sized(folder, reader, name, format, options, TextSizes::default())
     }
 
     /// The same; the text is read in these sizes.
@@ -86,7 +86,8 @@ impl StreamSource {
         folder: &Path,
         reader: Box<dyn Read + Send>,
         name: &str,
-        (format, options): (Option<Format>, &ReadOptions),
+        format: Option<Format>,
+        options: &ReadOptions,
         sizes: TextSizes,
     ) -> Result<StreamSource> {
         let read_error = |source| StorageError::Read { path: PathBuf::from(name), source };

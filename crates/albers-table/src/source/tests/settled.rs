@@ -95,8 +95,10 @@ impl Case {
             }
             _ => {
                 let reader = Box::new(std::io::Cursor::new(text(&lines).into_bytes()));
-                let how = (None, &options);
-                Box::new(StreamSource::text_sized(folder, reader, "pipe", how, sizes).unwrap())
+                let source =
+                    StreamSource::text_sized(folder, reader, "pipe", None, &options, sizes)
+                        .unwrap();
+                Box::new(source)
             }
         }
     }
@@ -284,8 +286,9 @@ fn whoever_watches_can_end_a_look_at_the_rest() {
     let folder = tempfile::tempdir().unwrap();
     let sizes = TextSizes { block_bytes: 64, first_rows: 1 };
     let reader = Box::new(std::io::Cursor::new(text.into_bytes()));
-    let how = (None, &ReadOptions::default());
-    let source = StreamSource::text_sized(folder.path(), reader, "pipe", how, sizes).unwrap();
+    let options = ReadOptions::default();
+    let source =
+        StreamSource::text_sized(folder.path(), reader, "pipe", None, &options, sizes).unwrap();
     let requests = requests_of(&source, None);
     let types = source.types(&requests).unwrap();
     assert_eq!(types.column_types, [ColumnType::Integer]);
