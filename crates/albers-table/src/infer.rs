@@ -120,8 +120,18 @@ impl TypeSample {
     }
 
     fn of_names(chunk: &ColumnChunk) -> TypeSample {
+        let n_cells = (chunk.n_rows() - chunk.missing.len()) as u64;
+        let mut sample = TypeSample::default();
+        if let Cells::Names { names, .. } = &chunk.cells {
+            names.iter().for_each(|name| sample.add(name.as_bytes()));
+        }
+        if sample.n_floats + sample.n_dates + sample.n_timestamps + sample.n_booleans == 0 {
+            // Nothing but text, which need not be counted name by name.
+            return TypeSample { n_cells, ..sample };
+        }
         let mut sample = TypeSample::default();
         chunk.for_each_name(|name, n_rows| sample.add_times(name.as_bytes(), n_rows));
+        debug_assert_eq!(sample.n_cells, n_cells, "every row that is not missing has a name");
         sample
     }
 
