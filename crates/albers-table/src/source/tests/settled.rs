@@ -247,6 +247,22 @@ fn every_type_gives_way_to_that_of_all_rows() {
     }
 }
 
+/// Blocks that were parsed with the one that gives rise to doubt are looked at as well.
+#[test]
+fn the_number_of_threads_does_not_decide_the_type() {
+    for n_threads in [1, 2, 3, 5] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build().unwrap();
+        for cells in [
+            ["1234567.5", "0.123456789012", "word", "word"],
+            ["7", "007", "word", "word"],
+            ["2024-01-31", "word", "word", "word"],
+        ] {
+            let (n_scans, outcome) = pool.install(|| settled(&cells, 1));
+            assert_eq!((n_scans, outcome.unwrap()), (2, ColumnType::Text), "{n_threads} threads");
+        }
+    }
+}
+
 #[test]
 fn a_few_bad_cells_are_refused_where_they_stand_wherever_that_is() {
     for at in [0, 5, 29] {
