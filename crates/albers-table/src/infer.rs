@@ -68,7 +68,14 @@ impl TypeSample {
     }
 
     fn add_number_or_date(&mut self, cell: &[u8], n_cells: u64) {
-        if !matches!(value::parse_integer(cell), Err(ParseProblem::NotA(_))) {
+        if let Some(has_point) = is_short_number(cell) {
+            let is_whole = !has_point;
+            self.n_integers += n_cells * u64::from(is_whole);
+            self.n_leading_zeros += n_cells * u64::from(is_whole && value::has_leading_zero(cell));
+            self.n_decimals += n_cells;
+            self.n_floats += n_cells;
+            self.count_digits(cell);
+        } else if !matches!(value::parse_integer(cell), Err(ParseProblem::NotA(_))) {
             self.n_integers += n_cells;
             self.n_decimals += n_cells;
             self.n_floats += n_cells;
@@ -122,12 +129,14 @@ impl TypeSample {
     fn of_names(chunk: &ColumnChunk) -> TypeSample {
         let n_cells = (chunk.n_rows() - chunk.missing.len()) as u64;
         let mut sample = TypeSample::default();
-        if let Cells::Names { names, .. } = &chunk.cells {
-            names.iter().for_each(|name| sample.add(name.as_bytes()));
-        }
-        if sample.n_floats + sample.n_dates + sample.n_timestamps + sample.n_booleans == 0 {
+        let Cells::Names { names, .. } = &chunk.cells else { return sample };
+        let is_text = |name: &String| {
+            sample.add(name.as_bytes());
+            sample.n_floats + sample.n_dates + sample.n_timestamps + sample.n_booleans == 0
+        };
+        if names.iter().all(is_text) {
             // Nothing but text, which need not be counted name by name.
-            return TypeSample { n_cells, ..sample };
+            return TypeSample { n_cells, ..TypeSample::default() };
         }
         let mut sample = TypeSample::default();
         chunk.for_each_name(|name, n_rows| sample.add_times(name.as_bytes(), n_rows));
@@ -209,9 +218,47 @@ impl TypeSample {
     }
 }
 
+/// Whether a cell is a plain number of few digits, and then whether it has a point. Nearly all
+/// numbers are, and need not be parsed to be known as what they are.
+fn is_short_number(cell: &[u8]) -> Option<bool> {
+    const MOST_DIGITS: usize = 18;
+    let digits = match cell {
+        [b'-' | b'+', digits @ ..] => digits,
+        digits => digits,
+    };
+    let mut has_point = false;
+    for &byte in digits {
+        match byte {
+            b'0'..=b'9' => {}
+            b'.' if !has_point => has_point = true,
+            _ => return None,
+        }
+    }
+    let n_digits = digits.len() - usize::from(has_point);
+    (1..=MOST_DIGITS).contains(&n_digits).then_some(has_point)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn short_numbers_are_what_parsing_says() {
+        let bytes = b"-+.0127e ";
+        let n_texts = bytes.len().pow(5);
+        for at in 0..n_texts {
+            let text: Vec<u8> =
+                (0..5).map(|i| bytes[at / bytes.len().pow(i) % bytes.len()]).collect();
+            let cell = text.trim_ascii();
+            let parsed =
+                match (value::parse_integer(cell).is_ok(), value::parse_decimal(cell).is_ok()) {
+                    (true, _) => Some(false),
+                    (false, true) => Some(true),
+                    (false, false) => None,
+                };
+            assert_eq!(is_short_number(cell), parsed, "{cell:?}");
+        }
+    }
 
     fn inferred(cells: &[&str]) -> ColumnType {
         let mut sample = TypeSample::default();
