@@ -225,7 +225,8 @@ fn every_command_sees_the_types_of_all_rows() {
     for arguments in [
         "check in.csv --quasi age --sensitive x --t-closeness x=0.9 --json",
         "check in.csv --quasi age --sensitive x --json --memory 1MB",
-        "lattice in.csv --quasi age,x --hierarchy age=ranges:5,10 --hierarchy x=ranges:100 -k 5 --json",
+        "lattice in.csv --quasi age,x --hierarchy age=ranges:5,10 --hierarchy x=ranges:100 -k 5 \
+         --json",
     ] {
         let [early, late] = reports_of_both(&orders, arguments);
         assert_eq!(early, late, "{arguments}");

@@ -239,8 +239,8 @@ impl TextColumnBuilder {
         TextColumnBuilder { missing: Vec::new(), n_rows: 0, cells }
     }
 
-    /// A builder for cells of a type that was told from the cells, which the user has not confirmed:
-    /// whole numbers with leading zeros are refused.
+    /// A builder for cells of a type that was told from the cells and that the user has not
+    /// confirmed: whole numbers with leading zeros are refused.
     pub fn inferred(column_type: ColumnType) -> TextColumnBuilder {
         let mut builder = TextColumnBuilder::new(column_type);
         if column_type == ColumnType::Integer {

@@ -192,8 +192,8 @@ pub trait Scan: Send {
     fn next_round(&mut self) -> Result<Vec<SourceChunk>>;
 }
 
-/// Reads a table with the types that it tells at first, and once more if all rows have others; gives
-/// back the types that they have.
+/// Reads a table with the types that it tells at first, and once more if all rows have others;
+/// gives back the types that they have.
 pub fn with_settled_types<T>(
     source: &dyn Source,
     requests: &[ColumnRequest],

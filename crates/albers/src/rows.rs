@@ -11,8 +11,8 @@
 //! ```
 //!
 //! Guarantee: a source is read at most twice, and one that can be read only once is spilled as it
-//! comes, when its rows no longer fit. Both may happen once more from the start: where all rows turn
-//! out to have other types than the first.
+//! comes, when its rows no longer fit. Both may happen once more from the start: where all rows
+//! turn out to have other types than the first.
 //! Cost: one pass, and a second one over what was not kept.
 
 mod again;
