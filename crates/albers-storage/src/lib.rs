@@ -4,6 +4,7 @@
 //! - [`output`] writes to a temporary file in the target's folder and renames it at the end, so that
 //!   a reader never sees half a file and a failure leaves nothing behind.
 //! - [`memory_budget`] counts the memory that is set aside and refuses more than the limit.
+//! - [`replay`] puts a stream aside as it comes, so that it can be read again.
 //! - [`scratch`] is a file without a name, for bytes that must be read again.
 //! - [`spill`] keeps bytes in memory while the budget allows it and in a temporary file otherwise.
 //! - [`watch`] is told how far long work is, and can cancel it.
@@ -13,6 +14,7 @@ pub mod input;
 pub mod memory_budget;
 pub mod output;
 mod positioned;
+pub mod replay;
 pub mod scratch;
 pub mod spill;
 pub mod watch;

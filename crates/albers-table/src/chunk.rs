@@ -113,6 +113,20 @@ impl ColumnChunk {
         cells + self.missing.len() * 4
     }
 
+    /// Shows each distinct name with the number of its rows.
+    pub fn for_each_name(&self, mut see: impl FnMut(&str, u64)) {
+        let Cells::Names { names, places } = &self.cells else { return };
+        let mut n_rows = vec![0u32; names.len()];
+        // What stands in the place of a missing cell is no name, or one that is not meant.
+        let mut first = 0;
+        let ends = self.missing.iter().map(|&hole| hole as usize).chain([places.len()]);
+        for end in ends {
+            places[first..end].iter().for_each(|&place| n_rows[place as usize] += 1);
+            first = end + 1;
+        }
+        names.iter().zip(n_rows).for_each(|(name, n_rows)| see(name, n_rows.into()));
+    }
+
     /// The cells of some rows, which must ascend.
     pub fn select(&self, rows: &[u32]) -> ColumnChunk {
         fn pick<T: Copy>(values: &[T], rows: &[u32]) -> Vec<T> {
@@ -225,7 +239,7 @@ impl TextColumnBuilder {
         TextColumnBuilder { missing: Vec::new(), n_rows: 0, cells }
     }
 
-    /// A builder for cells of a type that was told from the first rows, which the user has not
+    /// A builder for cells of a type that was told from the cells and that the user has not
     /// confirmed: whole numbers with leading zeros are refused.
     pub fn inferred(column_type: ColumnType) -> TextColumnBuilder {
         let mut builder = TextColumnBuilder::new(column_type);

@@ -3,6 +3,8 @@
 use albers_storage::StorageError;
 use albers_storage::wording::Wording;
 
+use crate::schema::ColumnType;
+
 /// The result of an operation on tables.
 pub type Result<T> = std::result::Result<T, TableError>;
 
@@ -82,6 +84,15 @@ pub enum TableError {
         /// What the table is called.
         table: String,
     },
+    /// All rows together have other types than those with which they were read: a table is then
+    /// read again with these. Where it was read with them before, it is not the same table any more.
+    #[error("{table} changed while it was read; let nobody write to it, and run again")]
+    OtherTypes {
+        /// What the table is called.
+        table: String,
+        /// The types of the requested columns over all rows.
+        column_types: Vec<ColumnType>,
+    },
     /// Some tables had appeared already when another could not, and may not stand without it.
     #[error("{source}; {}", consequence(left))]
     Withdrawn {
@@ -102,7 +113,7 @@ impl TableError {
             | TableError::File { hint, .. }
             | TableError::Column { hint, .. }
             | TableError::Hierarchy { hint, .. } => Some(hint.clone()),
-            TableError::ReadTwice { .. } => None,
+            TableError::ReadTwice { .. } | TableError::OtherTypes { .. } => None,
             TableError::Withdrawn { source, .. } => source.advice(),
         }
     }

@@ -1,4 +1,5 @@
-//! What a table looks like, told from one pass in memory that does not grow with the rows.
+//! What a table looks like, told from one pass in memory that does not grow with the rows; from two
+//! where all rows have other types than the first.
 //!
 //! ```text
 //!   chunk ──► hash of every cell ─┬─► distinct sample of each column: values, rows that are alone
@@ -20,7 +21,9 @@ use rayon::prelude::*;
 
 use crate::Result;
 use crate::chunk::{Cells, ColumnChunk, TickUnit};
-use crate::source::{ColumnRequest, RequestedTypes, Source, SourceChunk, for_each_chunk};
+use crate::source::{
+    ColumnRequest, RequestedTypes, Source, SourceChunk, for_each_chunk, with_settled_types,
+};
 
 use crate::distinct_sample::DistinctSample;
 use cell_hash::HashedChunk;
@@ -74,16 +77,16 @@ pub fn profile(
     requests: &[ColumnRequest],
     watch: &dyn Watch,
 ) -> Result<(RequestedTypes, TableProfile)> {
-    watch.phase(Phase::Read, source.n_rows());
-    let types = source.types(requests)?;
-    let mut profiler = Profiler::new(requests.len());
-    let mut scan = source.scan(requests, &types)?;
-    for_each_chunk(&mut *scan, watch, &Ok, &mut |chunk: SourceChunk| {
-        profiler.add(&chunk);
-        Ok(())
-    })?;
-    drop(scan);
-    Ok((types, profiler.finish()))
+    with_settled_types(source, requests, &mut |types| {
+        watch.phase(Phase::Read, source.n_rows());
+        let mut profiler = Profiler::new(requests.len());
+        let mut scan = source.scan(requests, types)?;
+        for_each_chunk(&mut *scan, watch, &Ok, &mut |chunk: SourceChunk| {
+            profiler.add(&chunk);
+            Ok(())
+        })?;
+        Ok(profiler.finish())
+    })
 }
 
 /// Collects a profile, chunk by chunk.

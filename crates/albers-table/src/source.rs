@@ -9,6 +9,8 @@
 //!
 //! ```text
 //!   Source ──► columns ──► types of the columns asked for ──► Scan ──► chunks, chunks, ...
+//!                                 ▲                            │
+//!                                 └── all rows have others ────┘ at most once
 //! ```
 //!
 //! Chunks are parsed on all threads of the current pool.
@@ -110,6 +112,13 @@ pub struct SourceChunk {
     pub carried: Vec<ArrayRef>,
 }
 
+impl SourceChunk {
+    /// No rows: a scan that hands on none for long says with it that it goes on.
+    pub fn without_rows(first_row: u64) -> SourceChunk {
+        SourceChunk { first_row, n_rows: 0, coded: Vec::new(), carried: Vec::new() }
+    }
+}
+
 /// What tells whether a source was changed between two scans, as far as anybody can tell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -141,10 +150,12 @@ pub trait Source: Sync {
     /// What tells whether it was changed; nothing if it can be scanned only once.
     fn stamp(&self) -> Option<Stamp>;
 
-    /// The types of some of its columns.
+    /// The types of some of its columns, as far as they are known before all rows were seen.
     fn types(&self, requests: &[ColumnRequest]) -> Result<RequestedTypes>;
 
-    /// Its rows, from the first on.
+    /// Its rows, from the first on. If all of them together have other types than those that
+    /// [`Source::types`] told, the scan ends with [`TableError::OtherTypes`] and can be begun again
+    /// with those.
     fn scan<'s>(
         &'s self,
         requests: &'s [ColumnRequest],
@@ -175,9 +186,28 @@ pub struct CountedRows {
 
 /// The rows of a table on their way.
 pub trait Scan: Send {
-    /// The next stretches of rows, a few at a time; none when there are no more. Their order may
-    /// differ from that of the source, but is the same for any number of threads.
+    /// The next stretches of rows, a few at a time; none when there are no more, and one without
+    /// rows to say that it goes on. Their order may differ from that of the source, but is the same
+    /// for any number of threads.
     fn next_round(&mut self) -> Result<Vec<SourceChunk>>;
+}
+
+/// Reads a table with the types that it tells at first, and once more if all rows have others;
+/// gives back the types that they have.
+pub fn with_settled_types<T>(
+    source: &dyn Source,
+    requests: &[ColumnRequest],
+    read: &mut dyn FnMut(&RequestedTypes) -> Result<T>,
+) -> Result<(RequestedTypes, T)> {
+    let first = source.types(requests)?;
+    match read(&first) {
+        Err(TableError::OtherTypes { column_types, .. }) => {
+            let types = RequestedTypes { column_types, ..first };
+            let outcome = read(&types)?;
+            Ok((types, outcome))
+        }
+        outcome => Ok((first, outcome?)),
+    }
 }
 
 /// The place of a column in a table, or an error that lists what there is.

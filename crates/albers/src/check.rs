@@ -124,8 +124,8 @@ fn audit_within(
     memory: &Memory,
     watch: &dyn Watch,
 ) -> Result<CheckReport> {
-    let (columns, mut notes) = AuditedColumns::of(job, table)?;
-    let (requirement, found) = match read::read(job, table, &columns, memory, watch)? {
+    let (mut columns, mut notes) = AuditedColumns::of(job, table)?;
+    let (requirement, found) = match read::read(job, table, &mut columns, memory, watch)? {
         AuditedRows::Whole(whole) => whole::audit(job, &columns, whole, watch, &mut notes)?,
         AuditedRows::Outside(rows) => {
             let reading = outside::Reading { source: table, columns: &columns, watch };

@@ -6,6 +6,7 @@ use albers_table::domain::{CodedColumn, Coding, RawColumn, encode};
 use albers_table::schema::ColumnType;
 use albers_table::source::{
     ColumnRequest, RequestedTypes, Source, SourceChunk, SourceColumn, for_each_chunk,
+    with_settled_types,
 };
 
 use crate::error::Result;
@@ -126,17 +127,18 @@ pub fn read_columns(
     watch: &dyn Watch,
 ) -> Result<WholeColumns> {
     let requests: Vec<ColumnRequest> = wanted.into_iter().map(WantedColumn::request).collect();
-    let types = source.types(&requests)?;
-    let mut memory = memory.budget.reserve_nothing("the columns of a table");
-    let mut chunks: Vec<SourceChunk> = Vec::new();
-    watch.phase(Phase::Read, source.n_rows());
-    let mut scan = source.scan(&requests, &types)?;
-    for_each_chunk(scan.as_mut(), watch, &Ok, &mut |chunk| {
-        memory.try_grow(kept_bytes(&chunk))?;
-        chunks.push(chunk);
-        Ok(())
+    let (types, (chunks, memory)) = with_settled_types(source, &requests, &mut |types| {
+        let mut memory = memory.budget.reserve_nothing("the columns of a table");
+        let mut chunks: Vec<SourceChunk> = Vec::new();
+        watch.phase(Phase::Read, source.n_rows());
+        let mut scan = source.scan(&requests, types)?;
+        for_each_chunk(scan.as_mut(), watch, &Ok, &mut |chunk| {
+            memory.try_grow(kept_bytes(&chunk))?;
+            chunks.push(chunk);
+            Ok(())
+        })?;
+        Ok((chunks, memory))
     })?;
-    drop(scan);
     check_size(source, chunks.iter().map(|chunk| chunk.n_rows as u64).sum())?;
     Ok(WholeColumns::of(&requests, &types, chunks, memory))
 }

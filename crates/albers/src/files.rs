@@ -37,12 +37,14 @@ pub fn open_table(job: &Job, path: &Path, from: Option<Format>) -> Result<Box<dy
     let options = job.read_options()?;
     if is_standard(path) {
         let reader = Box::new(std::io::stdin());
-        let name = "standard input";
+        let (name, folder) = ("standard input", spill_folder(job));
         return Ok(match from {
             Some(Format::Parquet) => {
-                Box::new(StreamSource::parquet(reader, name, &spill_folder(job), &options)?)
+                Box::new(StreamSource::parquet(reader, name, &folder, &options)?)
             }
-            format => Box::new(StreamSource::text(reader, name, format, &options)?),
+            format => {
+                Box::new(StreamSource::text_by_way_of(&folder, reader, name, format, &options)?)
+            }
         });
     }
     let mut paths = expand(path)?;

@@ -11,7 +11,8 @@
 //! ```
 //!
 //! Guarantee: a source is read at most twice, and one that can be read only once is spilled as it
-//! comes, when its rows no longer fit.
+//! comes, when its rows no longer fit. Both may happen once more from the start: where all rows
+//! turn out to have other types than the first.
 //! Cost: one pass, and a second one over what was not kept.
 
 mod again;
@@ -25,6 +26,7 @@ use albers_classes::space::Shown;
 use albers_storage::StorageError;
 use albers_storage::memory_budget::Reservation;
 use albers_storage::watch::{Phase, Watch};
+use albers_table::TableError;
 use albers_table::domain::{Coding, Look};
 use albers_table::schema::{ColumnType, Role};
 use albers_table::source::{
@@ -118,11 +120,22 @@ impl KnownColumns {
             carried: false,
         }));
         let types = reading.source.types(&requests)?;
-        let kinds = planned.iter().zip(&types.column_types);
+        Ok(KnownColumns { shown: Vec::new(), planned, requests, types }.shown_by(reading))
+    }
+
+    /// The same columns, of which all rows have these types.
+    fn of_types(mut self, reading: &Reading<'_>, column_types: Vec<ColumnType>) -> KnownColumns {
+        self.types.column_types = column_types;
+        self.shown_by(reading)
+    }
+
+    fn shown_by(mut self, reading: &Reading<'_>) -> KnownColumns {
+        let kinds = self.planned.iter().zip(&self.types.column_types);
         let categories = reading.plan.show.categories;
         let shown =
             kinds.map(|(column, &kind)| shown_as(kind, column.hierarchy.is_some(), categories));
-        Ok(KnownColumns { shown: shown.collect(), planned, requests, types })
+        self.shown = shown.collect();
+        self
     }
 
     /// How a column is coded, if it is.
@@ -201,33 +214,25 @@ enum Kept<'s> {
     Nothing,
 }
 
+/// What became of all rows: what they tell if they were surveyed, where they are, and how many.
+type Taken<'s> = (Option<Survey>, Kept<'s>, u64);
+
 impl<'s> Reading<'s> {
     /// Reads all rows.
     pub(crate) fn read(&self, wanted: Wanted) -> Result<Rows<'s>> {
         self.read_known(KnownColumns::of(self)?, wanted)
     }
 
-    /// The same where the columns are known already.
-    pub(crate) fn read_known(&self, known: KnownColumns, wanted: Wanted) -> Result<Rows<'s>> {
+    /// The same where the columns are known already, as far as the first rows tell them.
+    pub(crate) fn read_known(&self, mut known: KnownColumns, wanted: Wanted) -> Result<Rows<'s>> {
         let stamp = self.source.stamp();
-        let (Wanted::Table { limit_bytes }
-        | Wanted::OnlyTable { limit_bytes }
-        | Wanted::Survey { limit_bytes }) = wanted;
-        let looks = known.surveyed().map(|column_idx| known.first_look(column_idx)).collect();
-        let lookout = Lookout::new(&known, looks, self.sample_tuples(&known), self);
-        let is_surveyed = matches!(wanted, Wanted::Survey { .. });
-        let memory = self.memory.budget.reserve_nothing("the table in memory");
-        let mut intake = Intake {
-            reading: self,
-            lookout: &lookout,
-            limit_bytes,
-            is_only_in_memory: matches!(wanted, Wanted::OnlyTable { .. }),
-            survey: is_surveyed.then(|| Survey::new(self, &lookout)).transpose()?,
-            kept: Kept::Memory(Vec::new(), memory),
-            n_rows: 0,
+        let (survey, kept, n_rows) = match self.take_rows(&known, wanted) {
+            Err(TableError::OtherTypes { column_types, .. }) => {
+                known = known.of_types(self, column_types);
+                self.take_rows(&known, wanted)?
+            }
+            outcome => outcome?,
         };
-        intake.read_source(&known)?;
-        let Intake { survey, kept, n_rows, .. } = intake;
         check_size(self.source, n_rows)?;
         let survey = survey.map(|survey| survey.done(self)).transpose()?;
         match (survey, kept) {
@@ -241,6 +246,29 @@ impl<'s> Reading<'s> {
                 Ok(Rows::Outside(Box::new(Surveyed::finish(self, known, survey, again)?)))
             }
         }
+    }
+
+    /// Takes in all rows, read with these types.
+    fn take_rows(&self, known: &KnownColumns, wanted: Wanted) -> albers_table::Result<Taken<'s>> {
+        let (Wanted::Table { limit_bytes }
+        | Wanted::OnlyTable { limit_bytes }
+        | Wanted::Survey { limit_bytes }) = wanted;
+        let looks = known.surveyed().map(|column_idx| known.first_look(column_idx)).collect();
+        let lookout = Lookout::new(known, looks, self.sample_tuples(known), self);
+        let is_surveyed = matches!(wanted, Wanted::Survey { .. });
+        let memory = self.memory.budget.reserve_nothing("the table in memory");
+        let mut intake = Intake {
+            reading: self,
+            lookout: &lookout,
+            limit_bytes,
+            is_only_in_memory: matches!(wanted, Wanted::OnlyTable { .. }),
+            survey: is_surveyed.then(|| Survey::new(self, &lookout)).transpose()?,
+            kept: Kept::Memory(Vec::new(), memory),
+            n_rows: 0,
+        };
+        intake.read_source(known)?;
+        let Intake { survey, kept, n_rows, .. } = intake;
+        Ok((survey, kept, n_rows))
     }
 
     /// The distinct rows with their numbers, if the source can count them itself: for those who
@@ -285,7 +313,7 @@ pub(crate) fn check_size(source: &dyn Source, n_rows: u64) -> Result<()> {
 
 impl Intake<'_, '_> {
     /// Reads the source to its end.
-    fn read_source(&mut self, known: &KnownColumns) -> Result<()> {
+    fn read_source(&mut self, known: &KnownColumns) -> albers_table::Result<()> {
         let Reading { source, watch, .. } = *self.reading;
         let lookout = self.lookout;
         let surveys = AtomicBool::new(self.survey.is_some());
@@ -304,8 +332,7 @@ impl Intake<'_, '_> {
             surveys.store(self.survey.is_some(), Ordering::Relaxed);
             keeps.store(!matches!(self.kept, Kept::Nothing), Ordering::Relaxed);
             Ok(())
-        })?;
-        Ok(())
+        })
     }
 
     fn take(&mut self, arrival: Arrival) -> albers_table::Result<()> {

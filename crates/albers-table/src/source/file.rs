@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 
 use albers_storage::input::{self, InputFile, Packing};
 
-use super::csv::{TextPart, TextScan, TextTable};
+use super::csv::{TextPart, TextScan, TextSizes, TextTable};
 use super::parquet::{ParquetScan, ParquetTable};
 use super::{
     ColumnRequest, ReadOptions, RequestedTypes, Scan, Source, SourceColumn, Stamp, Wanted,
@@ -35,15 +35,16 @@ impl FileSource {
     /// The delimiter of a text is told from its header, unless the options give it or the format is
     /// given as TSV.
     pub fn open(path: &Path, format: Option<Format>, options: &ReadOptions) -> Result<FileSource> {
-        FileSource::open_counted(path, format, options, Arc::default())
+        FileSource::open_sized(path, format, options, Arc::default(), TextSizes::default())
     }
 
-    /// The same; the bytes that are read count into `read_bytes`.
-    pub(super) fn open_counted(
+    /// The same; the bytes that are read count into `read_bytes`, and text is read in these sizes.
+    pub(super) fn open_sized(
         path: &Path,
         format: Option<Format>,
         options: &ReadOptions,
         read_bytes: Arc<AtomicU64>,
+        sizes: TextSizes,
     ) -> Result<FileSource> {
         // A folder or a pipe is refused as such, whatever its ending.
         let file = Arc::new(input::open(path)?.counted_by(read_bytes));
@@ -55,7 +56,7 @@ impl FileSource {
             Format::Csv | Format::Tsv => {
                 let packing = Packing::of(path);
                 let delimiter = given_delimiter(format, options);
-                let table = TextTable::open(&name, file.unpacked(packing)?, delimiter)?;
+                let table = TextTable::open(&name, file.unpacked(packing)?, delimiter, sizes)?;
                 FileTable::Text(Box::new(table), packing)
             }
         };
@@ -127,7 +128,7 @@ impl Source for FileSource {
         Ok(match &self.table {
             FileTable::Text(table, packing) => {
                 let mut part = Some(self.text_part(table, *packing)?);
-                Box::new(TextScan::new(wanted, Box::new(move || Ok(part.take()))))
+                Box::new(TextScan::new(table.name(), wanted, Box::new(move || Ok(part.take()))))
             }
             FileTable::Parquet(table) => {
                 let mut table = Some(table.clone());

@@ -2,7 +2,7 @@
 //!
 //! The first file tells the columns. The files after it are opened when a scan reaches them, or
 //! when the first have too few rows to tell the types of a text; those wait open for the first
-//! scan, so that no file is opened more than twice.
+//! scan, so that no file is opened more than twice, unless all rows turn out to have other types.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use albers_storage::input;
 
 use super::arrow::types_of;
-use super::csv::{INFERENCE_BYTES, TextParts, TextScan, TypeSamples};
+use super::csv::{TextParts, TextScan, TextSizes, TypeSamples};
 use super::file::{FileSource, FileTable};
 use super::parquet::{ParquetParts, ParquetScan};
 use super::{
@@ -33,6 +33,7 @@ pub struct FilesSource {
     format: Format,
     given_format: Option<Format>,
     options: ReadOptions,
+    sizes: TextSizes,
     columns: Vec<SourceColumn>,
     delimiter: Option<u8>,
     n_rows: Option<u64>,
@@ -49,12 +50,22 @@ impl FilesSource {
         format: Option<Format>,
         options: &ReadOptions,
     ) -> Result<FilesSource> {
+        FilesSource::open_sized(paths, format, options, TextSizes::default())
+    }
+
+    /// The same; text is read in these sizes.
+    pub(super) fn open_sized(
+        paths: Vec<PathBuf>,
+        format: Option<Format>,
+        options: &ReadOptions,
+        sizes: TextSizes,
+    ) -> Result<FilesSource> {
         let Some(first_path) = paths.first() else {
             return Err(table_error("the input", "there are no files", "name at least one"));
         };
         let told_format = format.map_or_else(|| common_format(&paths), Ok)?;
         let read_bytes = Arc::new(AtomicU64::new(0));
-        let first = FileSource::open_counted(first_path, format, options, read_bytes.clone())?;
+        let first = FileSource::open_sized(first_path, format, options, read_bytes.clone(), sizes)?;
         let n_bytes =
             paths.iter().map(|path| Ok(input::stamp_of(path)?.0)).collect::<Result<Vec<u64>>>()?;
         Ok(FilesSource {
@@ -65,6 +76,7 @@ impl FilesSource {
             format: told_format,
             given_format: format,
             options: options.clone(),
+            sizes,
             columns: first.columns().to_vec(),
             delimiter: first.delimiter(),
             n_rows: estimated_rows(&first, n_bytes[0], n_bytes.iter().sum()),
@@ -85,11 +97,12 @@ impl FilesSource {
 
     fn open_file(&self, file_idx: usize) -> Result<FileSource> {
         let path = &self.paths[file_idx];
-        let file = FileSource::open_counted(
+        let file = FileSource::open_sized(
             path,
             self.given_format,
             &self.options,
             self.read_bytes.clone(),
+            self.sizes,
         )?;
         if file.columns() != self.columns {
             return Err(self.other_columns(file.name(), file.columns()));
@@ -118,10 +131,11 @@ impl FilesSource {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The types of text, told from the first rows of the first files.
+    /// The types of text, told from the first rows of the first files: a scan tells if those of
+    /// all rows are others.
     fn text_types(&self, requests: &[ColumnRequest]) -> Result<RequestedTypes> {
         let wanted = self.wanted(requests, &[])?;
-        let mut samples = TypeSamples::new(requests);
+        let mut samples = TypeSamples::of_first(self.sizes.first_rows, requests);
         let mut n_bytes = 0;
         for file_idx in 0..self.paths.len().min(MAX_SAMPLED_FILES) {
             let file = self.file(file_idx)?;
@@ -136,7 +150,7 @@ impl FilesSource {
                 waiting.push(None);
             }
             waiting[file_idx] = Some(file);
-            if samples.is_enough() || !first_block.is_whole || n_bytes >= INFERENCE_BYTES {
+            if samples.is_enough() || !first_block.is_whole || n_bytes >= self.sizes.block_bytes {
                 break;
             }
         }
@@ -210,7 +224,7 @@ impl Source for FilesSource {
                         FileTable::Parquet(_) => unreachable!("all files are text"),
                     }
                 });
-                Box::new(TextScan::new(wanted, parts))
+                Box::new(TextScan::new(&self.name, wanted, parts))
             }
         })
     }

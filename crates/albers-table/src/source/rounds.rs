@@ -15,7 +15,8 @@ use crate::Result;
 
 /// Reads a table of any size: `map` makes something of each chunk, on all threads, and `sink` gets
 /// what it made one after another, in the order of the scan. No more than three rounds of chunks
-/// exist at a time. What is wrong first in that order is what is told.
+/// exist at a time. What is wrong first in that order is what is told. A chunk without rows only
+/// tells that the scan goes on.
 pub fn for_each_chunk<T: Send>(
     scan: &mut (dyn Scan + '_),
     watch: &dyn Watch,
@@ -39,7 +40,7 @@ pub fn for_each_chunk<T: Send>(
             || {
                 rayon::join(
                     || last.into_iter().try_for_each(|outcome| sink(outcome?)),
-                    || round.into_par_iter().map(map).collect::<Vec<Result<T>>>(),
+                    || mapped_rows(round, map),
                 )
             },
             || scan.next_round(),
@@ -48,4 +49,11 @@ pub fn for_each_chunk<T: Send>(
         made = mapped;
         read = next;
     }
+}
+
+fn mapped_rows<T: Send>(
+    round: Vec<SourceChunk>,
+    map: &(dyn Fn(SourceChunk) -> Result<T> + Sync),
+) -> Vec<Result<T>> {
+    round.into_par_iter().filter(|chunk| chunk.n_rows > 0).map(map).collect()
 }

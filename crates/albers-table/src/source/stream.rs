@@ -1,17 +1,18 @@
 //! A table that comes from a stream, such as standard input.
 
-use std::io::{self, Read};
+use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use albers_storage::StorageError;
 use albers_storage::input::{CountedReader, Packing, peek, unpacked};
+use albers_storage::replay::Replay;
 use albers_storage::scratch::ScratchFile;
 use albers_storage::wording;
 use albers_storage::wording::Field;
 
-use super::csv::{TextScan, TextTable};
+use super::csv::{TextScan, TextSizes, TextTable};
 use super::file::given_delimiter;
 use super::parquet::{ParquetScan, ParquetTable};
 use super::{
@@ -24,8 +25,9 @@ use crate::{Result, TableError};
 /// The bytes with which every Parquet file begins.
 const PARQUET_MAGIC: &[u8] = b"PAR1";
 
-/// A table that is read from a stream. Text can be scanned once; Parquet is put aside as a whole
-/// before anything of it is read, and can be scanned again.
+/// A table that is read from a stream. Text can be scanned once, and again as long as its types are
+/// not settled; Parquet is put aside as a whole before anything of it is read, and can be scanned
+/// again.
 pub struct StreamSource {
     read_bytes: Arc<AtomicU64>,
     options: ReadOptions,
@@ -33,22 +35,67 @@ pub struct StreamSource {
 }
 
 enum StreamTable {
-    Text(Box<TextTable>),
+    Text(Box<StreamText>),
     Parquet(Arc<ParquetTable>),
 }
 
+/// A text that is put aside as it comes, in case that its types are not those of its first rows.
+struct StreamText {
+    table: TextTable,
+    replay: Arc<Replay>,
+    packing: Packing,
+}
+
+impl StreamText {
+    /// Its bytes from the first on, unpacked.
+    fn reopen(&self) -> Result<Box<dyn Read + Send>> {
+        let name = self.table.name();
+        let Some(reader) = self.replay.reader()? else {
+            return Err(TableError::ReadTwice { table: name.to_owned() });
+        };
+        let text = unpacked(BufReader::new(reader), self.packing);
+        Ok(text.map_err(|source| StorageError::Read { path: PathBuf::from(name), source })?)
+    }
+}
+
 impl StreamSource {
-    /// A text, plain or packed, which its first bytes tell.
+    /// A text, plain or packed, which its first bytes tell. What has to be read again is put aside
+    /// where the system keeps temporary files.
     pub fn text(
         reader: Box<dyn Read + Send>,
         name: &str,
         format: Option<Format>,
         options: &ReadOptions,
     ) -> Result<StreamSource> {
+        StreamSource::text_by_way_of(&std::env::temp_dir(), reader, name, format, options)
+    }
+
+    /// The same; what has to be read again is put aside in a file without a name in `folder`.
+    pub fn text_by_way_of(
+        folder: &Path,
+        reader: Box<dyn Read + Send>,
+        name: &str,
+        format: Option<Format>,
+        options: &ReadOptions,
+    ) -> Result<StreamSource> {
+        StreamSource::text_sized(folder, reader, name, format, options, TextSizes::default())
+    }
+
+    /// The same; the text is read in these sizes.
+    pub(super) fn text_sized(
+        folder: &Path,
+        reader: Box<dyn Read + Send>,
+        name: &str,
+        format: Option<Format>,
+        options: &ReadOptions,
+        sizes: TextSizes,
+    ) -> Result<StreamSource> {
         let read_error = |source| StorageError::Read { path: PathBuf::from(name), source };
         let read_bytes = Arc::new(AtomicU64::new(0));
         let counted = CountedReader::new(reader, read_bytes.clone());
-        let (first, all) = peek(counted).map_err(read_error)?;
+        let replay = Arc::new(Replay::new(Box::new(counted), folder));
+        let reader = replay.reader()?.expect("nothing was read, so nothing is forgotten");
+        let (first, all) = peek(reader).map_err(read_error)?;
         if format.is_none() && first == PARQUET_MAGIC {
             return Err(table_error(
                 name,
@@ -56,9 +103,10 @@ impl StreamSource {
                 wording!["say so with ", Field::From.of("parquet")],
             ));
         }
-        let text = unpacked(all, Packing::of_content(&first)).map_err(read_error)?;
-        let table = TextTable::open(name, text, given_delimiter(format, options))?;
-        let table = StreamTable::Text(Box::new(table));
+        let packing = Packing::of_content(&first);
+        let text = unpacked(all, packing).map_err(read_error)?;
+        let table = TextTable::open(name, text, given_delimiter(format, options), sizes)?;
+        let table = StreamTable::Text(Box::new(StreamText { table, replay, packing }));
         Ok(StreamSource { read_bytes, options: options.clone(), table })
     }
 
@@ -102,21 +150,21 @@ fn copy(reader: &mut dyn Read, scratch: &mut ScratchFile, name: &str) -> Result<
 impl Source for StreamSource {
     fn name(&self) -> &str {
         match &self.table {
-            StreamTable::Text(table) => table.name(),
+            StreamTable::Text(text) => text.table.name(),
             StreamTable::Parquet(table) => table.name(),
         }
     }
 
     fn columns(&self) -> &[SourceColumn] {
         match &self.table {
-            StreamTable::Text(table) => table.columns(),
+            StreamTable::Text(text) => text.table.columns(),
             StreamTable::Parquet(table) => table.columns(),
         }
     }
 
     fn delimiter(&self) -> Option<u8> {
         match &self.table {
-            StreamTable::Text(table) => Some(table.delimiter()),
+            StreamTable::Text(text) => Some(text.table.delimiter()),
             StreamTable::Parquet(_) => None,
         }
     }
@@ -137,7 +185,7 @@ impl Source for StreamSource {
 
     fn types(&self, requests: &[ColumnRequest]) -> Result<RequestedTypes> {
         match &self.table {
-            StreamTable::Text(table) => table.types(requests, &self.options),
+            StreamTable::Text(text) => text.table.types(requests, &self.options),
             StreamTable::Parquet(table) => table.types(requests),
         }
     }
@@ -150,10 +198,14 @@ impl Source for StreamSource {
         let wanted =
             Wanted::new(self.name(), self.columns(), requests, &types.column_types, &self.options)?;
         Ok(match &self.table {
-            StreamTable::Text(table) => {
-                let again = || Err(TableError::ReadTwice { table: table.name().to_owned() });
-                let mut part = Some(table.part(again)?);
-                Box::new(TextScan::new(wanted, Box::new(move || Ok(part.take()))))
+            StreamTable::Text(text) => {
+                let mut part = Some(text.table.part(|| text.reopen())?);
+                if requests.iter().all(|request| request.column_type.is_some()) {
+                    text.replay.forget();
+                }
+                let parts = Box::new(move || Ok(part.take()));
+                let scan = TextScan::new(text.table.name(), wanted, parts);
+                Box::new(scan.when_settled(Box::new(|| text.replay.forget())))
             }
             StreamTable::Parquet(table) => {
                 let mut table = Some(table.clone());

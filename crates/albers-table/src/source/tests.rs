@@ -4,6 +4,7 @@
 mod batches;
 mod files;
 mod order;
+mod settled;
 mod spill;
 mod streams;
 mod text;

@@ -6,6 +6,7 @@ use albers_storage::StorageError;
 use albers_storage::memory_budget::Reservation;
 use albers_storage::spill::check_folder;
 use albers_storage::watch::{Phase, Watch};
+use albers_table::TableError;
 use albers_table::chunk::ColumnChunk;
 use albers_table::domain::{ChunkSurvey, ColumnCoder, ColumnSurvey, Look};
 use albers_table::source::{Source, SourceChunk, SpilledChunks, Stamp, for_each_chunk};
@@ -73,44 +74,22 @@ enum Kept<'s> {
 /// come along unless the source will give them again.
 type Arrival = (u64, Option<Vec<ChunkSurvey>>, Option<SourceChunk>);
 
-/// Reads all rows once.
+/// Reads all rows; once more, if all of them have other types than the first.
 pub(super) fn read<'s>(
     job: &Job,
     source: &'s dyn Source,
-    columns: &AuditedColumns,
+    columns: &mut AuditedColumns,
     memory: &'s Memory,
     watch: &dyn Watch,
 ) -> Result<AuditedRows<'s>> {
     let stamp = source.stamp();
-    let first_sensitive = columns.first_sensitive();
-    let sensitive = columns.requests[first_sensitive..].iter();
-    let mut intake = Intake {
-        source,
-        memory,
-        first_sensitive,
-        kept: Kept::Memory(Vec::new(), memory.budget.reserve_nothing("the columns of a table")),
-        n_rows: 0,
-        surveys: sensitive.map(|own| ColumnSurvey::new(&own.name, Look::Values)).collect(),
-        values: memory.budget.reserve_nothing("the values of the sensitive columns"),
-        is_over: false,
+    let intake = match Intake::read(source, columns, memory, watch) {
+        Err(TableError::OtherTypes { column_types, .. }) => {
+            columns.types.column_types = column_types;
+            Intake::read(source, columns, memory, watch)?
+        }
+        outcome => outcome?,
     };
-    let is_outside = AtomicBool::new(false);
-    let is_kept = AtomicBool::new(true);
-    let map = |chunk: SourceChunk| -> albers_table::Result<Arrival> {
-        let is_outside = is_outside.load(Ordering::Relaxed);
-        let surveys = is_outside.then(|| survey(&chunk, first_sensitive));
-        let n_rows = chunk.n_rows as u64;
-        Ok((n_rows, surveys, is_kept.load(Ordering::Relaxed).then_some(chunk)))
-    };
-    watch.phase(Phase::Read, source.n_rows());
-    let mut scan = source.scan(&columns.requests, &columns.types)?;
-    for_each_chunk(scan.as_mut(), watch, &map, &mut |arrival| {
-        intake.take(arrival)?;
-        is_outside.store(!matches!(intake.kept, Kept::Memory(..)), Ordering::Relaxed);
-        is_kept.store(!matches!(intake.kept, Kept::Nothing), Ordering::Relaxed);
-        Ok(())
-    })?;
-    drop(scan);
     check_size(source, intake.n_rows)?;
     let Intake { kept, n_rows, surveys, values, is_over, .. } = intake;
     let again = match kept {
@@ -158,7 +137,46 @@ fn survey(chunk: &SourceChunk, first_sensitive: usize) -> Vec<ChunkSurvey> {
     sensitive.map(|cells| ChunkSurvey::of(cells, Look::Values)).collect()
 }
 
-impl Intake<'_> {
+impl<'s> Intake<'s> {
+    /// Reads the source to its end.
+    fn read(
+        source: &'s dyn Source,
+        columns: &AuditedColumns,
+        memory: &'s Memory,
+        watch: &dyn Watch,
+    ) -> albers_table::Result<Intake<'s>> {
+        let first_sensitive = columns.first_sensitive();
+        let sensitive = columns.requests[first_sensitive..].iter();
+        let mut intake = Intake {
+            source,
+            memory,
+            first_sensitive,
+            kept: Kept::Memory(Vec::new(), memory.budget.reserve_nothing("the columns of a table")),
+            n_rows: 0,
+            surveys: sensitive.map(|own| ColumnSurvey::new(&own.name, Look::Values)).collect(),
+            values: memory.budget.reserve_nothing("the values of the sensitive columns"),
+            is_over: false,
+        };
+        let is_outside = AtomicBool::new(false);
+        let is_kept = AtomicBool::new(true);
+        let map = |chunk: SourceChunk| -> albers_table::Result<Arrival> {
+            let is_outside = is_outside.load(Ordering::Relaxed);
+            let surveys = is_outside.then(|| survey(&chunk, first_sensitive));
+            let n_rows = chunk.n_rows as u64;
+            Ok((n_rows, surveys, is_kept.load(Ordering::Relaxed).then_some(chunk)))
+        };
+        watch.phase(Phase::Read, source.n_rows());
+        let mut scan = source.scan(&columns.requests, &columns.types)?;
+        for_each_chunk(scan.as_mut(), watch, &map, &mut |arrival| {
+            intake.take(arrival)?;
+            is_outside.store(!matches!(intake.kept, Kept::Memory(..)), Ordering::Relaxed);
+            is_kept.store(!matches!(intake.kept, Kept::Nothing), Ordering::Relaxed);
+            Ok(())
+        })?;
+        drop(scan);
+        Ok(intake)
+    }
+
     fn take(&mut self, (n_rows, surveys, chunk): Arrival) -> albers_table::Result<()> {
         self.n_rows += n_rows;
         match (surveys, &chunk) {

@@ -11,6 +11,7 @@ use crate::source::table_error;
 use crate::value::ParseProblem;
 use crate::{Result, TableError};
 
+/// Bytes of a block, and bytes among which the header is looked for.
 pub(super) const BLOCK_BYTES: usize = 4 << 20;
 const LONGEST_RECORD_BYTES: usize = 256 << 20;
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
@@ -28,6 +29,8 @@ pub(super) struct BlockReader {
     pub(super) first_data_line: u64,
     /// Lines before the pending bytes.
     n_lines_done: u64,
+    /// Bytes of a block, as long as records are shorter.
+    block_bytes: usize,
 }
 
 impl BlockReader {
@@ -36,6 +39,7 @@ impl BlockReader {
         table: &str,
         input: Box<dyn Read + Send>,
         delimiter: Option<u8>,
+        block_bytes: usize,
     ) -> BlockReader {
         BlockReader {
             table: table.to_owned(),
@@ -46,6 +50,7 @@ impl BlockReader {
             given_delimiter: delimiter,
             first_data_line: 1,
             n_lines_done: 0,
+            block_bytes,
         }
     }
 
@@ -113,14 +118,15 @@ impl BlockReader {
     }
 
     pub(super) fn next_block(&mut self) -> Result<Option<Vec<u8>>> {
-        let mut wanted = BLOCK_BYTES;
+        let mut wanted = self.block_bytes;
         loop {
             self.fill(wanted)?;
             if self.pending.is_empty() {
                 return Ok(None);
             }
-            let (end, open_quote) = last_record_end(&self.pending, self.delimiter);
-            if self.at_end {
+            let n_bytes = wanted.min(self.pending.len());
+            let (end, open_quote) = last_record_end(&self.pending[..n_bytes], self.delimiter);
+            if self.at_end && n_bytes == self.pending.len() {
                 if let Some(start) = open_quote {
                     let line = 1 + self.n_lines_done + count_lines(&self.pending[..start]);
                     return Err(self.open_quote(line));
