@@ -18,10 +18,8 @@ use albers_table::domain::End;
 use albers_table::hierarchy::{Hierarchy, Node};
 use rustc_hash::FxHashMap;
 
-use content::values_loss;
-
-pub(crate) use content::ANY;
 pub use content::CellContent;
+pub(crate) use content::{ANY, share_of_steps};
 
 /// What a class shows on one attribute. Two classes show the same if and only if their cells are
 /// equal.
@@ -252,24 +250,29 @@ impl<'a> Describer<'a> {
     }
 
     /// What the cell loses, from 0 to 1, before weights.
-    ///
-    /// An interval loses its length over the domain's; a label or a set loses the values it covers
-    /// beyond the first, over those of the domain. An interval or a label that is shown with the
-    /// missing value loses everything.
     pub fn loss(&self, cell: ShownCell) -> f64 {
+        share_of_steps(&self.attribute.domain, self.lost_steps(cell))
+    }
+
+    /// What the cell loses, in steps of which the domain has
+    /// [`albers_table::domain::Domain::n_steps`].
+    ///
+    /// An interval loses its length; a label or a set loses the values it covers beyond the first.
+    /// An interval or a label that is shown with the missing value loses everything.
+    pub fn lost_steps(&self, cell: ShownCell) -> u64 {
         let domain = &self.attribute.domain;
         if self.attribute.shown == Shown::Set {
-            return values_loss(domain, self.set_len(cell));
+            return self.set_len(cell).saturating_sub(1);
         }
         if self.missing == Some(cell.a) {
-            return 0.0;
+            return 0;
         }
         if cell.b & WITH_MISSING != 0 {
-            return 1.0;
+            return domain.n_steps();
         }
         match self.attribute.shown {
-            Shown::Interval => domain.interval_loss(cell.a, cell.b),
-            Shown::Label | Shown::Set => values_loss(domain, u64::from(cell.b - cell.a) + 1),
+            Shown::Interval => domain.interval_steps(cell.a, cell.b),
+            Shown::Label | Shown::Set => u64::from(cell.b - cell.a),
         }
     }
 

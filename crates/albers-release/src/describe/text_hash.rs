@@ -198,7 +198,7 @@ fn date_of_days(days: i64) -> Option<(u64, u64, u64)> {
 /// The digits of a number of eight, as numbers, one per byte and the first one lowest.
 #[inline]
 fn eight_digits(number: u64) -> u64 {
-    let fours = number / 10_000 | (number % 10_000) << 32;
+    let fours = number / 10_000 + ((number % 10_000) << 32);
     let hundreds = (fours * 10_486) >> 20 & 0x7f_0000_007f;
     let twos = hundreds + ((fours - 100 * hundreds) << 16);
     let tens = (twos * 103) >> 10 & 0x000f_000f_000f_000f;
