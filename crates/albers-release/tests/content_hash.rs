@@ -112,7 +112,7 @@ fn text_and_hash(
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 600,
+        cases: 200,
         failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
         ..ProptestConfig::default()
     })]
