@@ -247,8 +247,9 @@ fn sums_of_giant(giant: &GiantClass<'_>) -> Sums {
     sums
 }
 
-/// What the rows of a class of this volume add to the divergence, but for [`log_counts`]. Per row it
-/// is the logarithm of its tuple's count, times the volume, over the rows that share its secret.
+/// What the rows of a class of this volume add to the divergence, but for [`log_counts`]. Both
+/// together are, per row, the logarithm of its tuple's count, times the volume, over the rows that
+/// share its secret.
 pub(crate) fn log_ratios(n_rows: u64, log_volume: i64) -> i128 {
     i128::from(n_rows) * i128::from(log_volume)
 }

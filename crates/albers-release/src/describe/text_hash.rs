@@ -251,7 +251,9 @@ mod tests {
         }
 
         #[test]
-        fn the_hash_does_not_depend_on_the_pieces(pieces in prop::collection::vec(".{0,12}", 0..8)) {
+        fn the_hash_does_not_depend_on_the_pieces(
+            pieces in prop::collection::vec(".{0,12}", 0..8),
+        ) {
             let mut hash = TextHash::new();
             pieces.iter().for_each(|piece| hash.push(piece));
             prop_assert_eq!(hash.finish(), TextHash::of(&pieces.concat()));
