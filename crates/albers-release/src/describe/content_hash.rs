@@ -3,8 +3,7 @@
 //! Guarantee: cells with the same text have the same number, in whatever table: neither the codes
 //! behind the text nor the values of rows that are left out have a part in it. Cells of one table
 //! with different texts have different numbers, all but surely.
-//! Cost: a few nanoseconds for each end of an interval, label or member; no text is written but
-//! that of floats.
+//! Cost: a few nanoseconds for each end of an interval, label or member; no text is written.
 //!
 //! ```text
 //!   48   Teaching   *                   the hash of the text
@@ -19,6 +18,9 @@ use albers_table::value::{self, TickFormat};
 
 use super::text_hash::TextHash;
 use super::{ANY, CellContent, Describer, ShownCell, WITH_MISSING, bits_of, codes_of};
+
+/// Numbers from here on have more than 15 digits.
+const LONG_MANTISSA: u64 = 1_000_000_000_000_000;
 
 /// Where all codes are below this, the hashes of their values are taken once.
 const N_FIRST_HASHES: u32 = 1024;
@@ -94,14 +96,18 @@ impl Describer<'_> {
             return hash.finish();
         }
         if let (Some(ticks), Some(format)) = (domain.ticks(code), domain.tick_format()) {
-            if format == TickFormat::Integer {
-                return TextHash::of_integer(ticks);
+            match format {
+                TickFormat::Integer => return TextHash::of_integer(ticks),
+                // So many digits could also be those of a float.
+                TickFormat::Decimal { .. } if ticks.unsigned_abs() >= LONG_MANTISSA => {
+                    return name_hash(&format.text(ticks));
+                }
+                _ => hash.push_ticks(format, ticks),
             }
-            hash.push_ticks(format, ticks);
         } else if let Some(name) = domain.category(code) {
             return name_hash(name);
         } else if let Some(number) = domain.float(code) {
-            hash.push(&value::float_text(number));
+            return float_hash(number);
         }
         hash.finish()
     }
@@ -120,14 +126,66 @@ impl Describer<'_> {
     }
 }
 
-/// The number of a name or label. One that looks like an interval has the number of the interval:
-/// a column may hold numbers in one table and names in another.
+/// The number of a name or label. One that looks like an interval or a float has the number of
+/// that: a column may hold numbers in one table and names in another.
 fn name_hash(name: &str) -> u64 {
     let inner = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     match inner.and_then(|ends| ends.split_once(", ")) {
-        Some((lo, hi)) => ends_hash(TextHash::of(lo), TextHash::of(hi)),
-        None => TextHash::of(name),
+        Some((lo, hi)) => ends_hash(number_hash(lo), number_hash(hi)),
+        None => number_hash(name),
     }
+}
+
+/// The number of a text that may be that of a float.
+fn number_hash(text: &str) -> u64 {
+    let may_be_float = text.starts_with(|first: char| first.is_ascii_digit() || first == '-')
+        && text.contains(['.', 'e']);
+    match text.parse::<f64>() {
+        Ok(number) if may_be_float && value::float_text(number) == text => float_hash(number),
+        _ => TextHash::of(text),
+    }
+}
+
+/// The number of a float: the hash of its text where that is short, else of its bits, since it
+/// takes long to write out all digits.
+fn float_hash(number: f64) -> u64 {
+    match short_decimal(number) {
+        Some((mantissa, scale)) => {
+            let mut hash = TextHash::new();
+            hash.push_ticks(TickFormat::Decimal { scale }, mantissa);
+            hash.finish()
+        }
+        None => mix(number.to_bits() ^ 0x9b05_688c_2b3e_6c1f),
+    }
+}
+
+/// The digits and the scale that a float is written with, if these are at most 15 digits without an
+/// exponent: then they are the only ones of that length that read back as the float.
+fn short_decimal(number: f64) -> Option<(i64, u8)> {
+    const LEAST: f64 = 1e-4;
+    const GREATEST: f64 = 1e14;
+    if number.to_bits() == 0 {
+        return Some((0, 1));
+    }
+    if !(LEAST..GREATEST).contains(&number.abs()) {
+        return None;
+    }
+    // As many digits as there may be. Digits and unit are exact, so that their quotient is rounded
+    // once, as a number that is read.
+    let mut scale = 15 - number.abs().log10().floor() as i32;
+    while (number * 10f64.powi(scale)).abs() >= LONG_MANTISSA as f64 {
+        scale -= 1;
+    }
+    let unit = 10f64.powi(scale);
+    let digits = (number * unit).round();
+    if digits / unit != number || digits.abs() >= LONG_MANTISSA as f64 {
+        return None;
+    }
+    let (mut mantissa, mut scale) = (digits as i64, scale as u8);
+    while scale > 1 && mantissa % 10 == 0 {
+        (mantissa, scale) = (mantissa / 10, scale - 1);
+    }
+    Some((mantissa, scale))
 }
 
 /// The number of an interval whose ends have these hashes.
@@ -138,4 +196,48 @@ fn ends_hash(lo: u64, hi: u64) -> u64 {
 /// The number of a set with members of these hashes, in whatever order they come.
 fn members_hash(members: impl Iterator<Item = u64>) -> u64 {
     mix(members.fold(0u64, |sum, member| sum.wrapping_add(mix(member))))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn floats() -> impl Strategy<Value = f64> {
+        prop_oneof![
+            prop::num::f64::NORMAL,
+            (any::<i32>(), 0i32..12).prop_map(|(n, scale)| f64::from(n) / 10f64.powi(scale)),
+            (any::<i64>(), 0i32..30).prop_map(|(n, scale)| n as f64 / 10f64.powi(scale)),
+            (-1_000_000i64..1_000_000).prop_map(|n| n as f64),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4000))]
+
+        #[test]
+        fn short_floats_are_written_with_their_digits(number in floats()) {
+            if let Some((mantissa, scale)) = short_decimal(number) {
+                let text = TickFormat::Decimal { scale }.text(mantissa);
+                prop_assert_eq!(text, value::float_text(number));
+            }
+        }
+
+        #[test]
+        fn a_decimal_of_few_digits_that_a_float_is_written_as_has_its_number(
+            mantissa in -999_999_999_999_999i64..=999_999_999_999_999,
+            n_less in 0u32..15,
+            scale in 1u8..=18,
+        ) {
+            let mantissa = mantissa / 10i64.pow(n_less);
+            let text = TickFormat::Decimal { scale }.text(mantissa);
+            prop_assert_eq!(name_hash(&text), TextHash::of(&text), "{}", text);
+        }
+
+        #[test]
+        fn a_float_has_the_number_of_its_text(number in floats()) {
+            prop_assert_eq!(float_hash(number), name_hash(&value::float_text(number)));
+        }
+    }
 }
