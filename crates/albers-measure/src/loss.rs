@@ -4,7 +4,9 @@
 //! Departures: an exact category loses 0, not 1 / values, so that a release that changes nothing
 //! loses nothing. The divergence counts each row's own class only; where classes overlap in space
 //! it is an upper bound.
-//! Guarantee: all figures are those of what is shown, recomputed from the published classes.
+//! Guarantee: all figures are those of what is shown, recomputed from the published classes, and
+//! the same to the last digit in whatever order and groups classes and rows come: only whole
+//! numbers are added.
 //! Cost: one pass over the rows; classes are sorted one by one to find equal rows.
 //!
 //! The divergence is in nats, between the table and its release as distributions over the tuples of
@@ -19,6 +21,7 @@ use albers_classes::points::codes_hash;
 use albers_release::door::{GiantClass, LeftOut, Passed, PassedClasses, secret_hash};
 use albers_release::{Describer, ShownCell};
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 /// What a release loses.
@@ -36,34 +39,29 @@ pub struct Loss {
     pub ncp_by_column: BTreeMap<String, f64>,
 }
 
-/// The sums behind a [`Loss`], of some classes.
-#[derive(Clone)]
+/// The sums behind a [`Loss`], of some classes: whole numbers, which can be added in any order.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Sums {
-    pub(crate) discernibility: f64,
-    /// The losses of all rows, attribute by attribute.
-    pub(crate) by_attribute: Vec<f64>,
+    pub(crate) discernibility: u128,
+    /// What all rows lose, attribute by attribute, in the steps of its domain.
+    pub(crate) by_attribute: Vec<u128>,
     /// The sum over rows of the logarithms that the divergence is the mean of.
-    pub(crate) log_ratios: f64,
+    pub(crate) log_ratios: i128,
 }
 
 impl Sums {
     pub(crate) fn zero(n_attributes: usize) -> Sums {
-        Sums { discernibility: 0.0, by_attribute: vec![0.0; n_attributes], log_ratios: 0.0 }
+        Sums { discernibility: 0, by_attribute: vec![0; n_attributes], log_ratios: 0 }
     }
 
     /// Adds what the cells of a class lose, and returns the logarithm of the volume they cover.
-    fn add_cells(&mut self, describers: &[Describer<'_>], cells: &[ShownCell], n_rows: f64) -> f64 {
-        let mut log_volume = 0.0;
-        let mut volume = 1.0;
+    fn add_cells(&mut self, describers: &[Describer<'_>], cells: &[ShownCell], n_rows: u64) -> i64 {
+        let mut volume = Volume::default();
         for (attribute, (describer, &cell)) in describers.iter().zip(cells).enumerate() {
-            self.by_attribute[attribute] += n_rows * describer.loss(cell);
-            volume *= describer.n_covered(cell) as f64;
-            if volume > 1e200 {
-                log_volume += volume.ln();
-                volume = 1.0;
-            }
+            self.by_attribute[attribute] += times(n_rows, describer.lost_steps(cell));
+            volume.extend(describer.n_covered(cell));
         }
-        log_volume + volume.ln()
+        volume.log()
     }
 
     pub(crate) fn plus(mut self, other: &Sums) -> Sums {
@@ -83,18 +81,76 @@ impl Sums {
     ) -> Loss {
         let n_rows = n_rows.max(1) as f64;
         let weights: f64 = attributes.clone().map(|attribute| attribute.weight).sum();
-        let losses = attributes.zip(&self.by_attribute);
+        let by_attribute = attributes.zip(&self.by_attribute);
+        let losses = by_attribute.map(|(attribute, &lost_steps)| {
+            (attribute, lost_steps as f64 / attribute.domain.n_steps() as f64)
+        });
         let certainty_penalty: f64 =
             losses.clone().map(|(attribute, loss)| attribute.weight * loss).sum();
         Loss {
-            discernibility: self.discernibility,
+            discernibility: self.discernibility as f64,
             certainty_penalty,
             ncp: certainty_penalty / (n_rows * weights.max(f64::MIN_POSITIVE)),
-            kl: (self.log_ratios / n_rows).max(0.0),
+            kl: (self.log_ratios as f64 / LOG_STEPS / n_rows).max(0.0),
             ncp_by_column: losses
                 .map(|(attribute, loss)| (attribute.domain.name().to_owned(), loss / n_rows))
                 .collect(),
         }
+    }
+}
+
+/// The product of two counts.
+pub(crate) fn times(a: u64, b: u64) -> u128 {
+    u128::from(a) * u128::from(b)
+}
+
+/// The steps in which logarithms are added, of which 1 has so many: 64 bits hold the logarithm of
+/// any volume, to 15 digits.
+const LOG_STEPS: f64 = (1u64 << 48) as f64;
+
+/// A logarithm in steps.
+fn log_steps(log: f64) -> i64 {
+    (log * LOG_STEPS).round() as i64
+}
+
+/// The sum of the logarithm of a count over so many rows.
+fn sum_of_log(n_rows: u64) -> i128 {
+    if n_rows < 2 { 0 } else { i128::from(n_rows) * i128::from(log_steps((n_rows as f64).ln())) }
+}
+
+/// How many tuples some cells cover: the product of the values that each covers.
+pub(crate) struct Volume {
+    product: f64,
+    /// The logarithm of what no longer fits in the product.
+    log: f64,
+}
+
+impl Default for Volume {
+    fn default() -> Volume {
+        Volume { product: 1.0, log: 0.0 }
+    }
+}
+
+impl Volume {
+    /// Adds a cell that covers so many values.
+    pub(crate) fn extend(&mut self, n_covered: u64) {
+        self.product *= n_covered.max(1) as f64;
+        if self.product > 1e200 {
+            self.log += self.product.ln();
+            self.product = 1.0;
+        }
+    }
+
+    /// The logarithm, in steps.
+    pub(crate) fn log(&self) -> i64 {
+        log_steps(self.log + self.product.ln())
+    }
+
+    /// The volume of the whole domain.
+    pub(crate) fn of_all<'a>(attributes: impl Iterator<Item = &'a Attribute>) -> Volume {
+        let mut volume = Volume::default();
+        attributes.for_each(|attribute| volume.extend(attribute.domain.n_values()));
+        volume
     }
 }
 
@@ -134,27 +190,25 @@ impl<'a> LossOfParts<'a> {
 /// Rows that are left out lose everything. In the divergence they form one class that covers the
 /// whole domain.
 fn sums_of_left_out(left_out: &LeftOut, attributes: &[Attribute]) -> Sums {
-    let n_rows = left_out.n_rows() as f64;
-    let volumes = attributes.iter().map(|attribute| (attribute.domain.n_values() as f64).ln());
-    let log_volume: f64 = volumes.sum();
+    let n_rows = left_out.n_rows();
+    let log_volume = Volume::of_all(attributes.iter()).log();
+    let lost = attributes.iter().map(|attribute| times(n_rows, attribute.domain.n_steps()));
     Sums {
-        discernibility: n_rows * left_out.n_original() as f64,
-        by_attribute: vec![n_rows; attributes.len()],
-        log_ratios: n_rows * log_volume + log_counts_sorted(left_out.tuples()),
+        discernibility: times(n_rows, left_out.n_original()),
+        by_attribute: lost.collect(),
+        log_ratios: log_ratios(n_rows, log_volume) + log_counts_sorted(left_out.tuples()),
     }
 }
 
 /// The sums of all rows of some classes.
 fn sums_of_classes(classes: PassedClasses<'_, '_>) -> Sums {
     const CLASSES_PER_TASK: usize = 4096;
-    let n_attributes = classes.describers().len();
-    // Tasks are summed in their order, so that the figures do not depend on the threads.
-    let by_task: Vec<Sums> = classes
+    let nothing = || Sums::zero(classes.describers().len());
+    classes
         .classes_by_memory()
         .par_chunks(CLASSES_PER_TASK)
         .map(|class_idxs| sums_of(classes, class_idxs))
-        .collect();
-    by_task.iter().fold(Sums::zero(n_attributes), |sum, task| sum.plus(task))
+        .reduce(nothing, |sum, task| sum.plus(&task))
 }
 
 fn sums_of(classes: PassedClasses<'_, '_>, class_idxs: &[u32]) -> Sums {
@@ -163,8 +217,8 @@ fn sums_of(classes: PassedClasses<'_, '_>, class_idxs: &[u32]) -> Sums {
     let mut tuples = Vec::new();
     for &class_idx in class_idxs {
         let class = classes.class(class_idx as usize);
-        let n_rows = class.n_rows() as f64;
-        sums.discernibility += n_rows * n_rows;
+        let n_rows = class.n_rows() as u64;
+        sums.discernibility += times(n_rows, n_rows);
         let log_volume = sums.add_cells(describers, class.cells, n_rows);
         tuples.clear();
         for (row_ids, codes) in class.parts() {
@@ -173,50 +227,71 @@ fn sums_of(classes: PassedClasses<'_, '_>, class_idxs: &[u32]) -> Sums {
                 tuples.push((secret_hash(secrets), codes_hash(codes)));
             }
         }
-        // Per row: its tuple's count, times the volume, over the rows that share its secret.
-        sums.log_ratios += n_rows * log_volume + log_counts(&mut tuples);
+        sums.log_ratios += log_ratios(n_rows, log_volume) + log_counts(&mut tuples);
     }
     sums
 }
 
 fn sums_of_giant(giant: &GiantClass<'_>) -> Sums {
     let mut sums = Sums::zero(giant.describers.len());
-    let n_rows = giant.n_rows as f64;
-    sums.discernibility = n_rows * n_rows;
+    let n_rows = giant.n_rows;
+    sums.discernibility = times(n_rows, n_rows);
     let log_volume = sums.add_cells(&giant.describers, &giant.cells, n_rows);
-    let mut by_secret: BTreeMap<u64, f64> = BTreeMap::new();
-    // In the order of the hashes, so that the sum does not depend on that of the map.
-    let tuples: BTreeMap<_, _> = giant.tuples.iter().collect();
-    let mut log_counts = 0.0;
-    for ((secret, _), &n_tuple) in tuples {
-        let n_tuple = n_tuple as f64;
-        log_counts += n_tuple * n_tuple.ln();
-        *by_secret.entry(*secret).or_insert(0.0) += n_tuple;
+    let mut by_secret: FxHashMap<u64, u64> = FxHashMap::default();
+    sums.log_ratios = log_ratios(n_rows, log_volume);
+    for ((secret, _), &n_tuple) in &giant.tuples {
+        sums.log_ratios += sum_of_log(n_tuple);
+        *by_secret.entry(*secret).or_insert(0) += n_tuple;
     }
-    log_counts -= by_secret.values().map(|n_secret| n_secret * n_secret.ln()).sum::<f64>();
-    sums.log_ratios = n_rows * log_volume + log_counts;
+    sums.log_ratios -= by_secret.values().map(|&n_secret| sum_of_log(n_secret)).sum::<i128>();
     sums
+}
+
+/// What the rows of a class of this volume add to the divergence, but for [`log_counts`]. Both
+/// together are, per row, the logarithm of its tuple's count, times the volume, over the rows that
+/// share its secret.
+pub(crate) fn log_ratios(n_rows: u64, log_volume: i64) -> i128 {
+    i128::from(n_rows) * i128::from(log_volume)
 }
 
 /// The sum over rows of the logarithm of how often the row's tuple occurs, less that of how often
 /// its secret does.
-pub(crate) fn log_counts(tuples: &mut [(u64, u64)]) -> f64 {
+pub(crate) fn log_counts(tuples: &mut [(u64, u64)]) -> i128 {
     tuples.sort_unstable();
     log_counts_sorted(tuples)
 }
 
 /// The same, of tuples that are sorted.
-fn log_counts_sorted(tuples: &[(u64, u64)]) -> f64 {
-    let mut sum = 0.0;
+fn log_counts_sorted(tuples: &[(u64, u64)]) -> i128 {
+    let mut sum = 0;
     for same_secret in tuples.chunk_by(|a, b| a.0 == b.0) {
-        let n_secret = same_secret.len() as f64;
-        sum -= n_secret * n_secret.ln();
+        sum -= sum_of_log(same_secret.len() as u64);
         for same_tuple in same_secret.chunk_by(|a, b| a.1 == b.1) {
-            let n_tuple = same_tuple.len() as f64;
-            if n_tuple > 1.0 {
-                sum += n_tuple * n_tuple.ln();
-            }
+            sum += sum_of_log(same_tuple.len() as u64);
         }
     }
     sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_have_the_logarithms_of_their_definition() {
+        let mut tuples = vec![(1, 1), (2, 7), (1, 1), (1, 3), (2, 7), (1, 1)];
+        let expected = 3.0 * 3f64.ln() - 4.0 * 4f64.ln();
+        let sum = log_counts(&mut tuples) as f64 / LOG_STEPS;
+        assert!((sum - expected).abs() < 1e-13, "{sum} is not {expected}");
+        assert_eq!(log_counts(&mut []), 0);
+    }
+
+    #[test]
+    fn volumes_that_no_float_holds_have_a_logarithm() {
+        let mut volume = Volume::default();
+        (0..500).for_each(|_| volume.extend(1 << 40));
+        let log = volume.log() as f64 / LOG_STEPS;
+        assert!((log / (500.0 * 40.0 * 2f64.ln()) - 1.0).abs() < 1e-13);
+        assert_eq!(Volume::default().log(), 0);
+    }
 }

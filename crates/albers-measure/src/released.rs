@@ -14,7 +14,7 @@ use albers_release::parse::ReadCell;
 use rayon::prelude::*;
 
 use crate::classes::Classes;
-use crate::loss::{Loss, Sums, log_counts};
+use crate::loss::{Loss, Sums, Volume, log_counts, log_ratios, times};
 
 /// A quasi-identifier of a release.
 pub struct ReleasedColumn<'a> {
@@ -55,19 +55,17 @@ pub fn loss_of_released(
 ) -> Loss {
     const CLASSES_PER_TASK: usize = 4096;
     let n_tasks = classes.n_classes().div_ceil(CLASSES_PER_TASK);
-    // Tasks are summed in their order, so that the figures do not depend on the threads.
-    let by_task: Vec<Sums> = (0..n_tasks)
+    let attributes = columns.iter().map(|column| column.attribute);
+    let n_suppressed = n_original - classes.n_rows();
+    let suppressed = sums_of_suppressed(attributes.clone(), n_original, n_suppressed, pairing);
+    let sums = (0..n_tasks)
         .into_par_iter()
         .map(|task| {
             let end = ((task + 1) * CLASSES_PER_TASK).min(classes.n_classes());
             sums_of(columns, classes, task * CLASSES_PER_TASK..end, pairing)
         })
-        .collect();
-    let attributes = columns.iter().map(|column| column.attribute);
-    let n_suppressed = n_original - classes.n_rows();
-    let sums = sums_of_suppressed(attributes.clone(), n_original, n_suppressed, pairing);
-    let sums = by_task.iter().fold(sums, |sum, task| sum.plus(task));
-    sums.into_loss(n_original, attributes)
+        .reduce(|| Sums::zero(columns.len()), |sum, task| sum.plus(&task));
+    sums.plus(&suppressed).into_loss(n_original, attributes)
 }
 
 /// For each attribute, the rows that do not cover their row of the original, if there are any.
@@ -95,18 +93,18 @@ fn sums_of(
     let mut tuples = Vec::new();
     for class in range {
         let rows = classes.rows_of(class);
-        let n_rows = rows.len() as f64;
-        sums.discernibility += n_rows * n_rows;
-        let mut log_volume = 0.0;
+        let n_rows = rows.len() as u64;
+        sums.discernibility += times(n_rows, n_rows);
+        let mut volume = Volume::default();
         for (column, sum) in columns.iter().zip(&mut sums.by_attribute) {
             let cell = &column.cells[column.places[rows[0] as usize] as usize];
-            *sum += n_rows * cell.loss;
-            log_volume += (cell.content.n_covered(&column.attribute.domain) as f64).ln();
+            *sum += times(n_rows, cell.lost_steps);
+            volume.extend(cell.content.n_covered(&column.attribute.domain));
         }
         if let Some(pairing) = pairing {
             let original = rows.iter().map(|&row| pairing.original_rows[row as usize]);
             pairing.collect(original, &mut tuples);
-            sums.log_ratios += n_rows * log_volume + log_counts(&mut tuples);
+            sums.log_ratios += log_ratios(n_rows, volume.log()) + log_counts(&mut tuples);
         }
     }
     sums
@@ -114,33 +112,34 @@ fn sums_of(
 
 /// The sums of the rows that were left out.
 fn sums_of_suppressed<'a>(
-    attributes: impl ExactSizeIterator<Item = &'a Attribute>,
+    attributes: impl Iterator<Item = &'a Attribute> + Clone,
     n_original: usize,
     n_suppressed: usize,
     pairing: Option<&Pairing<'_>>,
 ) -> Sums {
-    let mut sums = Sums::zero(attributes.len());
-    sums.discernibility = n_suppressed as f64 * n_original as f64;
-    sums.by_attribute.fill(n_suppressed as f64);
-    if let Some(pairing) = pairing.filter(|_| n_suppressed > 0) {
-        sums.log_ratios = log_ratios_of_suppressed(attributes, n_original, pairing);
+    let n_rows = n_suppressed as u64;
+    let lost = attributes.clone().map(|attribute| times(n_rows, attribute.domain.n_steps()));
+    let pairing = pairing.filter(|_| n_suppressed > 0);
+    Sums {
+        discernibility: times(n_rows, n_original as u64),
+        by_attribute: lost.collect(),
+        log_ratios: pairing
+            .map_or(0, |pairing| log_ratios_of_suppressed(attributes, n_original, pairing)),
     }
-    sums
 }
 
 fn log_ratios_of_suppressed<'a>(
     attributes: impl Iterator<Item = &'a Attribute>,
     n_original: usize,
     pairing: &Pairing<'_>,
-) -> f64 {
+) -> i128 {
     let mut is_released = vec![false; n_original];
     pairing.original_rows.iter().for_each(|&row| is_released[row as usize] = true);
     let suppressed = (0..n_original as u32).filter(|&row| !is_released[row as usize]);
     let mut tuples = Vec::new();
     pairing.collect(suppressed, &mut tuples);
-    let domains = attributes.map(|attribute| &attribute.domain);
-    let log_volume: f64 = domains.map(|domain| (domain.n_values() as f64).ln()).sum();
-    tuples.len() as f64 * log_volume + log_counts(&mut tuples)
+    let log_volume = Volume::of_all(attributes).log();
+    log_ratios(tuples.len() as u64, log_volume) + log_counts(&mut tuples)
 }
 
 impl Pairing<'_> {

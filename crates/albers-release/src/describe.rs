@@ -7,6 +7,8 @@
 //! Cost: one pass over the rows of the class.
 
 mod content;
+mod content_hash;
+mod text_hash;
 
 use std::sync::Mutex;
 
@@ -16,10 +18,8 @@ use albers_table::domain::End;
 use albers_table::hierarchy::{Hierarchy, Node};
 use rustc_hash::FxHashMap;
 
-use content::values_loss;
-
-pub(crate) use content::ANY;
 pub use content::CellContent;
+pub(crate) use content::{ANY, share_of_steps};
 
 /// What a class shows on one attribute. Two classes show the same if and only if their cells are
 /// equal.
@@ -54,10 +54,13 @@ struct SetNumbers {
 struct SetTables {
     number_of: FxHashMap<Box<[u32]>, u32>,
     sets: Vec<Box<[u32]>>,
+    /// The hash of each set's text.
+    hashes: Vec<u64>,
 }
 
 impl SetNumbers {
-    fn number_of(&self, set: &[u32]) -> u32 {
+    /// The number of a set, and its hash taken if it is new.
+    fn number_of(&self, set: &[u32], hash_of: impl Fn(&[u32]) -> u64) -> u32 {
         // A poisoned lock still guards a usable table: a set is added whole or not at all.
         let mut tables = self.tables.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if let Some(&number) = tables.number_of.get(set) {
@@ -66,7 +69,13 @@ impl SetNumbers {
         let number = u32::try_from(tables.sets.len()).expect("fewer sets than rows");
         tables.number_of.insert(set.into(), number);
         tables.sets.push(set.into());
+        tables.hashes.push(hash_of(set));
         number
+    }
+
+    fn hash_of(&self, number: u32) -> u64 {
+        let tables = self.tables.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        tables.hashes[number as usize]
     }
 
     /// The sum of something over the members of a set.
@@ -88,6 +97,8 @@ pub struct Describer<'a> {
     /// Whether any row has a value.
     has_values: bool,
     is_bit_set: bool,
+    /// The hashes of the texts of all values by their codes, where there are few.
+    first_hashes: Vec<u64>,
     numbers: SetNumbers,
 }
 
@@ -95,13 +106,16 @@ impl<'a> Describer<'a> {
     /// The describer of an attribute.
     pub fn new(attribute: &'a Attribute) -> Describer<'a> {
         let (missing, n_values) = (attribute.domain.missing_code(), attribute.domain.n_values());
-        Describer {
+        let mut describer = Describer {
             attribute,
             missing,
             has_values: n_values > u64::from(missing.is_some()),
             is_bit_set: n_values <= BIT_SET,
+            first_hashes: Vec::new(),
             numbers: SetNumbers::default(),
-        }
+        };
+        describer.first_hashes = describer.first_hashes();
+        describer
     }
 
     /// The attribute.
@@ -147,7 +161,7 @@ impl<'a> Describer<'a> {
                 let mut set: Vec<u32> = codes.collect();
                 set.sort_unstable();
                 set.dedup();
-                ShownCell { a: self.numbers.number_of(&set), b: 0 }
+                ShownCell { a: self.numbers.number_of(&set, |set| self.set_hash(set)), b: 0 }
             }
         }
     }
@@ -211,8 +225,7 @@ impl<'a> Describer<'a> {
     pub fn content(&self, cell: ShownCell) -> CellContent {
         if self.attribute.shown == Shown::Set {
             let set = if self.is_bit_set {
-                let bits = u64::from(cell.a) | u64::from(cell.b) << 32;
-                (0..64).filter(|&code| bits >> code & 1 == 1).collect()
+                codes_of(bits_of(cell)).collect()
             } else {
                 self.numbers.set_of(cell.a)
             };
@@ -237,24 +250,29 @@ impl<'a> Describer<'a> {
     }
 
     /// What the cell loses, from 0 to 1, before weights.
-    ///
-    /// An interval loses its length over the domain's; a label or a set loses the values it covers
-    /// beyond the first, over those of the domain. An interval or a label that is shown with the
-    /// missing value loses everything.
     pub fn loss(&self, cell: ShownCell) -> f64 {
+        share_of_steps(&self.attribute.domain, self.lost_steps(cell))
+    }
+
+    /// What the cell loses, in steps of which the domain has
+    /// [`albers_table::domain::Domain::n_steps`].
+    ///
+    /// An interval loses its length; a label or a set loses the values it covers beyond the first.
+    /// An interval or a label that is shown with the missing value loses everything.
+    pub fn lost_steps(&self, cell: ShownCell) -> u64 {
         let domain = &self.attribute.domain;
         if self.attribute.shown == Shown::Set {
-            return values_loss(domain, self.set_len(cell));
+            return self.set_len(cell).saturating_sub(1);
         }
         if self.missing == Some(cell.a) {
-            return 0.0;
+            return 0;
         }
         if cell.b & WITH_MISSING != 0 {
-            return 1.0;
+            return domain.n_steps();
         }
         match self.attribute.shown {
-            Shown::Interval => domain.interval_loss(cell.a, cell.b),
-            Shown::Label | Shown::Set => values_loss(domain, u64::from(cell.b - cell.a) + 1),
+            Shown::Interval => domain.interval_steps(cell.a, cell.b),
+            Shown::Label | Shown::Set => u64::from(cell.b - cell.a),
         }
     }
 
@@ -277,15 +295,6 @@ impl<'a> Describer<'a> {
         } else {
             self.numbers.set_of(cell.a).len() as u64
         }
-    }
-
-    /// A number that depends only on what the cell shows, not on how the program counts sets.
-    pub fn content_hash(&self, cell: ShownCell) -> u64 {
-        use std::hash::BuildHasher;
-        if self.attribute.shown == Shown::Set && !self.is_bit_set {
-            return rustc_hash::FxBuildHasher.hash_one(self.numbers.set_of(cell.a));
-        }
-        u64::from(cell.a) << 32 | u64::from(cell.b)
     }
 
     /// About how many bytes of text the cell shows; never fewer for labels and sets, the only ones
@@ -363,6 +372,20 @@ impl<'a> Describer<'a> {
         }
         out.push('}');
     }
+}
+
+/// The bits of a set.
+fn bits_of(cell: ShownCell) -> u64 {
+    u64::from(cell.a) | u64::from(cell.b) << 32
+}
+
+/// The codes of a set of bits, ascending.
+fn codes_of(mut bits: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let code = (bits != 0).then_some(bits.trailing_zeros())?;
+        bits &= bits - 1;
+        Some(code)
+    })
 }
 
 /// Writes a description, as the second member of a set if the missing value is the first.

@@ -12,7 +12,8 @@
 //! for those that may be and are left out; every class of it, grouped by what its rows show and
 //! recomputed from them, satisfies the requirement; where rows are left out, closeness is to the
 //! distribution of those that are published. Classes leave in an order that depends on the seed and
-//! on what they show, and rows within a class in one that depends on what they hold. Nothing
+//! on the texts that they show, and rows within a class in one that depends on what they hold;
+//! nothing else decides it, neither the order of the input nor rows that are left out. Nothing
 //! appears before it is sealed and named, and there is no other way out.
 //! Cost: one pass over the rows in memory; where rows are packed, each is written and read once
 //! more, in large blocks.

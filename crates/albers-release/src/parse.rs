@@ -23,15 +23,22 @@ use albers_table::schema::ColumnType;
 use albers_table::value;
 use rustc_hash::FxHashMap;
 
-use crate::describe::{ANY, CellContent};
+use crate::describe::{ANY, CellContent, share_of_steps};
 
 /// What a cell of a release shows, and what it loses.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReadCell {
     /// What it shows, in the codes of the table.
     pub content: CellContent,
+    /// What it loses, in steps of the domain.
+    pub lost_steps: u64,
+}
+
+impl ReadCell {
     /// What it loses, from 0 to 1, before weights.
-    pub loss: f64,
+    pub fn loss(&self, domain: &Domain) -> f64 {
+        share_of_steps(domain, self.lost_steps)
+    }
 }
 
 /// Why a cell is not understood. Never holds its text.
@@ -152,8 +159,8 @@ impl<'a> CellParser<'a> {
     }
 
     fn of(&self, content: CellContent) -> ReadCell {
-        let loss = content.loss(self.domain());
-        ReadCell { content, loss }
+        let lost_steps = content.lost_steps(self.domain());
+        ReadCell { content, lost_steps }
     }
 
     fn missing(&self) -> Result<ReadCell, CellProblem> {
@@ -224,9 +231,12 @@ impl<'a> CellParser<'a> {
         }
         let codes = self.domain().codes_between(lo, hi);
         let (lo_code, hi_code) = codes.ok_or(CellProblem::NoValueThere)?;
-        let loss = if with_missing { 1.0 } else { self.domain().share_between(lo, hi) };
+        let lost_steps = match with_missing {
+            true => self.domain().n_steps(),
+            false => self.domain().steps_between(lo, hi),
+        };
         let content = CellContent::Interval { lo: lo_code, hi: hi_code, with_missing };
-        Ok(ReadCell { content, loss })
+        Ok(ReadCell { content, lost_steps })
     }
 
     /// `[48, 62]`, `[48, 63)`, `[48, 63[` and, for whole numbers, `48-62`.

@@ -65,6 +65,9 @@ pub(crate) struct Output<'a> {
     pub(crate) features: &'a [FeatureColumn],
     /// How intervals are written.
     pub(crate) values: Values,
+    /// Whether rows may be left out: then all columns may miss values, lest their fields tell
+    /// whether some of the rows left out do.
+    pub(crate) may_leave_out: bool,
     /// The byte between the cells of text, where the sink does not tell it.
     pub(crate) delimiter: Option<u8>,
     /// Decides the order of rows within a class.
@@ -124,6 +127,9 @@ impl<'a> Writer<'a> {
                 }
                 Published::Feature(feature) => fields.push(output.features[feature].field()),
             }
+        }
+        if output.may_leave_out {
+            fields = fields.into_iter().map(|field| field.with_nullable(true)).collect();
         }
         check_names(&fields, output.features)?;
         let schema = Arc::new(Schema::new(fields));
@@ -234,6 +240,7 @@ mod tests {
                 columns,
                 features: &features,
                 values: Values::Interval,
+                may_leave_out: false,
                 delimiter: None,
                 seed: 0,
                 limits: SlabLimits::default(),

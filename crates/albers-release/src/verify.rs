@@ -2,8 +2,9 @@
 //!
 //! Guarantee: a [`Verified`] release satisfies its requirement, grouped by what its rows will show
 //! and whatever the method that made the classes claims; and its classes are in an order that
-//! depends on the seed and on what they show, not on the order of the input. Whoever describes
-//! rows gets their fingerprint and must compare it with what was read.
+//! depends on the seed and on the texts that they show, neither on the order of the input nor on
+//! rows that are left out. Whoever describes rows gets their fingerprint and must compare it with
+//! what was read.
 //! Cost: one pass over the rows, and a sort of the classes.
 
 use albers_classes::class_block::ClassBlock;
@@ -201,7 +202,10 @@ impl<'a> Described<'a> {
             })
             .collect();
         let shown = |class: &ClassRef| shown_by(&blocks, *class);
-        order.par_sort_unstable_by(|a, b| a.key.cmp(&b.key).then_with(|| shown(a).cmp(&shown(b))));
+        // Members of one published class may stand in any order: their rows are ordered as one.
+        order.par_sort_unstable_by(|a, b| {
+            a.key.cmp(&b.key).then_with(|| compare_shown(&describers, shown(a), shown(b)))
+        });
         let mut ends = Vec::with_capacity(order.len());
         for end in 1..=order.len() {
             let shows_the_same = end < order.len()
@@ -354,7 +358,29 @@ pub(crate) fn covering(
     describer.describe_region(lo, hi)
 }
 
-/// A number that orders classes at random but depends only on what they show and on the seed.
+/// The order of classes with the same key: by what they publish, should different texts ever have
+/// the same key; by codes where also the texts are the same.
+fn compare_shown<'v>(
+    describers: &[Describer<'_>],
+    a: (&'v [ShownCell], &'v [FeatureValue]),
+    b: (&'v [ShownCell], &'v [FeatureValue]),
+) -> std::cmp::Ordering {
+    if a == b {
+        return std::cmp::Ordering::Equal;
+    }
+    let texts = |cells: &[ShownCell]| -> Vec<String> {
+        let text = |(describer, &cell): (&Describer<'_>, &ShownCell)| {
+            let mut text = String::new();
+            describer.write_text(cell, &mut text);
+            text
+        };
+        describers.iter().zip(cells).map(text).collect()
+    };
+    texts(a.0).cmp(&texts(b.0)).then_with(|| (a.1, a.0).cmp(&(b.1, b.0)))
+}
+
+/// A number that orders classes at random but depends only on the seed and on what they publish:
+/// the texts of their cells, and their features.
 pub(crate) fn content_key(
     cells: &[ShownCell],
     features: &[FeatureValue],

@@ -221,6 +221,25 @@ impl Domain {
         }
     }
 
+    /// The length of the domain in steps, of which intervals and categories lose whole numbers:
+    /// ticks where the domain counts in ticks, 2^63 for floats, values beyond the first for
+    /// categories.
+    pub fn n_steps(&self) -> u64 {
+        match &self.kind {
+            DomainKind::Near { min, max, .. } => max.abs_diff(*min).max(1),
+            DomainKind::Far { scale, .. } => scale.n_steps(),
+            DomainKind::Names { .. } | DomainKind::Tree { .. } => self.n_values().max(2) - 1,
+        }
+    }
+
+    /// The steps from code `lo` to code `hi`; neither is the missing one.
+    pub fn interval_steps(&self, lo: u32, hi: u32) -> u64 {
+        match &self.kind {
+            DomainKind::Far { scale, first_code } => scale.steps(lo - first_code, hi - first_code),
+            _ => u64::from(hi - lo),
+        }
+    }
+
     /// The ticks that an ordered code stands for, where the domain counts in ticks.
     pub fn ticks(&self, code: u32) -> Option<i64> {
         match &self.kind {

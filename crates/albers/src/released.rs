@@ -195,7 +195,7 @@ impl Released {
             };
             let cell = cell.map_err(|problem| cell_error(&self.name, first_row, texts, problem))?;
             let place =
-                *place_of.entry((cell.content.clone(), cell.loss.to_bits())).or_insert_with(|| {
+                *place_of.entry((cell.content.clone(), cell.lost_steps)).or_insert_with(|| {
                     cells.push(cell);
                     cells.len() as u32 - 1
                 });

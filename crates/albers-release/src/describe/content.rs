@@ -34,16 +34,16 @@ pub enum CellContent {
 }
 
 impl CellContent {
-    /// What the content loses, from 0 to 1, before weights; see [`crate::Describer::loss`].
-    pub fn loss(&self, domain: &Domain) -> f64 {
+    /// What the content loses, in steps of the domain; see [`crate::Describer::lost_steps`].
+    pub fn lost_steps(&self, domain: &Domain) -> u64 {
         match self {
-            CellContent::Missing => 0.0,
+            CellContent::Missing => 0,
             CellContent::Everything
             | CellContent::Interval { with_missing: true, .. }
-            | CellContent::Label { with_missing: true, .. } => 1.0,
-            CellContent::Interval { lo, hi, .. } => domain.interval_loss(*lo, *hi),
+            | CellContent::Label { with_missing: true, .. } => domain.n_steps(),
+            CellContent::Interval { lo, hi, .. } => domain.interval_steps(*lo, *hi),
             CellContent::Label { .. } | CellContent::Set(_) => {
-                values_loss(domain, self.n_covered(domain))
+                self.n_covered(domain).saturating_sub(1)
             }
         }
     }
@@ -85,9 +85,7 @@ impl CellContent {
     }
 }
 
-/// What a category loses of which so many values are shown: those beyond the first, over those of
-/// the domain.
-pub(crate) fn values_loss(domain: &Domain, n_covered: u64) -> f64 {
-    let per_value = 1.0 / (domain.n_values().max(2) - 1) as f64;
-    n_covered.saturating_sub(1) as f64 * per_value
+/// So many steps as a share of the domain's, from 0 to 1.
+pub(crate) fn share_of_steps(domain: &Domain, n_steps: u64) -> f64 {
+    n_steps as f64 / domain.n_steps() as f64
 }

@@ -40,7 +40,7 @@ fn assert_round_trip(column_type: ColumnType, shown: Shown, cells: &[&str]) {
             let mut text = String::new();
             describer.write_text(cell, &mut text);
             let read = parser.parse((!text.is_empty()).then_some(&text[..])).unwrap();
-            assert_eq!(read.loss, describer.loss(cell), "{text}");
+            assert_eq!(read.lost_steps, describer.lost_steps(cell), "{text}");
             assert_eq!(read.content.n_covered(&attribute.domain), describer.n_covered(cell));
             for &code in &codes {
                 let covers = describer.content(cell).covers(&attribute.domain, code);
@@ -72,7 +72,7 @@ fn what_is_written_is_read_again() {
 fn intervals_of_others_are_understood() {
     let (ages, _) = attribute(ColumnType::Integer, Shown::Interval, &["20", "25", "29", "60"]);
     let parser = CellParser::new(&ages, false);
-    let loss = |text| parser.parse(Some(text)).map(|cell| cell.loss);
+    let loss = |text| parser.parse(Some(text)).map(|cell| cell.loss(&ages.domain));
     for text in ["[20, 30)", "[20, 30[", "[20,29]", "20-29", "]19;29]", "(19, 29]", "20 - 29"] {
         assert_eq!(loss(text), Ok(9.0 / 40.0), "{text}");
     }
@@ -93,7 +93,7 @@ fn intervals_of_others_are_understood() {
 fn labels_in_a_set_count_all_their_leaves() {
     let (codes, _) = attribute(ColumnType::Code, Shown::Label, &["011", "012", "021", "031"]);
     let parser = CellParser::new(&codes, false);
-    let loss = |text| parser.parse(Some(text)).map(|cell| cell.loss);
+    let loss = |text| parser.parse(Some(text)).map(|cell| cell.loss(&codes.domain));
     assert_eq!(loss("{01*, 021}"), Ok(2.0 / 3.0));
     assert_eq!(loss("{01*}"), Ok(1.0 / 3.0));
     assert_eq!(loss("*"), Ok(1.0));
@@ -104,16 +104,18 @@ fn labels_in_a_set_count_all_their_leaves() {
 fn the_top_covers_missing_values_only_where_they_are_shown_nowhere_else() {
     let (codes, _) = attribute(ColumnType::Code, Shown::Label, &["011", "021", ""]);
     let apart = CellParser::new(&codes, true).parse(Some("*")).unwrap();
-    assert_eq!((apart.loss, apart.content.n_covered(&codes.domain)), (0.5, 2));
+    assert_eq!((apart.loss(&codes.domain), apart.content.n_covered(&codes.domain)), (0.5, 2));
     let together = CellParser::new(&codes, false).parse(Some("*")).unwrap();
-    assert_eq!((together.loss, together.content.n_covered(&codes.domain)), (1.0, 3));
+    assert_eq!((together.loss(&codes.domain), together.content.n_covered(&codes.domain)), (1.0, 3));
 }
 
 #[test]
 fn bounds_come_in_pairs() {
     let (ages, _) = attribute(ColumnType::Integer, Shown::Interval, &["20", "60", ""]);
     let parser = CellParser::new(&ages, true);
-    let read = |min, max, missing| parser.parse_bounds(min, max, missing).map(|cell| cell.loss);
+    let read = |min, max, missing| {
+        parser.parse_bounds(min, max, missing).map(|cell| cell.loss(&ages.domain))
+    };
     assert_eq!(read(Some("20"), Some("60"), Some("false")), Ok(1.0));
     assert_eq!(read(Some("20"), Some("20"), None), Ok(0.0));
     assert_eq!(read(Some("20"), Some("20"), Some("true")), Ok(1.0));

@@ -7,6 +7,7 @@ use albers_table::mix::mix;
 use albers_table::schema::ColumnType;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, new_empty_array};
+use arrow_cast::can_cast_types;
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::{ArrowError, DataType, Field, TimeUnit};
 use arrow_select::interleave::interleave;
@@ -238,29 +239,41 @@ fn add_hashes(chunk: &ArrayRef, keys: &mut [u64]) -> std::result::Result<(), Arr
         DataType::Utf8 => add_text_hashes(chunk.as_string::<i32>().iter(), keys),
         DataType::LargeUtf8 => add_text_hashes(chunk.as_string::<i64>().iter(), keys),
         DataType::Utf8View => add_text_hashes(chunk.as_string_view().iter(), keys),
-        _ => {
-            // Points in time whose zone or year has no text form are still counts of ticks.
-            let texts = arrow_cast::cast(chunk, &DataType::Utf8).or_else(|_| {
-                let ticks = arrow_cast::cast(chunk, &DataType::Int64)?;
-                if ticks.logical_null_count() != chunk.logical_null_count() {
-                    return Err(ArrowError::CastError("cells were lost".to_owned()));
-                }
-                arrow_cast::cast(&ticks, &DataType::Utf8)
-            });
-            match texts {
-                Ok(texts) if texts.logical_null_count() == chunk.logical_null_count() => {
-                    add_text_hashes(texts.as_string::<i32>().iter(), keys);
-                }
-                _ => add_formatted_hashes(chunk, keys)?,
-            }
-        }
+        DataType::Binary => add_byte_hashes(chunk.as_binary::<i32>().iter(), keys),
+        DataType::LargeBinary => add_byte_hashes(chunk.as_binary::<i64>().iter(), keys),
+        DataType::BinaryView => add_byte_hashes(chunk.as_binary_view().iter(), keys),
+        _ => add_value_hashes(chunk, keys)?,
     }
     Ok(())
 }
 
+/// For values that are not text. Their type alone decides how they are hashed: what else lies in
+/// the chunk, which is a matter of the order of the input, does not.
+fn add_value_hashes(chunk: &ArrayRef, keys: &mut [u64]) -> std::result::Result<(), ArrowError> {
+    let own = chunk.data_type();
+    // Points in time may have no text form, but they are counts of ticks.
+    let is_ticks = own.is_temporal() && can_cast_types(own, &DataType::Int64);
+    let values = match is_ticks {
+        true => arrow_cast::cast(chunk, &DataType::Int64)?,
+        false => chunk.clone(),
+    };
+    let n_nulls = chunk.logical_null_count();
+    match arrow_cast::cast(&values, &DataType::Utf8) {
+        Ok(texts) if texts.logical_null_count() == n_nulls => {
+            add_text_hashes(texts.as_string::<i32>().iter(), keys);
+            Ok(())
+        }
+        _ => add_formatted_hashes(chunk, keys),
+    }
+}
+
 fn add_text_hashes<'t>(texts: impl Iterator<Item = Option<&'t str>>, keys: &mut [u64]) {
-    for (text, key) in texts.zip(keys) {
-        *key = mix(*key ^ hash_of(text));
+    add_byte_hashes(texts.map(|text| text.map(str::as_bytes)), keys);
+}
+
+fn add_byte_hashes<'t>(cells: impl Iterator<Item = Option<&'t [u8]>>, keys: &mut [u64]) {
+    for (cell, key) in cells.zip(keys) {
+        *key = mix(*key ^ hash_of(cell));
     }
 }
 
@@ -279,11 +292,11 @@ fn add_formatted_hashes(chunk: &ArrayRef, keys: &mut [u64]) -> std::result::Resu
     Ok(())
 }
 
-fn hash_of(text: Option<&str>) -> u64 {
+fn hash_of(cell: Option<&[u8]>) -> u64 {
     let mut hasher = FxBuildHasher.build_hasher();
-    match text {
+    match cell {
         None => hasher.write_u8(0),
-        Some(text) => hasher.write(text.as_bytes()),
+        Some(bytes) => hasher.write(bytes),
     }
     hasher.finish()
 }

@@ -102,6 +102,14 @@ impl Domain {
         }
     }
 
+    /// How many of the domain's steps lie between two values.
+    pub fn steps_between(&self, lo: OrderedValue, hi: OrderedValue) -> u64 {
+        match &self.kind {
+            DomainKind::Far { scale, .. } => scale.steps_between(lo, hi),
+            _ => self.codes_between(lo, hi).map_or(0, |(lo, hi)| self.interval_steps(lo, hi)),
+        }
+    }
+
     /// The code of the value that is shown for a code at an end of an interval: if no row has the
     /// value of the code itself, values that lie far apart are shown by the nearest one inward, so
     /// that the interval covers no value beyond its codes.
@@ -155,6 +163,28 @@ mod tests {
         assert_eq!(found(&ages, "0", "25.5"), (Some((0, 5)), 0.125));
         assert_eq!(found(&ages, "31", "59").0, None);
         assert_eq!(found(&ages, "61", "99").0, None);
+    }
+
+    #[test]
+    fn steps_are_the_share_of_the_length_as_a_whole_number() {
+        let far = ["0", "0.25", "1e-9", "0.7", "10"];
+        for (kind, cells) in [
+            (ColumnType::Integer, &["20", "23", "27", "59", "60"]),
+            (ColumnType::Integer, &["-9223372036854775808", "0", "3", "5", "9223372036854775807"]),
+            (ColumnType::Float, &far),
+        ] {
+            let domain = domain(kind, cells);
+            for (lo, hi) in cells.iter().flat_map(|lo| cells.map(move |hi| (*lo, hi))) {
+                let lo = domain.bound(lo, End::Low).unwrap();
+                let hi = domain.bound(hi, End::High).unwrap();
+                let share = domain.steps_between(lo, hi) as f64 / domain.n_steps() as f64;
+                assert!((share - domain.share_between(lo, hi)).abs() < 1e-18 + 1e-15 * share);
+                if let Some((lo_code, hi_code)) = domain.codes_between(lo, hi) {
+                    let steps = domain.interval_steps(lo_code, hi_code);
+                    assert_eq!(steps, domain.steps_between(lo, hi));
+                }
+            }
+        }
     }
 
     #[test]

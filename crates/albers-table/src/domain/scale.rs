@@ -13,6 +13,9 @@ use crate::value::{TickFormat, float_text};
 /// The number of steps of a scale: with a missing value below, codes still fit in 31 bits.
 pub const LONGEST: u32 = (1 << 30) - 2;
 
+/// The length of a scale of floats in steps.
+const FLOAT_STEPS: u64 = 1 << 63;
+
 /// The distinct values of an ordered column and their codes.
 #[derive(Clone)]
 pub struct Scale {
@@ -93,6 +96,36 @@ impl Scale {
         }
     }
 
+    /// The length in steps: ticks, or 2^63 parts of the length where the values are floats.
+    pub fn n_steps(&self) -> u64 {
+        match &self.values {
+            Values::Ticks(ticks, _) => match (ticks.first(), ticks.last()) {
+                (Some(first), Some(last)) => last.abs_diff(*first).max(1),
+                _ => 1,
+            },
+            Values::Floats(_) => FLOAT_STEPS,
+        }
+    }
+
+    /// The steps between two codes' values.
+    pub fn steps(&self, lo: u32, hi: u32) -> u64 {
+        let (lo, hi) = (self.place(lo), self.place(hi));
+        match &self.values {
+            Values::Ticks(ticks, _) => ticks_between(ticks, ticks[lo], ticks[hi]),
+            Values::Floats(floats) => float_steps(floats_share(floats, floats[lo], floats[hi])),
+        }
+    }
+
+    /// The steps between two values cut to the scale.
+    pub fn steps_between(&self, lo: OrderedValue, hi: OrderedValue) -> u64 {
+        match (&self.values, lo, hi) {
+            (Values::Ticks(ticks, _), OrderedValue::Ticks(lo), OrderedValue::Ticks(hi)) => {
+                ticks_between(ticks, lo, hi)
+            }
+            _ => float_steps(self.share_between(lo, hi)),
+        }
+    }
+
     /// The exact distance between two values cut to the scale, as a share of the whole.
     pub fn share_between(&self, lo: OrderedValue, hi: OrderedValue) -> f64 {
         match (&self.values, lo, hi) {
@@ -163,11 +196,22 @@ impl Scale {
 /// The distance from `lo` to `hi`, cut to the values, as a share of the whole.
 fn ticks_share(values: &[i64], lo: i64, hi: i64) -> f64 {
     let (Some(&first), Some(&last)) = (values.first(), values.last()) else { return 0.0 };
-    let (lo, hi) = (lo.max(first), hi.min(last));
-    if lo >= hi {
-        return 0.0;
+    match ticks_between(values, lo, hi) {
+        0 => 0.0,
+        distance => distance as f64 / last.abs_diff(first) as f64,
     }
-    hi.abs_diff(lo) as f64 / last.abs_diff(first) as f64
+}
+
+/// The distance from `lo` to `hi`, cut to the values.
+fn ticks_between(values: &[i64], lo: i64, hi: i64) -> u64 {
+    let (Some(&first), Some(&last)) = (values.first(), values.last()) else { return 0 };
+    let (lo, hi) = (lo.max(first), hi.min(last));
+    if lo >= hi { 0 } else { hi.abs_diff(lo) }
+}
+
+/// A share of the length in steps.
+fn float_steps(share: f64) -> u64 {
+    (share * FLOAT_STEPS as f64).round() as u64
 }
 
 /// The distance from `lo` to `hi`, cut to the values, as a share of the whole; halved, so that the

@@ -94,7 +94,8 @@ pub(in crate::door) fn scatter(
         let features = classes.features(class, n_features);
         keyed.push((content_key(&cells, features, describers, plan.options.seed), class));
     }
-    // By key, which is by bucket too; ties by number, so that threads do not matter.
+    // By key, which is by bucket too; ties by number, so that threads do not matter. The number has
+    // no part in the release: each bucket is put in order anew.
     keyed.sort_unstable();
     let mut scattered = Scattered::default();
     let n_buckets = plan.sizes.n_buckets;

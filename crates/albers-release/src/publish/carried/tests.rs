@@ -2,7 +2,8 @@ use std::sync::Arc;
 
 use arrow_array::types::Int8Type;
 use arrow_array::{
-    BinaryArray, DictionaryArray, StringArray, StringViewArray, TimestampMicrosecondArray,
+    BinaryArray, Date32Array, DictionaryArray, StringArray, StringViewArray,
+    TimestampMicrosecondArray,
 };
 
 use super::*;
@@ -80,6 +81,24 @@ fn rows_of_every_type_are_told_apart() {
         let keys = keys_of(chunk);
         assert_eq!(keys[0], keys[3], "{name}");
         assert!(keys[0] != keys[1] && keys[1] != keys[2] && keys[0] != keys[2], "{name}");
+    }
+}
+
+#[test]
+fn the_key_of_a_row_does_not_depend_on_the_rows_beside_it() {
+    let bytes = |first: &'static [u8]| -> ArrayRef {
+        Arc::new(BinaryArray::from(vec![Some(first), Some(&b"abc"[..]), None]))
+    };
+    let time = |first: i64| -> ArrayRef {
+        Arc::new(TimestampMicrosecondArray::from(vec![Some(first), Some(2), None]))
+    };
+    let day =
+        |first: i32| -> ArrayRef { Arc::new(Date32Array::from(vec![Some(first), Some(2), None])) };
+    for (plain, odd) in
+        [(bytes(b"x"), bytes(b"\xff")), (time(1), time(i64::MAX)), (day(1), day(i32::MAX))]
+    {
+        let name = plain.data_type().to_string();
+        assert_eq!(keys_of(plain)[1..], keys_of(odd)[1..], "{name}");
     }
 }
 

@@ -1,0 +1,157 @@
+//! The attack of somebody who looks at the order of a release to learn of rows that are not in it:
+//! two tables that publish the same rows publish the same bytes, whatever they leave out.
+//!
+//! ```text
+//!   table a   groups of equal rows + some rows alone ──┐
+//!                                                      ├──► the same bytes
+//!   table b   the same groups + others alone         ──┘
+//! ```
+
+#![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
+
+use albers::sink::FileSink;
+use albers::source::{ReadOptions, StreamSource};
+use albers::{ColumnType, Job, Method, Role, Silent, Values, anonymize};
+
+const METHODS: [Method; 6] = [
+    Method::Incognito,
+    Method::Samarati,
+    Method::BottomUp,
+    Method::AttributeSuppression,
+    Method::Subtree,
+    Method::OrderedSet,
+];
+
+/// The quasi-identifiers: their types, and the hierarchies that all methods but one climb.
+const COLUMNS: [(&str, ColumnType, &str); 7] = [
+    ("age", ColumnType::Integer, "ranges:5,20"),
+    ("pay", ColumnType::Decimal, "suppress"),
+    ("zip", ColumnType::Code, "prefix"),
+    ("city", ColumnType::Text, "suppress"),
+    ("born", ColumnType::Date, "dates"),
+    ("seen", ColumnType::Timestamp, "suppress"),
+    ("rate", ColumnType::Float, "suppress"),
+];
+
+/// Numbers that look random, by a seed.
+struct Draws(u64);
+
+impl Draws {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963);
+        (self.0 >> 33) % end
+    }
+
+    /// The quasi-identifiers of a group.
+    fn group(&mut self) -> String {
+        let (age, pay, zip) = (30 + self.below(40), self.below(90), 5000 + self.below(900));
+        let (city, day) = (self.below(12), 1 + self.below(28));
+        let (hour, rate) = (self.below(24), self.below(40));
+        format!(
+            "{age},{pay}.25,{zip},city {city},1990-05-{day:02},2020-01-01 {hour:02}:00:00,{rate}e-1"
+        )
+    }
+
+    /// Those of a row alone: values below and above those of the groups, new ones between them,
+    /// some of the groups' own, which become more frequent, and missing ones.
+    fn outlier(&mut self) -> String {
+        let own = self.group();
+        let cells = own.split(',').enumerate().map(|(at, cell)| match (self.below(4), at) {
+            (0, _) => String::new(),
+            (1, 0) => self.below(1 << 31).to_string(),
+            (1, 1) => format!("-{}.5", self.below(1000)),
+            (1, 2) => format!("{:04}", self.below(10_000)),
+            (1, 3) => format!("a city {}", self.below(1000)),
+            (1, 4) => format!("18{:02}-01-01", self.below(100)),
+            (1, 5) => format!("1900-01-01 00:{:02}:00", self.below(60)),
+            (1, _) => format!("-{}e10", 1 + self.below(1000)),
+            _ => cell.to_owned(),
+        });
+        cells.collect::<Vec<_>>().join(",")
+    }
+
+    /// Rows alone, told apart by their notes.
+    fn outliers(&mut self) -> Vec<String> {
+        let n_rows = 1 + self.below(4);
+        (0..n_rows).map(|row| format!("{},flu,alone {row}", self.outlier())).collect()
+    }
+
+    /// Groups of at least three rows, some with the same notes.
+    fn groups(&mut self) -> Vec<String> {
+        let mut rows = Vec::new();
+        for _ in 0..4 + self.below(8) {
+            let group = self.group();
+            for _ in 0..3 + self.below(3) {
+                rows.push(format!("{group},flu,note {}", self.below(20)));
+            }
+        }
+        rows
+    }
+}
+
+fn job(method: Method, draws: &mut Draws) -> Job {
+    let mut job = Job { k: Some(3), method: Some(method), threads: Some(1), ..Job::default() };
+    job.suppress = Some(0.4);
+    job.values = Some(Values::Interval);
+    job.seed = Some(draws.below(3));
+    for (name, column_type, hierarchy) in COLUMNS {
+        job.set_role(name, Role::Quasi).unwrap();
+        let column = job.column(name);
+        column.column_type = Some(column_type);
+        if method != Method::OrderedSet {
+            column.hierarchy = Some(hierarchy.parse().unwrap());
+        }
+    }
+    if matches!(method, Method::Incognito | Method::Samarati | Method::BottomUp) {
+        // Labels in one column at least, and sometimes the top.
+        job.column("age").level = Some(draws.below(3) as u16);
+        job.column("born").level = Some(draws.below(4) as u16);
+        job.column("city").level = Some(draws.below(2) as u16);
+    }
+    job.set_role("ill", Role::Sensitive).unwrap();
+    job.set_role("note", Role::Keep).unwrap();
+    job
+}
+
+/// The bytes of the release of some rows, in a file with this ending.
+fn released(job: &Job, rows: &[String], ending: &str) -> Option<Vec<u8>> {
+    let text = format!("age,pay,zip,city,born,seen,rate,ill,note\n{}\n", rows.join("\n"));
+    let reader = Box::new(std::io::Cursor::new(text.into_bytes()));
+    let source = StreamSource::text(reader, "a pipe", None, &ReadOptions::default()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join(format!("release.{ending}"));
+    let manifest = folder.path().join("release.json");
+    let sink = FileSink::new(&output, None, Some(manifest)).unwrap();
+    let report = anonymize(job, &source, vec![Box::new(sink)], &Silent).ok()?;
+    assert_eq!(report.rows + report.suppressed, rows.len() as u64);
+    std::fs::read(output).ok()
+}
+
+fn sorted_lines(bytes: &[u8]) -> Vec<&str> {
+    let mut lines: Vec<&str> = std::str::from_utf8(bytes).unwrap().lines().collect();
+    lines.sort_unstable();
+    lines
+}
+
+#[test]
+fn the_order_of_a_release_tells_nothing_of_rows_that_are_left_out() {
+    const N_CASES: u64 = 40;
+    for method in METHODS {
+        let mut n_same = 0;
+        for case in 0..N_CASES {
+            let mut draws = Draws(case * 1_000_003 + 17);
+            let job = job(method, &mut draws);
+            let groups = draws.groups();
+            let tables = [0, 1].map(|_| [groups.clone(), draws.outliers()].concat());
+            let releases = tables.each_ref().map(|rows| released(&job, rows, "csv"));
+            let [Some(a), Some(b)] = &releases else { continue };
+            if sorted_lines(a) == sorted_lines(b) {
+                n_same += 1;
+                assert!(a == b, "{method}, case {case}: the same rows in another order");
+                let files = tables.map(|rows| released(&job, &rows, "parquet").unwrap());
+                assert!(files[0] == files[1], "{method}, case {case}: the same rows, other bytes");
+            }
+        }
+        assert!(n_same >= N_CASES / 2, "{method}: only {n_same} pairs publish the same rows");
+    }
+}
