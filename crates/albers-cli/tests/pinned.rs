@@ -223,7 +223,7 @@ fn renew(program: &Program, tables: &BTreeMap<String, String>, jobs: &[Job], out
         match differ(&exact).is_empty() {
             true => (exact, Vec::new()),
             false => {
-                let rough = exact.memory_dependent(&others);
+                let rough = exact.memory_dependent();
                 let differ = differ(&rough);
                 (rough, differ)
             }

@@ -250,7 +250,7 @@ fn many_columns_make_the_sample_smaller_not_the_job_impossible() {
     let folder = Folder::with(&text);
     let quasi = names.join(",");
     let report = folder.anonymize(&format!(
-        "in.csv -o out.csv --quasi {quasi} -k 3 --method rtree --memory 600KB --least-memory 600KB"
+        "in.csv -o out.csv --quasi {quasi} -k 3 --method rtree --memory 900KB --least-memory 600KB"
     ));
     assert_eq!(report["rows"], 3_000);
 }

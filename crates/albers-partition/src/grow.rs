@@ -90,12 +90,21 @@ impl<const L: usize> Cell<L> {
     /// Puts the points in an order that depends on their codes alone, so that a sample of those at
     /// certain places does too.
     fn order_by_content(&mut self, n_attributes: usize, seed: u64) {
-        let hash = |point: &Point<L>| tuple_hash(&point[..n_attributes], seed);
-        let mut order: Vec<(u64, u32)> = self.points.iter().map(hash).zip(0..).collect();
-        let point = |place: u32| &self.points[place as usize];
-        order.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| point(a.1).cmp(point(b.1))));
-        self.points = order.iter().map(|&(_, place)| *point(place)).collect();
-        self.places = order.iter().map(|&(_, place)| self.places[place as usize]).collect();
+        // As much of the hash as fits beside the place.
+        let place_bits = usize::BITS - self.points.len().leading_zeros();
+        let mask = (1u64 << place_bits) - 1;
+        let key = |(place, point): (u64, &Point<L>)| {
+            tuple_hash(&point[..n_attributes], seed) & !mask | place
+        };
+        let mut order: Vec<u64> = (0..).zip(&self.points).map(key).collect();
+        order.sort_unstable();
+        let point = |key: u64| &self.points[(key & mask) as usize];
+        for same in order.chunk_by_mut(|a, b| a & !mask == b & !mask) {
+            same.sort_unstable_by(|&a, &b| point(a).cmp(point(b)));
+        }
+        let places = order.iter().map(|&key| self.places[(key & mask) as usize]).collect();
+        self.points = order.iter().map(|&key| *point(key)).collect();
+        self.places = places;
     }
 }
 

@@ -146,6 +146,28 @@ impl Tuples {
         copies.collect()
     }
 
+    /// Every tuple as often as it has rows, but no more often than `most`: enough to see which parts
+    /// have so many rows. Nothing where some tuples are not known, or there would be more than
+    /// `n_points` points.
+    pub fn few_of_each<const L: usize>(
+        &self,
+        most: usize,
+        n_points: usize,
+        n_rows: u64,
+    ) -> Option<Vec<Point<L>>> {
+        let copies = || self.n_rows.iter().map(|&own| own.min(most as u64) as usize);
+        if self.n_rows.iter().sum::<u64>() < n_rows || copies().sum::<usize>() > n_points {
+            return None;
+        }
+        let mut points = Vec::new();
+        for (tuple, n_copies) in copies().enumerate() {
+            let mut point = [0; L];
+            point[..self.n_attributes].copy_from_slice(self.codes_of(tuple));
+            points.extend(std::iter::repeat_n(point, n_copies));
+        }
+        Some(points)
+    }
+
     /// About `n_points` points that stand for `n_rows` rows, in the order of their hashes, and their
     /// facts where those were kept.
     pub fn points<const L: usize>(

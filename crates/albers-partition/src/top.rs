@@ -70,11 +70,14 @@ pub enum Attempt {
     Cells,
     /// In two or three, by counts alone: with all rows, smaller parts violated the requirement.
     Once,
+    /// As far as its tuples can be told apart, where all of them are known: a few rows may keep
+    /// company with many equal ones, too few to be seen beside them in a sample.
+    Tuples,
 }
 
 impl Attempt {
     /// All of them, in the order in which they are tried.
-    pub const ALL: [Attempt; 2] = [Attempt::Cells, Attempt::Once];
+    pub const ALL: [Attempt; 3] = [Attempt::Cells, Attempt::Once, Attempt::Tuples];
 }
 
 impl Top {
@@ -106,11 +109,19 @@ impl Top {
         plan: &Plan<'_>,
     ) -> Top {
         let n_points = plan.grain.sample_tuples(plan.space.axes.len());
+        let min_rows = plan.min_rows();
+        if attempt == Attempt::Tuples {
+            let Some(points) = tuples.few_of_each::<L>(min_rows, 2 * n_points, n_rows) else {
+                return Top::single(plan);
+            };
+            let allowance = Allowance { min_rows, rule: None };
+            return Top::grow_within::<L, M>(points, allowance, n_rows, 0, plan);
+        }
         let (sample, facts) = tuples.points::<L>(n_points, n_rows);
         let (cell_rows, facts, slack) = match attempt {
             // A little more than the share of the least part, since a sample is uneven.
             Attempt::Cells => (plan.grain.cell_rows, facts, 1.25),
-            Attempt::Once => ((n_rows / 4 * 3) as usize, None, 1.0),
+            _ => ((n_rows / 4 * 3) as usize, None, 1.0),
         };
         let min_rows = match facts {
             Some(_) => plan.min_rows().max(MIN_SAMPLE_ROWS),

@@ -148,6 +148,7 @@ impl<'r> Context<'r> {
             requirement: passage.requirement.describe(),
             method: plan.method.words(story.is_indexed, release > 0),
             seed: plan.show.seed,
+            repeatable: plan.method.is_repeatable(),
             loss,
             kl_basis: KlBasis::over(quasi.chain(sensitive.map(|own| own.name.clone())).collect()),
             generalization: story.generalization.clone(),

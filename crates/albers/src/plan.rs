@@ -312,6 +312,12 @@ impl MethodPlan {
         }
     }
 
+    /// Whether the same rows, job and seed give the same release: a search with a time limit finds
+    /// what it has time for.
+    pub(crate) fn is_repeatable(&self) -> bool {
+        !matches!(self, MethodPlan::FullDomain(search) if search.time.is_some())
+    }
+
     /// Sizes that decide which cuts are made, where there are cuts.
     pub(crate) fn grain(&self) -> Option<Grain> {
         match self {

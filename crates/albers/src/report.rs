@@ -30,6 +30,10 @@ pub struct Report {
     pub method: String,
     /// What decided the order of classes and rows.
     pub seed: u64,
+    /// Whether the same rows, job and seed give the same release; said where they may not, since the
+    /// time decided what was found.
+    #[serde(skip_serializing_if = "is_true")]
+    pub repeatable: bool,
     /// What the release loses.
     pub loss: Loss,
     /// What the divergence is over.
@@ -60,6 +64,10 @@ pub struct Report {
     /// The ncp of a given release that was compacted; nothing if its cells are not understood.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ncp_before: Option<Option<f64>>,
+}
+
+fn is_true(value: &bool) -> bool {
+    *value
 }
 
 /// The levels of a full-domain release, and how they were found.

@@ -230,8 +230,14 @@ fn of_methods() -> Vec<Factor> {
             [
                 plain(""),
                 plain("--memory 500MB"),
-                barring("--memory {budget}", in_memory | SMALL),
-                barring("--memory {other-budget}", in_memory | SMALL),
+                barring("--memory {budget}", in_memory | CUTS | SMALL),
+                barring("--memory {other-budget}", in_memory | CUTS | SMALL),
+                barring("--memory {budget} --least-memory 300KB", ALL & !(AUTO | RTREE) | SMALL),
+                barring(
+                    "--memory {other-budget} --least-memory 200KB",
+                    ALL & !(AUTO | RTREE) | SMALL,
+                ),
+                barring("--least-memory 200KB", without_cuts | SMALL),
             ],
         ),
         factor("threads", ["", "--threads 1", "--threads 2"].map(plain)),

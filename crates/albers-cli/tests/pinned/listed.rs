@@ -78,24 +78,33 @@ const SAMPLED: [&str; 6] = [
         --l-diversity salary=distinct:5 --hierarchy zipcode=prefix --threads 1",
     "tables/sampled.csv -o out.csv -k 25 --quasi age,zipcode,salary --also-k 100,1000",
     "tables/sampled.csv -o out.csv -k 30 --quasi age,zipcode,salary --method rtree
-        --no-compact --memory 4500KB --threads 2",
+        --no-compact --memory 20MB --least-memory 4500KB --threads 2",
 ];
 
 /// Budgets in which temporary files are needed.
 const SPILLING: [&str; 13] = [
-    "tables/clinic.csv -o out.csv -k 5 --quasi change,city,code,smoker --memory 400KB",
-    "tables/clinic.csv -o out.csv -k 5 --quasi change,city,code,smoker --memory 300KB --threads 1",
-    "tables/clinic.csv -o out.csv -k 5 --quasi change,city,code,smoker --keep note --memory 1MB",
+    "tables/clinic.csv -o out.csv -k 5 --quasi change,city,code,smoker --memory 400KB
+        --least-memory 300KB",
+    "tables/clinic.csv -o out.csv -k 5 --quasi change,city,code,smoker --memory 300KB
+        --least-memory 300KB --threads 1",
+    "tables/clinic.csv -o out.csv -k 5 --quasi change,city,code,smoker --keep note --memory 1MB
+        --least-memory 300KB",
     "tables/clinic.tsv -o out.parquet -k 5 --quasi change,city,code --sensitive diagnosis
-        --l-diversity diagnosis=distinct:3 --method rtree --memory 650KB --spill-dir .",
+        --l-diversity diagnosis=distinct:3 --method rtree --memory 650KB
+        --least-memory 300KB --spill-dir .",
     "tables/clinic.parquet -o out.csv.gz -k 5 --quasi change,city,code --sensitive diagnosis
-        --t-closeness diagnosis=0.3 --method rtree --split median --memory 750KB",
-    "tables/clinic.csv -o out.csv -k 500 --quasi change,city,code --method rtree --memory 550KB",
+        --t-closeness diagnosis=0.3 --method rtree --split median --memory 750KB
+        --least-memory 300KB",
+    "tables/clinic.csv -o out.csv -k 500 --quasi change,city,code --method rtree --memory 550KB
+        --least-memory 300KB",
     "tables/clinic.csv -o out.csv -k 50 --quasi change,city,code --method rtree --split median
-        --memory 350KB",
-    "tables/clinic.csv -o out.csv -k 4 --quasi smoker,city --keep note --memory 300KB",
+        --memory 350KB
+        --least-memory 300KB",
+    "tables/clinic.csv -o out.csv -k 4 --quasi smoker,city --keep note --memory 300KB
+        --least-memory 300KB",
     "tables/clinic.csv -o out.csv -k 5 --quasi change,city,code --subject person
-        --also-k 20,200 --memory 1050KB",
+        --also-k 20,200 --memory 1050KB
+        --least-memory 300KB",
     "tables/clinic.csv -o out.csv -k 10 --quasi change,city,code --hierarchy change=ranges:10
         --hierarchy city=suppress --hierarchy code=prefix --method incognito --keep note
         --memory 400KB",

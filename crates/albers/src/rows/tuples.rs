@@ -4,7 +4,7 @@
 
 use albers_table::chunk::ColumnChunk;
 use albers_table::mix::mix;
-use albers_table::value_hash::value_hashes;
+use albers_table::value_hash::add_values;
 use rustc_hash::FxHashMap;
 
 /// The hash of each row's tuple. Only quasi-identifiers may be among the columns: with secrets in
@@ -14,9 +14,7 @@ pub(super) fn tuple_hashes(columns: &[&ColumnChunk], n_rows: usize, seed: u64) -
     for (column_idx, cells) in columns.iter().enumerate() {
         // An odd number per column, so that equal values of two columns are told apart.
         let factor = mix(column_idx as u64) | 1;
-        for (hash, value) in hashes.iter_mut().zip(value_hashes(cells)) {
-            *hash = hash.wrapping_add(value.wrapping_mul(factor));
-        }
+        add_values(cells, factor, &mut hashes);
     }
     hashes.iter_mut().for_each(|hash| *hash = mix(*hash));
     hashes
