@@ -74,8 +74,6 @@ pub(crate) struct Output<'a> {
     pub(crate) seed: u64,
     /// What is built before it is written.
     pub(crate) limits: SlabLimits,
-    /// What a row group of a Parquet file may take while it is written.
-    pub(crate) group_bytes: usize,
 }
 
 /// A column as it stands in the table.
@@ -133,8 +131,8 @@ impl<'a> Writer<'a> {
         }
         check_names(&fields, output.features)?;
         let schema = Arc::new(Schema::new(fields));
-        let Output { delimiter, group_bytes, .. } = output;
-        let options = WriteOptions { delimiter, has_runs: true, group_bytes };
+        let delimiter = output.delimiter;
+        let options = WriteOptions { delimiter, has_runs: true, ..WriteOptions::default() };
         sink.begin(schema.clone(), options)?;
         Ok(Writer { output, columns, schema, sink })
     }
@@ -244,7 +242,6 @@ mod tests {
                 delimiter: None,
                 seed: 0,
                 limits: SlabLimits::default(),
-                group_bytes: 1,
             };
             let place = output
                 .published()

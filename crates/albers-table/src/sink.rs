@@ -50,7 +50,7 @@ pub struct WriteOptions {
 
 impl Default for WriteOptions {
     fn default() -> WriteOptions {
-        WriteOptions { delimiter: None, has_runs: false, group_bytes: 128 << 20 }
+        WriteOptions { delimiter: None, has_runs: false, group_bytes: 16 << 20 }
     }
 }
 

@@ -5,7 +5,6 @@ use albers_classes::packed::{FactColumns, RowLayout};
 use albers_privacy::Facts;
 use albers_storage::memory_budget::MemoryBudget;
 use albers_storage::spill::SpillStore;
-use albers_table::sink::WriteOptions;
 
 use crate::publish::{
     CarriedColumn, FeatureColumn, Output, OutputColumn, Payload, SlabLimits, Values,
@@ -89,8 +88,6 @@ pub(super) struct BucketSizes {
     pub(super) block_bytes: usize,
     /// What is built before it is written to the release.
     pub(super) slab: SlabLimits,
-    /// What a row group of a Parquet file may take while it is written.
-    pub(super) group_bytes: usize,
 }
 
 impl<'a> DoorPlan<'a> {
@@ -113,8 +110,6 @@ impl<'a> DoorPlan<'a> {
             delimiter: self.delimiter,
             seed: self.seed,
             limits: sizes.map_or_else(SlabLimits::default, |sizes| sizes.slab),
-            group_bytes: sizes
-                .map_or(WriteOptions::default().group_bytes, |sizes| sizes.group_bytes),
         }
     }
 }
@@ -137,7 +132,6 @@ impl BucketSizes {
             n_buckets: wanted.min(most),
             block_bytes,
             slab: SlabLimits { n_rows: n_slab_rows.clamp(64, 1 << 18), n_bytes: n_slab_bytes },
-            group_bytes: (budget_bytes / 8).clamp(1 << 20, 128 << 20),
         }
     }
 }

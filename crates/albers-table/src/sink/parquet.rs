@@ -1,11 +1,13 @@
 //! Parquet files: row groups of bounded size, Snappy, columns encoded in parallel.
 //!
-//! Memory: one row group, encoded, plus the batch at hand.
+//! Guarantee: the bytes are a function of the rows and the options, whatever batches the rows came in.
+//! Memory: one row group, encoded, plus the batch at hand and up to a slice of rows before it.
 
 use std::io::{self, Write};
 
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
+use arrow_select::concat::concat_batches;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::{
     ArrowColumnWriter, ArrowLeafColumn, ArrowRowGroupWriterFactory, compute_leaves,
@@ -24,7 +26,8 @@ use crate::{Result, TableError};
 /// size that the options give.
 const ROW_GROUP_ROWS: usize = 1 << 20;
 
-/// Batches are written in slices of this many rows, so that neither bound is overshot by much.
+/// Rows are written in slices of this many, so that neither bound is overshot by much, and so that
+/// pages and row groups end where they end whatever the batches are. A row group is whole slices.
 const SLICE_ROWS: usize = 1 << 16;
 
 /// A dictionary of numbers ends when it reaches this size.
@@ -35,6 +38,9 @@ pub(super) struct ParquetWriter<W: Write> {
     file: SerializedFileWriter<W>,
     factory: ArrowRowGroupWriterFactory,
     schema: SchemaRef,
+    /// Fewer rows than a slice has, which wait for more.
+    waiting: Vec<RecordBatch>,
+    n_waiting: usize,
     /// The row group at hand: one writer per leaf column, and its rows so far.
     columns: Vec<ArrowColumnWriter>,
     n_group_rows: usize,
@@ -57,6 +63,8 @@ impl<W: Write + Send> ParquetWriter<W> {
             file,
             factory,
             schema: schema.clone(),
+            waiting: Vec::new(),
+            n_waiting: 0,
             columns: Vec::new(),
             n_group_rows: 0,
             n_groups: 0,
@@ -68,16 +76,37 @@ impl<W: Write + Send> ParquetWriter<W> {
     pub(super) fn write(&mut self, batch: &RecordBatch) -> io::Result<()> {
         let mut offset = 0;
         while offset < batch.num_rows() {
-            let room = SLICE_ROWS.min(ROW_GROUP_ROWS - self.n_group_rows);
-            let n_rows = room.min(batch.num_rows() - offset);
-            self.write_slice(&batch.slice(offset, n_rows)).map_err(io_error)?;
+            let n_rows = (SLICE_ROWS - self.n_waiting).min(batch.num_rows() - offset);
+            self.waiting.push(batch.slice(offset, n_rows));
+            self.n_waiting += n_rows;
             offset += n_rows;
+            if self.n_waiting == SLICE_ROWS {
+                self.write_waiting()?;
+            }
+        }
+        // What waits must not keep all of its batch.
+        if let Some(last) = self.waiting.last_mut()
+            && last.num_rows() < batch.num_rows()
+        {
+            *last = concat_batches(&self.schema, [&*last]).map_err(io::Error::other)?;
         }
         Ok(())
     }
 
+    /// Writes the rows that wait, as one slice.
+    fn write_waiting(&mut self) -> io::Result<()> {
+        self.n_waiting = 0;
+        let slice = match &std::mem::take(&mut self.waiting)[..] {
+            [] => return Ok(()),
+            [one] => one.clone(),
+            several => concat_batches(&self.schema, several).map_err(io::Error::other)?,
+        };
+        self.write_slice(&slice).map_err(io_error)
+    }
+
     /// Writes the footer.
     pub(super) fn finish(mut self) -> io::Result<W> {
+        self.write_waiting()?;
         self.end_group().map_err(io_error)?;
         self.file.into_inner().map_err(io_error)
     }

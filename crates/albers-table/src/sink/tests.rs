@@ -49,6 +49,29 @@ fn text_of(name: &str, batches: &[RecordBatch]) -> String {
     text
 }
 
+#[test]
+fn the_bytes_of_a_parquet_file_do_not_depend_on_the_batches_that_its_rows_came_in() {
+    let n_rows = 150_000;
+    let numbers: ArrayRef =
+        Arc::new(Int64Array::from_iter_values((0..n_rows).map(|n| n * n % 977)));
+    let names = (0..n_rows).map(|n| format!("name {}", n % 5_003));
+    let names: ArrayRef = Arc::new(StringArray::from_iter_values(names));
+    let whole = batch(vec![("number", numbers, false), ("name", names, true)]);
+    let bytes_of = |ends: &[usize]| {
+        let starts = std::iter::once(0).chain(ends.iter().copied());
+        let slices: Vec<RecordBatch> =
+            starts.zip(ends).map(|(start, &end)| whole.slice(start, end - start)).collect();
+        let (_folder, path) = written("table.parquet", &slices);
+        std::fs::read(path).unwrap()
+    };
+    let expected = bytes_of(&[150_000]);
+    let thousands: Vec<usize> = (1..=150).map(|n| n * 1_000).collect();
+    for ends in [&[1, 65_536, 65_537, 150_000][..], &[70_001, 70_001, 149_999, 150_000], &thousands]
+    {
+        assert!(bytes_of(ends) == expected, "{} batches", ends.len());
+    }
+}
+
 /// The cells as an independent reader of CSV sees them.
 fn cells_of(text: &str, delimiter: u8) -> Vec<Vec<String>> {
     let mut reader = csv_core::ReaderBuilder::new().delimiter(delimiter).build();
