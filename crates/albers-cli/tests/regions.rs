@@ -7,7 +7,8 @@ mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use common::{Folder, Numbers};
+use arrow_array::{Float32Array, StringArray, TimestampSecondArray};
+use common::{Folder, Numbers, array};
 use serde_json::Value;
 
 const COLUMNS: [&str; 6] = ["count", "price", "born", "seen", "size", "wide"];
@@ -191,4 +192,61 @@ fn cuts_lie_at_the_roundest_value_between_two_groups() {
     shown.sort();
     shown.dedup();
     assert_eq!(shown, [["[12, 29]", "[1.25, 2.75]"], ["[30, 49]", "[1.25, 2.75]"]]);
+}
+
+#[test]
+fn ends_of_typed_columns_are_values_that_their_types_can_hold() {
+    let folder = Folder::new();
+    let mut numbers = Numbers::new(9);
+    let seconds: Vec<i64> =
+        (0..300).map(|_| 1_700_000_000 + numbers.below(10_000_000) as i64).collect();
+    let near: Vec<i64> = (0..300).map(|_| 1_700_000_000 + 2 * numbers.below(400) as i64).collect();
+    let floats: Vec<f32> = (0..300).map(|_| numbers.below(5000) as f32 / 7.0).collect();
+    let ids: Vec<String> = (0..300).map(|row| format!("p{row}")).collect();
+    folder.write_parquet(
+        "in.parquet",
+        vec![
+            ("id", array(StringArray::from(ids))),
+            ("seen", array(TimestampSecondArray::from(seconds.clone()))),
+            ("near", array(TimestampSecondArray::from(near.clone()))),
+            ("size", array(Float32Array::from(floats.clone()))),
+        ],
+    );
+    let quasi = "--quasi seen,near,size";
+    for split in ["compact", "median"] {
+        let report = folder.anonymize(&format!(
+            "in.parquet {quasi} --keep id -k 4 --split {split} -o out.parquet --no-compact"
+        ));
+        let measured =
+            folder.run(&format!("measure in.parquet out.parquet {quasi} --key id --json"));
+        assert_eq!(measured.code, Some(0), "{}", measured.err);
+        let measured: Value = serde_json::from_str(&measured.out).unwrap();
+        assert_eq!(measured["loss"]["ncp"], report["loss"]["ncp"]);
+        let batch = folder.parquet("out.parquet");
+        let column = |name: &str| batch.column_by_name(name).unwrap().clone();
+        for (name, values) in [("seen", &seconds), ("near", &near)] {
+            let (least, greatest) = (values.iter().min(), values.iter().max());
+            for end in ["min", "max"] {
+                let shown = column(&format!("{name}_{end}"));
+                let shown = shown.as_any().downcast_ref::<TimestampSecondArray>().unwrap();
+                // Two seconds have one between them, which only one of two sides can end at.
+                let met = |end: &i64| {
+                    let is_outermost = Some(end) == least || Some(end) == greatest;
+                    !is_outermost && values.contains(end)
+                };
+                let is_met = shown.values().iter().any(met);
+                assert!(!is_met || name == "near", "{split}: {name}_{end}");
+            }
+        }
+        let (least, greatest) = (
+            floats.iter().copied().fold(f32::MAX, f32::min),
+            floats.iter().copied().fold(f32::MIN, f32::max),
+        );
+        for end in ["size_min", "size_max"] {
+            let shown = column(end);
+            let shown = shown.as_any().downcast_ref::<Float32Array>().unwrap();
+            let is_inner = |end: &&f32| **end != least && **end != greatest;
+            assert!(!shown.values().iter().filter(is_inner).any(|end| floats.contains(end)));
+        }
+    }
 }

@@ -130,9 +130,9 @@ impl Domain {
         }
     }
 
-    /// What a region shows at an end with this code, which is a [`Domain::shown_code`]: where values
-    /// lie near, cuts lie between codes, and the code tells; where they lie far apart, the roundest
-    /// value between the code's own and its neighbour beyond the end.
+    /// What a region shows at an end with this code, a [`Domain::shown_code`]. Where values lie
+    /// near, cuts lie between codes, and the code tells. Where they lie far apart it is the
+    /// roundest value between the code's own and its neighbour beyond the end.
     ///
     /// # Panics
     /// When the domain is not ordered, or the code is the missing one.

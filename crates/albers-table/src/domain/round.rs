@@ -1,6 +1,6 @@
 //! Round values: those that are written with few digits, or that begin a year, a day or an hour.
 //!
-//! Guarantee: what is found depends on the ends of the gap and on what is taken, and on nothing else.
+//! Guarantee: what is found depends on the ends of the gap and on what is taken, on nothing else.
 //! Cost: a few tries for each level of roundness; a level is left when its values are not free.
 //!
 //! ```text
@@ -9,6 +9,8 @@
 //!   timestamps           the same, then days, hours, minutes, seconds, parts of a second
 //!   floats               one digit, two digits, ...
 //! ```
+
+use std::ops::RangeInclusive;
 
 use crate::value::{TickFormat, days_of_month, month_of_days};
 
@@ -78,7 +80,8 @@ const fn numbers() -> [Level; 37] {
     levels
 }
 
-/// The roundest of the free ticks from `lo` to `hi`, the nearest to the middle of equals.
+/// The roundest of the free ticks from `lo` to `hi`, of equals the one nearest the middle, and the
+/// lower one of two.
 pub fn roundest_ticks(
     format: TickFormat,
     (lo, hi): (i64, i64),
@@ -99,16 +102,19 @@ pub fn roundest_ticks(
     let day = if format == TickFormat::Date { 1 } else { DAY };
     levels.into_iter().chain([parts]).flatten().find_map(|level| match *level {
         Level::Ticks(unit) => {
-            let (first, last) = (-(-i128::from(lo)).div_euclid(unit.into()), hi.div_euclid(unit));
-            nearest_the_middle(first, last.into(), |multiple| {
-                i64::try_from(multiple * i128::from(unit)).ok().filter(|&ticks| is_free(ticks))
+            let (lo, hi, unit) = (i128::from(lo), i128::from(hi), i128::from(unit));
+            let middle = (lo + hi + unit - 1).div_euclid(2 * unit);
+            nearest_the_middle(-(-lo).div_euclid(unit)..=hi.div_euclid(unit), middle, |multiple| {
+                i64::try_from(multiple * unit).ok().filter(|&ticks| is_free(ticks))
             })
         }
         Level::Months(n_months) => {
-            let first = month_of_days(-(-i128::from(lo)).div_euclid(day.into()) as i64 - 1)? + 1;
-            let last = month_of_days(hi.div_euclid(day))?;
+            let first_day = -(-i128::from(lo)).div_euclid(day.into()) as i64;
+            let first = month_of_days(first_day - 1)? + 1;
+            let last = month_of_days(hi.div_euclid(day))?.div_euclid(n_months);
             let first = -(-first).div_euclid(n_months);
-            nearest_the_middle(first.into(), last.div_euclid(n_months).into(), |multiple| {
+            let middle = (first + last).div_euclid(2);
+            nearest_the_middle(first.into()..=last.into(), middle.into(), |multiple| {
                 let days = days_of_month(multiple as i64 * n_months)?;
                 days.checked_mul(day).filter(|&ticks| is_free(ticks))
             })
@@ -116,8 +122,8 @@ pub fn roundest_ticks(
     })
 }
 
-/// The free float between two others, both left out, that has the fewest digits, the nearest to the
-/// middle of equals.
+/// The free float between two others, both left out, that has the fewest digits, of equals the one
+/// nearest the middle.
 pub fn roundest_float(lo: f64, hi: f64, is_free: impl Fn(f64) -> bool) -> Option<f64> {
     let fits = |float: f64| (lo < float && float < hi && is_free(float)).then_some(float);
     if let Some(zero) = fits(0.0) {
@@ -132,23 +138,26 @@ pub fn roundest_float(lo: f64, hi: f64, is_free: impl Fn(f64) -> bool) -> Option
             true => float * 10f64.powi(half) * 10f64.powi(-exponent - half),
             false => float / 10f64.powi(exponent),
         };
-        let (first, last) = (in_units(lo).floor() as i64, in_units(hi).ceil() as i64);
-        let (first, last) = (i128::from(first), i128::from(last));
+        let whole = |float: f64| i128::from(float as i64);
+        let (first, last) = (whole(in_units(lo).floor()), whole(in_units(hi).ceil()));
+        let middle = in_units(lo) / 2.0 + in_units(hi) / 2.0;
         let read = |mantissa: i128| format!("{mantissa}e{exponent}").parse().ok().and_then(fits);
-        let (first_five, last_five) = (-(-first).div_euclid(5), last.div_euclid(5));
-        nearest_the_middle(first_five, last_five, |fives| read(fives * 5))
-            .or_else(|| nearest_the_middle(first, last, read))
+        let fives = -(-first).div_euclid(5)..=last.div_euclid(5);
+        nearest_the_middle(fives, whole((middle / 5.0 - 0.5).ceil()), |fives| read(fives * 5))
+            .or_else(|| nearest_the_middle(first..=last, whole((middle - 0.5).ceil()), read))
     });
     by_digits.or_else(|| fits(lo.next_up()))
 }
 
-/// What is found for a number from `first` to `last`, of which those nearest the middle are tried.
-fn nearest_the_middle<T>(first: i128, last: i128, find: impl Fn(i128) -> Option<T>) -> Option<T> {
-    let middle = (first + last).div_euclid(2);
+/// What is found for a number in a range, of which those nearest the middle are tried.
+fn nearest_the_middle<T>(
+    range: RangeInclusive<i128>,
+    middle: i128,
+    find: impl Fn(i128) -> Option<T>,
+) -> Option<T> {
+    let middle = middle.clamp(*range.start(), (*range.end()).max(*range.start()));
     let outward = (0..).map(|at: i128| middle + if at % 2 == 0 { at / 2 } else { -(at / 2) - 1 });
-    let within = |&number: &i128| (first..=last).contains(&number);
-    // Outward from the middle one side ends at most one number before the other.
-    outward.take(N_TRIES).filter(within).find_map(find)
+    outward.take(N_TRIES).filter(|number| range.contains(number)).find_map(find)
 }
 
 #[cfg(test)]

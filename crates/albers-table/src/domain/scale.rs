@@ -179,8 +179,8 @@ impl Scale {
         (start < end).then(|| (self.codes[start], self.codes[end - 1]))
     }
 
-    /// What a region shows at an end that has the code of a value: the roundest value between it and
-    /// its neighbour beyond, or the value itself where there is no room.
+    /// What a region shows at an end that has the code of a value: the roundest value between it
+    /// and its neighbour beyond, or the value itself where there is no room.
     pub fn region_end(&self, code: u32, end: End, grid: Grid) -> OrderedValue {
         let place = self.place(code);
         let is_last = place + 1 == self.codes.len();
