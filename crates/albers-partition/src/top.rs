@@ -4,8 +4,8 @@
 //! Source: LeFevre, DeWitt & Ramakrishnan 2008, section 5.2 (Rothko-S); van den Bercken & Seeger
 //! 2001 for indexes that are loaded along a sampled one.
 //! Departures: no test decides whether the sample may be trusted; a cell whose rows violate the
-//! requirement is merged with its siblings instead. A cut is moved to a round value of the gap in the
-//! sample, whether or not regions are kept, since it decides where rows go.
+//! requirement is merged with its siblings instead. A cut is moved to a round value of the gap in
+//! the sample, whether or not regions are kept, since it decides where rows go.
 //! Guarantee: the same sample gives the same tree, whatever the order and the number of the rows.
 //! Cost: that of cutting the sample; O(depth) per row to route it.
 

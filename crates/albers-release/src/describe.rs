@@ -3,8 +3,8 @@
 //! Source: Iwuchukwu & Naughton 2007, section 2.3 (compaction).
 //! Departures: a missing value is never inside an interval or a label; a class that has both shows
 //! them as a set, `{, [48, 62]}`.
-//! Guarantee: the description covers every row of the class, and its bounds are exact values: those of
-//! rows, or for regions, values between those of rows where there is room.
+//! Guarantee: the description covers every row of the class, and its bounds are exact values: those
+//! of rows, or for regions, values between those of rows where there is room.
 //! Cost: one pass over the rows of the class.
 
 mod content;
@@ -39,8 +39,8 @@ impl ShownCell {
     }
 }
 
-/// Codes have 31 bits; the last one of the greatest code says that the missing value is shown beside
-/// others.
+/// Codes have 31 bits; the last one of the greatest code says that the missing value is shown
+/// beside others.
 const WITH_MISSING: u32 = 1 << 31;
 
 /// The last bit of the least code says that both ends lie in the gaps beside their codes: they are
@@ -127,9 +127,9 @@ impl<'a> Describer<'a> {
         describer
     }
 
-    /// The same, where regions end between values: where cuts are, and at the edges of the domain at
-    /// its least and its greatest value. Otherwise their ends are values of rows where values lie far
-    /// apart.
+    /// The same, where regions end between values: where cuts are, and at the edges of the domain
+    /// at its least and its greatest value. Otherwise their ends are values of rows where values
+    /// lie far apart.
     pub fn with_ends_in_gaps(mut self, ends_in_gaps: bool) -> Describer<'a> {
         let is_far = self.attribute.domain.regions_end_in_gaps();
         self.ends_in_gaps = ends_in_gaps && is_far && self.attribute.shown == Shown::Interval;

@@ -11,10 +11,11 @@
 //! ```
 //!
 //! Codes of ordered values keep distances (exactly when near, to one part in 2^30 when far), so
-//! that the length of a code interval is its loss. What is published is always the exact value. A
-//! missing value is a code of its own: for ordered values it lies a whole domain's length below the
-//! least value, which makes any interval that mixes it with others lose everything; for categories
-//! it is the last code.
+//! that the length of a code interval is its loss. What is published is always an exact value: that
+//! of a row, or at the end of a region a round one that lies between the values of rows. A missing
+//! value is a code of its own: for ordered values it lies a whole domain's length below the least
+//! value, which makes any interval that mixes it with others lose everything; for categories it is
+//! the last code.
 
 mod locate;
 mod occupancy;

@@ -233,8 +233,8 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// Where no labels are shown, no two classes have a point in common, but for the cut between two
-    /// regions of floats, which is nobody's value.
+    /// Where no labels are shown, no two classes have a point in common, but for the cut between
+    /// two regions of floats, which is nobody's value.
     fn check_boxes(&self) {
         let quasi: Vec<&Column> = self.case.with_role(Role::Quasi).collect();
         let shows_labels = quasi.iter().any(|column| column.shown == Shown::Label);
