@@ -1,6 +1,6 @@
 //! The attributes as axes of a space, and the loss of a box as it will be shown.
 
-use albers_table::domain::Domain;
+use albers_table::domain::{Domain, Ruler};
 use albers_table::hierarchy::{Hierarchy, Node};
 
 /// How the values of a class are shown on one attribute.
@@ -30,6 +30,8 @@ pub enum AxisKind {
     Interval {
         /// Loss per code.
         scale: f64,
+        /// Where cuts are placed between its values.
+        ruler: Ruler,
     },
     /// A set; `scale` is the loss of one more value.
     Set {
@@ -65,7 +67,8 @@ impl Axis {
         let kind = match shown {
             Shown::Interval => {
                 let (lo, hi) = domain.code_range();
-                AxisKind::Interval { scale: 1.0 / f64::from((hi - lo).max(1)) }
+                let ruler = domain.ruler().expect("intervals are of ordered values");
+                AxisKind::Interval { scale: 1.0 / f64::from((hi - lo).max(1)), ruler }
             }
             Shown::Set => {
                 let n_codes = u32::try_from(domain.n_values()).expect("codes have 32 bits");
@@ -82,7 +85,7 @@ impl Axis {
     /// How wide a range of codes is, as a share of the whole domain and before weights.
     pub fn width(&self, lo: u32, hi: u32) -> f64 {
         match &self.kind {
-            AxisKind::Interval { scale } | AxisKind::Set { scale, .. } => {
+            AxisKind::Interval { scale, .. } | AxisKind::Set { scale, .. } => {
                 f64::from(hi - lo) * scale
             }
             AxisKind::Label(tree) => tree.loss(lo, hi),

@@ -191,7 +191,7 @@ fn a_column_that_is_kept_leaves_with_the_type_of_all_rows() {
 fn types_of_all_rows_are_found_in_the_least_memory_too() {
     let folder = Folder::new();
     let orders = Orders::of(&numbers(N_MANY), &vec!["1.5".to_owned(); 6]);
-    let flags = format!("{ROLES} --memory 1MB");
+    let flags = format!("{ROLES} --memory 1MB --least-memory 1MB");
     let late = published(&folder, &orders.late, &flags);
     assert_eq!(type_of_x(&folder, "out.csv"), "decimal");
     assert!(late == published(&folder, &orders.early, &flags));

@@ -108,6 +108,7 @@ impl Table {
             delimiter: None,
             seed: 0,
             show_regions: false,
+            ends_in_gaps: false,
             is_nested: false,
             n_rows: u64::from(N_ROWS),
             fingerprint: Points::new(codes).fingerprint(),

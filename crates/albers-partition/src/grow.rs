@@ -1,7 +1,9 @@
 //! The one grower: splits some points until no allowable split is left, and keeps the splits.
 //!
 //! Source: LeFevre, DeWitt & Ramakrishnan 2008, section 2.2; Iwuchukwu & Naughton 2007, section 2.1.
-//! Departures: a split into many parts is kept as a chain of splits in two.
+//! Departures: a split into many parts is kept as a chain of splits in two. Where regions are kept,
+//! a cut is moved to a round value between the points of its sides, and to one that no other point
+//! has if there is any.
 //! Guarantee: every leaf satisfies the requirement if all points do, and has no allowable split.
 //! The tree is a function of the points and their facts, whatever their order and the threads.
 //! Cost: O(points * attributes) per level.
@@ -15,6 +17,7 @@ use crate::plan::Plan;
 use crate::sample::tuple_hash;
 use crate::split::apply::{apply, move_first};
 use crate::split::extent::Weigher;
+use crate::split::place::Placement;
 use crate::split::rule::{Allowance, Rule};
 use crate::split::{Chooser, Point, Policy, Scratch, Split};
 use crate::split_tree::{Cut, TreeNode};
@@ -84,7 +87,9 @@ impl<const L: usize> Cell<L> {
             self.order_by_content(plan.space.axes.len(), plan.seed);
         }
         let Cell { points, places } = self;
-        grow(&chooser, Node { points, places })
+        let placement = plan.keep_regions.then(|| Placement::among(points, plan.space));
+        let grower = Grower { chooser, placement };
+        grow(&grower, Node { points, places })
     }
 
     /// Puts the points in an order that depends on their codes alone, so that a sample of those at
@@ -108,6 +113,22 @@ impl<const L: usize> Cell<L> {
     }
 }
 
+/// What splits nodes.
+struct Grower<'a, const L: usize, const M: usize> {
+    chooser: Chooser<'a, L, M>,
+    /// Where cuts are placed; without it they stay where they were chosen.
+    placement: Option<Placement>,
+}
+
+impl<const L: usize, const M: usize> Grower<'_, L, M> {
+    /// The split as it is kept, of points that are divided by it.
+    fn placed(&self, split: Split, points: &[Point<L>], n_left: usize) -> Split {
+        let Some(placement) = &self.placement else { return split };
+        let (left, right) = points.split_at(n_left);
+        placement.place(split, self.chooser.space, left, right)
+    }
+}
+
 /// A stretch of points that is still to be split.
 struct Node<'n, const L: usize> {
     points: &'n mut [Point<L>],
@@ -116,7 +137,7 @@ struct Node<'n, const L: usize> {
 
 /// The tree of a node; large nodes on two threads.
 fn grow<const L: usize, const M: usize>(
-    chooser: &Chooser<'_, L, M>,
+    grower: &Grower<'_, L, M>,
     node: Node<'_, L>,
 ) -> Vec<TreeNode> {
     let mut nodes = Vec::new();
@@ -125,11 +146,11 @@ fn grow<const L: usize, const M: usize>(
     let mut next = Some(node);
     while let Some(node) = next.take() {
         if node.points.len() <= PARALLEL_ROWS {
-            grow_here(chooser, node, &mut nodes);
+            grow_here(grower, node, &mut nodes);
             break;
         }
         let n_points = node.points.len();
-        let Some((cuts, mut parts)) = split_once(chooser, node) else {
+        let Some((cuts, mut parts)) = split_once(grower, node) else {
             nodes.push(TreeNode::Leaf { n_rows: n_points as u32 });
             break;
         };
@@ -139,7 +160,7 @@ fn grow<const L: usize, const M: usize>(
         let most = parts.iter().position(is_most);
         let after = most.map_or(Vec::new(), |place| parts.split_off(place + 1));
         next = most.and_then(|_| parts.pop());
-        let mut grown = grow_all(chooser, parts).into_iter();
+        let mut grown = grow_all(grower, parts).into_iter();
         for place in 0..grown.len() {
             nodes.extend(cuts.get(place).map(|cut| TreeNode::Cut(*cut)));
             nodes.extend(grown.next().into_iter().flatten());
@@ -147,7 +168,7 @@ fn grow<const L: usize, const M: usize>(
         if let Some(most) = most {
             nodes.extend(cuts.get(most).map(|cut| TreeNode::Cut(*cut)));
             let mut rest = Vec::new();
-            for (place, part) in grow_all(chooser, after).into_iter().enumerate() {
+            for (place, part) in grow_all(grower, after).into_iter().enumerate() {
                 rest.extend(cuts.get(most + 1 + place).map(|cut| TreeNode::Cut(*cut)));
                 rest.extend(part);
             }
@@ -159,16 +180,16 @@ fn grow<const L: usize, const M: usize>(
 }
 
 fn grow_all<const L: usize, const M: usize>(
-    chooser: &Chooser<'_, L, M>,
+    grower: &Grower<'_, L, M>,
     mut parts: Vec<Node<'_, L>>,
 ) -> Vec<Vec<TreeNode>> {
     match parts.len() {
         0 => Vec::new(),
-        1 => parts.into_iter().map(|part| grow(chooser, part)).collect(),
+        1 => parts.into_iter().map(|part| grow(grower, part)).collect(),
         n_parts => {
             let second = parts.split_off(n_parts / 2);
             let (mut grown, more) =
-                rayon::join(|| grow_all(chooser, parts), || grow_all(chooser, second));
+                rayon::join(|| grow_all(grower, parts), || grow_all(grower, second));
             grown.extend(more);
             grown
         }
@@ -180,14 +201,15 @@ fn grow_all<const L: usize, const M: usize>(
 type Parts<'n, const L: usize> = (Vec<Cut>, Vec<Node<'n, L>>);
 
 fn split_once<'n, const L: usize, const M: usize>(
-    chooser: &Chooser<'_, L, M>,
+    grower: &Grower<'_, L, M>,
     node: Node<'n, L>,
 ) -> Option<Parts<'n, L>> {
     let Node { mut points, mut places } = node;
     let mut scratch = Scratch::default();
-    let split = chooser.choose(points, places, &mut scratch)?;
-    let ends = apply(split, chooser, points, places, &mut scratch);
-    let cuts = cuts_of(&split, chooser, points, &ends);
+    let split = grower.chooser.choose(points, places, &mut scratch)?;
+    let ends = apply(split, &grower.chooser, points, places, &mut scratch);
+    let split = grower.placed(split, points, ends[0]);
+    let cuts = cuts_of(&split, &grower.chooser, points, &ends);
     let mut parts = Vec::with_capacity(ends.len());
     let mut start = 0;
     for end in ends {
@@ -209,7 +231,7 @@ enum Task {
 
 /// The tree of a node, on this thread and without recursion.
 fn grow_here<const L: usize, const M: usize>(
-    chooser: &Chooser<'_, L, M>,
+    grower: &Grower<'_, L, M>,
     node: Node<'_, L>,
     nodes: &mut Vec<TreeNode>,
 ) {
@@ -225,20 +247,21 @@ fn grow_here<const L: usize, const M: usize>(
             }
         };
         let (own_points, own_places) = (&mut points[start..end], &mut places[start..end]);
-        let Some(split) = chooser.choose(own_points, own_places, &mut scratch) else {
+        let Some(split) = grower.chooser.choose(own_points, own_places, &mut scratch) else {
             nodes.push(TreeNode::Leaf { n_rows: (end - start) as u32 });
             continue;
         };
         if let Split::Cut { axis, code } = split {
             let is_first = |point: &Point<L>| point[axis] <= code;
-            let middle = start + move_first(own_points, own_places, &mut scratch, is_first);
-            nodes.push(TreeNode::Cut(Cut::of(&split)));
+            let n_left = move_first(own_points, own_places, &mut scratch, is_first);
+            let middle = start + n_left;
+            nodes.push(TreeNode::Cut(Cut::of(&grower.placed(split, own_points, n_left))));
             pending.push(Task::Split { start: middle, end });
             pending.push(Task::Split { start, end: middle });
             continue;
         }
-        let ends = apply(split, chooser, own_points, own_places, &mut scratch);
-        let cuts = cuts_of(&split, chooser, own_points, &ends);
+        let ends = apply(split, &grower.chooser, own_points, own_places, &mut scratch);
+        let cuts = cuts_of(&split, &grower.chooser, own_points, &ends);
         let part = |place: usize| {
             let from = if place == 0 { 0 } else { ends[place - 1] };
             Task::Split { start: start + from, end: start + ends[place] }

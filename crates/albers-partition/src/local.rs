@@ -242,6 +242,7 @@ fn blocks(tuples: &Tuples, classes: &[Vec<Member>]) -> Groups {
 #[cfg(test)]
 mod tests {
     use albers_privacy::Requirement;
+    use albers_table::domain::Ruler;
     use albers_table::mix::mix;
 
     use super::*;
@@ -253,8 +254,8 @@ mod tests {
         let axis = |kind| Axis { kind, weight: 1.0, preferred: false };
         Space {
             axes: vec![
-                axis(AxisKind::Interval { scale: 1.0 / 4999.0 }),
-                axis(AxisKind::Interval { scale: 1.0 / 9.0 }),
+                axis(AxisKind::Interval { scale: 1.0 / 4999.0, ruler: Ruler::of_codes() }),
+                axis(AxisKind::Interval { scale: 1.0 / 9.0, ruler: Ruler::of_codes() }),
                 axis(AxisKind::Set { scale: 1.0 / 69.0, n_codes: 70 }),
             ],
         }

@@ -5,12 +5,13 @@
 //!
 //! - [`mod@compact`]: the least loss of the parts, over all allowable cuts of all attributes.
 //! - [`mod@median`]: the widest attribute, cut nearest its median.
-//! - [`mod@apply`] acts on a choice.
+//! - [`mod@apply`] acts on a choice, [`mod@place`] puts its cut between the points of both sides.
 
 pub mod apply;
 pub mod compact;
 pub mod extent;
 pub mod median;
+pub mod place;
 pub mod rule;
 
 use albers_classes::space::{AxisKind, LabelTree, Space, Specialization};

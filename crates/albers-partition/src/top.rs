@@ -4,7 +4,8 @@
 //! Source: LeFevre, DeWitt & Ramakrishnan 2008, section 5.2 (Rothko-S); van den Bercken & Seeger
 //! 2001 for indexes that are loaded along a sampled one.
 //! Departures: no test decides whether the sample may be trusted; a cell whose rows violate the
-//! requirement is merged with its siblings instead.
+//! requirement is merged with its siblings instead. A cut is moved to a round value of the gap in
+//! the sample, whether or not regions are kept, since it decides where rows go.
 //! Guarantee: the same sample gives the same tree, whatever the order and the number of the rows.
 //! Cost: that of cutting the sample; O(depth) per row to route it.
 
@@ -19,6 +20,7 @@ use crate::plan::{Plan, whole_region};
 use crate::sample::Tuples;
 use crate::split::apply::apply;
 use crate::split::extent::Weigher;
+use crate::split::place::Placement;
 use crate::split::rule::{Allowance, Rule};
 use crate::split::{Chooser, Point, Scratch, Split, place_of, sort_by_part, value_of};
 use crate::split_tree::Cut;
@@ -173,6 +175,8 @@ impl Top {
             };
             let split = as_binary(split, plan.space, own);
             let ends = apply(split, &chooser, own, own_locals, &mut scratch);
+            let (own_left, own_right) = own.split_at(ends[0]);
+            let split = Placement::default().place(split, plan.space, own_left, own_right);
             let regions = region.as_ref().map(|region| Cut::of(&split).regions(region));
             let [left, right] = regions.map_or([None, None], |regions| regions.map(Some));
             let kind = TopKind::Inner { split, children: Vec::new() };

@@ -16,7 +16,7 @@ use albers_privacy::Facts;
 use albers_privacy::Requirement;
 use albers_storage::watch::Silent;
 use albers_table::chunk::TextColumnBuilder;
-use albers_table::domain::{Coding, RawColumn, encode};
+use albers_table::domain::{Coding, RawColumn, Ruler, encode};
 use albers_table::hierarchy::HierarchySpec;
 use albers_table::schema::ColumnType;
 use proptest::prelude::*;
@@ -83,7 +83,8 @@ fn plain(axes: Vec<Axis>, columns: Vec<Vec<u32>>, k: u64) -> Table {
 }
 
 fn interval(n_codes: u32) -> Axis {
-    let kind = AxisKind::Interval { scale: 1.0 / f64::from((n_codes - 1).max(1)) };
+    let scale = 1.0 / f64::from((n_codes - 1).max(1));
+    let kind = AxisKind::Interval { scale, ruler: Ruler::of_codes() };
     Axis { kind, weight: 1.0, preferred: false }
 }
 

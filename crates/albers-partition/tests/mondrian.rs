@@ -3,6 +3,7 @@
 //! A failure prints its seed, and stands in `mondrian.regressions`, which is replayed first.
 
 mod mondrian {
+    pub mod gaps;
     mod large;
     pub mod table;
 }
@@ -11,6 +12,7 @@ use albers_partition::split::Policy;
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 
+use mondrian::gaps;
 use mondrian::table::Table;
 
 /// So many cases, unless `PROPTEST_CASES` asks for another number.
@@ -64,6 +66,17 @@ proptest! {
         let without = table.classes(policy, false);
         let same = classes.iter().zip(&without).all(|(a, b)| a.rows == b.rows);
         prop_assert!(same && classes.len() == without.len(), "regions change the classes");
+    }
+}
+
+proptest! {
+    #![proptest_config(config(1000))]
+
+    #[test]
+    fn cuts_lie_in_the_gap_between_their_sides_and_at_nobodys_value_if_there_is_room(
+        (seed, n_rows, n_attributes) in sizes(), policy in policies(), k in 1..6u64
+    ) {
+        gaps::check_cuts(seed, n_rows, n_attributes.min(8), policy, k);
     }
 }
 

@@ -3,7 +3,8 @@
 //! Source: Iwuchukwu & Naughton 2007, section 2.3 (compaction).
 //! Departures: a missing value is never inside an interval or a label; a class that has both shows
 //! them as a set, `{, [48, 62]}`.
-//! Guarantee: the description covers every row of the class, and its bounds are exact values.
+//! Guarantee: the description covers every row of the class, and its bounds are exact values: those
+//! of rows, or for regions, values between those of rows where there is room.
 //! Cost: one pass over the rows of the class.
 
 mod content;
@@ -14,7 +15,7 @@ use std::sync::Mutex;
 
 use albers_classes::Attribute;
 use albers_classes::space::Shown;
-use albers_table::domain::End;
+use albers_table::domain::{End, OrderedValue};
 use albers_table::hierarchy::{Hierarchy, Node};
 use rustc_hash::FxHashMap;
 
@@ -38,8 +39,13 @@ impl ShownCell {
     }
 }
 
-/// Codes have 31 bits; the last one says that the missing value is shown beside others.
+/// Codes have 31 bits; the last one of the greatest code says that the missing value is shown
+/// beside others.
 const WITH_MISSING: u32 = 1 << 31;
+
+/// The last bit of the least code says that both ends lie in the gaps beside their codes: they are
+/// those of a region, of values that lie far apart.
+const IN_GAPS: u32 = 1 << 31;
 
 /// Sets of up to this many possible values are kept as bits.
 const BIT_SET: u64 = 64;
@@ -97,6 +103,8 @@ pub struct Describer<'a> {
     /// Whether any row has a value.
     has_values: bool,
     is_bit_set: bool,
+    /// Whether the ends of regions are values between those of their codes and of their neighbours.
+    ends_in_gaps: bool,
     /// The hashes of the texts of all values by their codes, where there are few.
     first_hashes: Vec<u64>,
     numbers: SetNumbers,
@@ -111,11 +119,21 @@ impl<'a> Describer<'a> {
             missing,
             has_values: n_values > u64::from(missing.is_some()),
             is_bit_set: n_values <= BIT_SET,
+            ends_in_gaps: false,
             first_hashes: Vec::new(),
             numbers: SetNumbers::default(),
         };
         describer.first_hashes = describer.first_hashes();
         describer
+    }
+
+    /// The same, where regions end between values: where cuts are, and at the edges of the domain
+    /// at its least and its greatest value. Otherwise their ends are values of rows where values
+    /// lie far apart.
+    pub fn with_ends_in_gaps(mut self, ends_in_gaps: bool) -> Describer<'a> {
+        let is_far = self.attribute.domain.regions_end_in_gaps();
+        self.ends_in_gaps = ends_in_gaps && is_far && self.attribute.shown == Shown::Interval;
+        self
     }
 
     /// The attribute.
@@ -177,7 +195,12 @@ impl<'a> Describer<'a> {
             Shown::Interval | Shown::Label => {
                 let domain = &self.attribute.domain;
                 let lo = domain.shown_code(lo.max(first), End::Low);
-                self.range_cell(lo, domain.shown_code(hi.min(last), End::High), with_missing)
+                let hi = domain.shown_code(hi.min(last), End::High);
+                let mut cell = self.range_cell(lo, hi, with_missing);
+                if self.ends_in_gaps && self.missing != Some(cell.a) {
+                    cell.a |= IN_GAPS;
+                }
+                cell
             }
             Shown::Set => {
                 let missing = self.missing.filter(|_| with_missing);
@@ -234,7 +257,7 @@ impl<'a> Describer<'a> {
         if self.missing == Some(cell.a) {
             return CellContent::Missing;
         }
-        let (lo, hi) = (cell.a, cell.b & !WITH_MISSING);
+        let (lo, hi) = (cell.a & !IN_GAPS, cell.b & !WITH_MISSING);
         let with_missing = cell.b & WITH_MISSING != 0;
         match (self.attribute.shown, self.attribute.domain.hierarchy()) {
             (Shown::Label, Some(hierarchy)) => {
@@ -246,6 +269,19 @@ impl<'a> Describer<'a> {
                 CellContent::Label { node, with_missing }
             }
             _ => CellContent::Interval { lo, hi, with_missing },
+        }
+    }
+
+    /// The values at the ends of a cell that shows an interval; nothing if it shows none.
+    pub fn ends(&self, cell: ShownCell) -> Option<(OrderedValue, OrderedValue)> {
+        if self.attribute.shown != Shown::Interval || self.missing == Some(cell.a) {
+            return None;
+        }
+        let domain = &self.attribute.domain;
+        let (lo, hi) = (cell.a & !IN_GAPS, cell.b & !WITH_MISSING);
+        match cell.a & IN_GAPS != 0 {
+            true => Some((domain.region_end(lo, End::Low), domain.region_end(hi, End::High))),
+            false => Some((domain.value(lo)?, domain.value(hi)?)),
         }
     }
 
@@ -271,6 +307,9 @@ impl<'a> Describer<'a> {
             return domain.n_steps();
         }
         match self.attribute.shown {
+            Shown::Interval if cell.a & IN_GAPS != 0 => {
+                self.ends(cell).map_or(0, |(lo, hi)| domain.steps_between(lo, hi))
+            }
             Shown::Interval => domain.interval_steps(cell.a, cell.b),
             Shown::Label | Shown::Set => u64::from(cell.b - cell.a),
         }
@@ -285,7 +324,7 @@ impl<'a> Describer<'a> {
             return 1;
         }
         let with_missing = u64::from(cell.b & WITH_MISSING != 0);
-        let (lo, hi) = (cell.a, cell.b & !WITH_MISSING);
+        let (lo, hi) = (cell.a & !IN_GAPS, cell.b & !WITH_MISSING);
         self.attribute.domain.n_distinct_between(lo, hi) + with_missing
     }
 
@@ -324,15 +363,16 @@ impl<'a> Describer<'a> {
         let domain = &self.attribute.domain;
         match self.content(cell) {
             CellContent::Missing => {}
-            CellContent::Interval { lo, hi, with_missing } => {
+            CellContent::Interval { with_missing, .. } => {
+                let (lo, hi) = self.ends(cell).expect("an interval has ends");
                 with_braces(with_missing, out, |out| {
                     if lo == hi {
-                        domain.write_value(lo, out);
+                        domain.write_ordered(lo, out);
                     } else {
                         out.push('[');
-                        domain.write_value(lo, out);
+                        domain.write_ordered(lo, out);
                         out.push_str(", ");
-                        domain.write_value(hi, out);
+                        domain.write_ordered(hi, out);
                         out.push(']');
                     }
                 });

@@ -27,10 +27,20 @@ pub(crate) struct ShowOptions {
     pub(crate) seed: u64,
     /// Whether classes show their regions instead of their points' bounds.
     pub(crate) show_regions: bool,
+    /// Whether regions end where cuts are, and not at values of rows.
+    pub(crate) ends_in_gaps: bool,
     /// Whether every row must lie in its class's region and outside of the region's holes.
     pub(crate) is_nested: bool,
     /// Values that each class shows beside its cells.
     pub(crate) n_features: usize,
+}
+
+impl ShowOptions {
+    /// One describer per attribute.
+    pub(crate) fn describers(self, attributes: &[Attribute]) -> Vec<Describer<'_>> {
+        let describers = attributes.iter().map(Describer::new);
+        describers.map(|describer| describer.with_ends_in_gaps(self.ends_in_gaps)).collect()
+    }
 }
 
 /// Classes with what they show, not yet checked.
@@ -165,7 +175,7 @@ pub(crate) fn describe<'a>(
     row_ids: Option<&[u32]>,
     watch: &dyn Watch,
 ) -> Result<Described<'a>> {
-    let describers: Vec<Describer<'a>> = attributes.iter().map(Describer::new).collect();
+    let describers = options.describers(attributes);
     let described: Vec<(VerifiedBlock, u64)> = blocks
         .into_par_iter()
         .map(|block| {

@@ -109,9 +109,11 @@ fn the_region_of_a_column_without_values_shows_nothing() {
         (ColumnType::Text, Shown::Set),
     ] {
         let (attribute, _) = attribute(kind, shown, &["", "", ""]);
-        let describer = Describer::new(&attribute);
-        let cell = describer.describe_region(0, u32::MAX);
-        assert_eq!((text_of(&describer, cell), describer.loss(cell)), (String::new(), 0.0));
+        for ends_in_gaps in [false, true] {
+            let describer = Describer::new(&attribute).with_ends_in_gaps(ends_in_gaps);
+            let cell = describer.describe_region(0, u32::MAX);
+            assert_eq!((text_of(&describer, cell), describer.loss(cell)), (String::new(), 0.0));
+        }
     }
 }
 
@@ -124,4 +126,44 @@ fn regions_of_values_far_apart_show_only_values_within() {
     assert_eq!(text(0, codes[1] - 1), "0.25");
     assert_eq!(text(codes[0] + 1, codes[2] + 5), "[0.5, 0.75]");
     assert_eq!(text(codes[0] + 1, u32::MAX), "[0.5, 1.0]");
+}
+
+#[test]
+fn regions_that_end_in_gaps_show_round_values_that_nobody_has() {
+    let floats = ["0.2501", "0.5", "0.75", "1", ""];
+    let (attribute, codes) = attribute(ColumnType::Float, Shown::Interval, &floats);
+    let describer = Describer::new(&attribute).with_ends_in_gaps(true);
+    let text = |lo, hi| text_of(&describer, describer.describe_region(lo, hi));
+    assert_eq!(text(codes[0], codes[1] - 1), "[0.2501, 0.4]");
+    // The same cut, wherever its code lies between the two values.
+    assert_eq!(text(codes[0], codes[0]), "[0.2501, 0.4]");
+    assert_eq!(text(codes[0] + 1, codes[2] + 5), "[0.4, 0.9]");
+    assert_eq!(text(codes[1], codes[2]), "[0.4, 0.9]");
+    assert_eq!(text(codes[1], u32::MAX), "[0.4, 1.0]");
+    assert_eq!(text(0, codes[0]), "{, [0.2501, 0.4]}");
+    assert_eq!(text(0, 0), "");
+}
+
+#[test]
+fn cells_of_regions_are_equal_if_and_only_if_their_texts_are() {
+    let times = ["2024-02-29 10:00:00", "2024-02-29 10:00:00.000001", "1999-01-01 00:00:00", ""];
+    for (kind, cells) in [
+        (ColumnType::Integer, &["1", "2", "4", "8", "9999999999", ""][..]),
+        (ColumnType::Float, &["1", "1.0000000000000002", "4", "8", "1e300", ""]),
+        (ColumnType::Timestamp, &times),
+    ] {
+        let (attribute, codes) = attribute(kind, Shown::Interval, cells);
+        let describer = Describer::new(&attribute).with_ends_in_gaps(true);
+        let ends: Vec<u32> = codes.iter().flat_map(|&code| [code, code + 1]).collect();
+        let pairs = ends.iter().flat_map(|&lo| ends.iter().map(move |&hi| (lo, hi)));
+        let cells: Vec<ShownCell> = pairs
+            .filter(|&(lo, hi)| codes.iter().any(|code| (lo..=hi).contains(code)))
+            .map(|(lo, hi)| describer.describe_region(lo, hi))
+            .collect();
+        for (a, b) in cells.iter().flat_map(|a| cells.iter().map(move |b| (a, b))) {
+            let are_same = text_of(&describer, *a) == text_of(&describer, *b);
+            assert_eq!(a == b, are_same);
+            assert_eq!(describer.content_hash(*a) == describer.content_hash(*b), are_same);
+        }
+    }
 }

@@ -11,19 +11,24 @@
 //! ```
 //!
 //! Codes of ordered values keep distances (exactly when near, to one part in 2^30 when far), so
-//! that the length of a code interval is its loss. What is published is always the exact value. A
-//! missing value is a code of its own: for ordered values it lies a whole domain's length below the
-//! least value, which makes any interval that mixes it with others lose everything; for categories
-//! it is the last code.
+//! that the length of a code interval is its loss. What is published is always an exact value: that
+//! of a row, or at the end of a region a round one that lies between the values of rows. A missing
+//! value is a code of its own: for ordered values it lies a whole domain's length below the least
+//! value, which makes any interval that mixes it with others lose everything; for categories it is
+//! the last code.
 
 mod locate;
 mod occupancy;
+mod round;
+mod ruler;
 mod scale;
 mod survey;
 
+use std::sync::Arc;
+
 use albers_storage::wording;
 use albers_storage::wording::Field;
-use arrow_schema::DataType;
+use arrow_schema::{DataType, TimeUnit};
 
 use crate::chunk::{Cells, ColumnChunk, TickUnit};
 use crate::hierarchy::{Hierarchy, HierarchySpec};
@@ -32,10 +37,12 @@ use crate::value::{self, TickFormat};
 use crate::{Result, TableError};
 
 pub use locate::{End, OrderedValue};
+pub use ruler::Ruler;
+
 pub use survey::{ChunkSurvey, ColumnCoder, ColumnSurvey, Look};
 
 use occupancy::Occupancy;
-use scale::Scale;
+use scale::{Grid, Scale};
 
 /// The values of one column and their codes.
 #[derive(Clone)]
@@ -53,7 +60,7 @@ enum DomainKind {
     /// Ordered values whose code is their distance from the least.
     Near { min: i64, max: i64, first_code: u32, format: TickFormat, occupancy: Occupancy },
     /// Ordered values that lie far apart.
-    Far { scale: Scale, first_code: u32 },
+    Far { scale: Arc<Scale>, first_code: u32 },
     /// Names in their natural order, with the number that each stands for where it is one.
     Names { names: Vec<String>, numbers: Option<Vec<f64>> },
     /// The leaves of a hierarchy.
@@ -296,11 +303,35 @@ impl Domain {
         }
         if let Some(name) = self.category(code) {
             out.push_str(name);
-        } else if let (Some(ticks), Some(format)) = (self.ticks(code), self.tick_format()) {
-            format.write(ticks, out);
-        } else if let Some(number) = self.float(code) {
-            value::write_float(number, out);
+        } else if let Some(value) = self.value(code) {
+            self.write_ordered(value, out);
         }
+    }
+
+    /// The value of a code, where values are ordered and the code is not the missing one.
+    pub fn value(&self, code: u32) -> Option<OrderedValue> {
+        let ticks = self.ticks(code).map(OrderedValue::Ticks);
+        ticks.or_else(|| self.float(code).map(OrderedValue::Float))
+    }
+
+    /// Writes an ordered value at the end of `out`.
+    pub fn write_ordered(&self, value: OrderedValue, out: &mut String) {
+        match (value, self.tick_format()) {
+            (OrderedValue::Ticks(ticks), Some(format)) => format.write(ticks, out),
+            (OrderedValue::Ticks(_), None) => {}
+            (OrderedValue::Float(number), _) => value::write_float(number, out),
+        }
+    }
+
+    /// The values that the column can hold.
+    fn grid(&self) -> Grid {
+        let is_time = matches!(self.tick_format(), Some(TickFormat::Timestamp { .. }));
+        let unit = match &self.data_type {
+            Some(DataType::Timestamp(TimeUnit::Second, _)) if is_time => 1_000_000,
+            Some(DataType::Timestamp(TimeUnit::Millisecond, _)) if is_time => 1_000,
+            _ => 1,
+        };
+        Grid { unit, is_single: self.data_type == Some(DataType::Float32) }
     }
 }
 
@@ -316,7 +347,7 @@ fn encode_ordered(
     if !is_near {
         let (scale, codes) = Scale::build(&column.chunks, tick_format(column), has_missing);
         let first_code = if has_missing { scale.length() + 1 } else { 0 };
-        return Ok((DomainKind::Far { scale, first_code }, codes));
+        return Ok((DomainKind::Far { scale: Arc::new(scale), first_code }, codes));
     }
     let length = max.abs_diff(min) as u32;
     let first_code = if has_missing { length + 1 } else { 0 };

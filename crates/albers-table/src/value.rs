@@ -176,6 +176,19 @@ fn date_of_days(days: i64) -> civil::Date {
     EPOCH.saturating_add(jiff::Span::new().days(days))
 }
 
+/// The month that a day lies in, counted from that of the year 0; nothing beyond the calendar.
+pub fn month_of_days(days: i64) -> Option<i64> {
+    let date = Some(date_of_days(days)).filter(|&date| days_of_date(date) == days)?;
+    Some(i64::from(date.year()) * 12 + i64::from(date.month()) - 1)
+}
+
+/// The first day of a month; nothing beyond the calendar.
+pub fn days_of_month(month: i64) -> Option<i64> {
+    let year = i16::try_from(month.div_euclid(12)).ok()?;
+    let month = i8::try_from(month.rem_euclid(12) + 1).ok()?;
+    civil::Date::new(year, month, 1).ok().map(days_of_date)
+}
+
 /// Writes a float at the end of `out`, by the shortest text that reads back as the same one: `1.0`,
 /// `0.1`, `1e300`. Floats that are carried from a typed file to a text file look the same.
 pub fn write_float(value: f64, out: &mut String) {

@@ -12,7 +12,7 @@ use albers_table::source::Source;
 
 use crate::error::Result;
 use crate::memory::Memory;
-use crate::plan::Plan;
+use crate::plan::{MethodPlan, Plan};
 use crate::report::{
     AlsoReport, ClassSize, Clock, ColumnReport, GeneralizationReport, KlBasis, MovedBytes, Note,
     Report, peak_rss_bytes, shown_word,
@@ -70,6 +70,8 @@ impl<'r> Context<'r> {
             delimiter: self.plan.show.delimiter.or(self.source.delimiter()),
             seed: self.plan.show.seed,
             show_regions: shows_regions,
+            // The groups of a recoding are told by the values that occur in them.
+            ends_in_gaps: !matches!(self.plan.method, MethodPlan::Specialize { .. }),
             is_nested: false,
             n_rows,
             fingerprint,

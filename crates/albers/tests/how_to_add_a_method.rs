@@ -66,6 +66,7 @@ fn released(k: usize) -> Result<usize, ReleaseError> {
         delimiter: None,
         seed: 0,
         show_regions: false,
+        ends_in_gaps: false,
         is_nested: false,
         n_rows: points.n_rows() as u64,
         fingerprint: points.fingerprint(),

@@ -4,13 +4,14 @@ use albers_classes::space::{Axis, AxisKind, Space};
 use albers_partition::grain::Grain;
 use albers_partition::split::Policy;
 use albers_privacy::Criterion;
+use albers_table::domain::Ruler;
 
 use super::load::{Setup, load};
 use super::table::{Asked, Table};
 
 /// A table of intervals and one secret.
 pub fn table(rows: Vec<Vec<u32>>, secrets: Vec<u32>, k: u64, rules: &[Criterion]) -> Table {
-    let kind = || AxisKind::Interval { scale: 1.0 / 1023.0 };
+    let kind = || AxisKind::Interval { scale: 1.0 / 1023.0, ruler: Ruler::of_codes() };
     let axis = |_| Axis { kind: kind(), weight: 1.0, preferred: false };
     let n_attributes = rows[0].len();
     let asked = Asked { k, rules: rules.iter().map(|&rule| (0, rule)).collect() };

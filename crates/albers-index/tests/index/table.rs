@@ -3,7 +3,7 @@
 use albers_classes::space::{Axis, AxisKind, Shown, Space};
 use albers_privacy::{ClassSummary, Criterion, GroundDistance, Requirement, SensitiveColumn};
 use albers_table::chunk::TextColumnBuilder;
-use albers_table::domain::{Coding, RawColumn, encode};
+use albers_table::domain::{Coding, RawColumn, Ruler, encode};
 use albers_table::hierarchy::HierarchySpec;
 use albers_table::schema::ColumnType;
 
@@ -230,7 +230,8 @@ fn column(dice: &mut Dice, n_rows: usize, n_codes: u32) -> Vec<u32> {
 
 fn interval(dice: &mut Dice) -> (Axis, u32) {
     let n_codes = dice.of(&[1, 2, 7, 50, 1000, 1 << 30]);
-    let kind = AxisKind::Interval { scale: 1.0 / f64::from((n_codes - 1).max(1)) };
+    let scale = 1.0 / f64::from((n_codes - 1).max(1));
+    let kind = AxisKind::Interval { scale, ruler: Ruler::of_codes() };
     (Axis { kind, weight: 1.0, preferred: false }, n_codes)
 }
 

@@ -103,7 +103,7 @@ impl<'a> TupleSpace<'a> {
         let n_codes = codes.len();
         let weight = axis.weight;
         let shown = match &axis.kind {
-            AxisKind::Interval { scale } => {
+            AxisKind::Interval { scale, .. } => {
                 let first = codes.first().copied().unwrap_or(0);
                 let place = |&code: &u32| (f64::from(code - first) * scale * weight) as f32;
                 ShownLane::Line { places: codes.iter().map(place).collect(), most: weight as f32 }

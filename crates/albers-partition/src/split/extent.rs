@@ -90,7 +90,7 @@ impl<'a, const L: usize, const M: usize> Weigher<'a, L, M> {
         let mut labels = Vec::new();
         for (lane, axis) in space.axes.iter().enumerate() {
             match &axis.kind {
-                AxisKind::Interval { scale } => per_code[lane] = (axis.weight * scale) as f32,
+                AxisKind::Interval { scale, .. } => per_code[lane] = (axis.weight * scale) as f32,
                 AxisKind::Set { scale, n_codes } if *n_codes <= SMALL_SET => {
                     sets.push((lane, (axis.weight * scale) as f32));
                 }

@@ -4,6 +4,7 @@ use albers_classes::space::{Axis, AxisKind, Space};
 use albers_partition::split::Policy;
 use albers_privacy::Facts;
 use albers_privacy::{Criterion, Requirement};
+use albers_table::domain::Ruler;
 
 use super::table::{Dice, Table, bound, sensitive};
 
@@ -20,9 +21,12 @@ fn table(n_rows: usize, k: u64, criteria: &[Criterion]) -> Table {
     let axis = |kind| Axis { kind, weight: 1.0, preferred: false };
     let space = Space {
         axes: vec![
-            axis(AxisKind::Interval { scale: 1.0 / 999.0 }),
+            axis(AxisKind::Interval { scale: 1.0 / 999.0, ruler: Ruler::of_codes() }),
             axis(AxisKind::Set { scale: 1.0 / 49.0, n_codes: 50 }),
-            axis(AxisKind::Interval { scale: 1.0 / f64::from((1 << 20) - 1) }),
+            axis(AxisKind::Interval {
+                scale: 1.0 / f64::from((1 << 20) - 1),
+                ruler: Ruler::of_codes(),
+            }),
         ],
     };
     let facts = Facts {

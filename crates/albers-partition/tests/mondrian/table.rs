@@ -9,7 +9,7 @@ use albers_privacy::Facts;
 use albers_privacy::{ClassSummary, Criterion, GroundDistance, Requirement, SensitiveColumn};
 use albers_storage::watch::Silent;
 use albers_table::chunk::TextColumnBuilder;
-use albers_table::domain::{Coding, Domain, RawColumn, encode};
+use albers_table::domain::{Coding, Domain, RawColumn, Ruler, encode};
 use albers_table::hierarchy::HierarchySpec;
 use albers_table::schema::ColumnType;
 
@@ -205,7 +205,7 @@ impl Table {
         let loss = |class: &Class, axis: usize| {
             let (lo, hi) = self.bounds(&class.rows, axis);
             let loss = match &self.space.axes[axis].kind {
-                AxisKind::Interval { scale } => f64::from(hi - lo) * scale,
+                AxisKind::Interval { scale, .. } => f64::from(hi - lo) * scale,
                 AxisKind::Set { scale, .. } => {
                     let mut codes: Vec<u32> =
                         class.rows.iter().map(|&row| self.columns[axis][row]).collect();
@@ -231,9 +231,10 @@ fn check_disjoint(boxes: &[Vec<(u32, u32)>]) {
     }
 }
 
-fn interval(dice: &mut Dice) -> (Axis, u32) {
+pub fn interval(dice: &mut Dice) -> (Axis, u32) {
     let n_codes = [1, 2, 7, 50, 1000, 1 << 30][dice.below(6) as usize];
-    let kind = AxisKind::Interval { scale: 1.0 / f64::from((n_codes - 1).max(1)) };
+    let scale = 1.0 / f64::from((n_codes - 1).max(1));
+    let kind = AxisKind::Interval { scale, ruler: Ruler::of_codes() };
     (Axis { kind, weight: 1.0, preferred: false }, n_codes)
 }
 

@@ -4,7 +4,7 @@ use albers_classes::space::{Axis, AxisKind, Shown, Space};
 use albers_privacy::Facts;
 use albers_privacy::Requirement;
 use albers_table::chunk::TextColumnBuilder;
-use albers_table::domain::{CodedColumn, Coding, RawColumn, encode};
+use albers_table::domain::{CodedColumn, Coding, RawColumn, Ruler, encode};
 use albers_table::hierarchy::HierarchySpec;
 use albers_table::schema::ColumnType;
 
@@ -13,7 +13,11 @@ use crate::table::{Dice, Table};
 
 fn interval(n_codes: u32) -> Axis {
     let scale = 1.0 / f64::from((n_codes - 1).max(1));
-    Axis { kind: AxisKind::Interval { scale }, weight: 1.0, preferred: false }
+    Axis {
+        kind: AxisKind::Interval { scale, ruler: Ruler::of_codes() },
+        weight: 1.0,
+        preferred: false,
+    }
 }
 
 fn table(axes: Vec<Axis>, columns: Vec<Vec<u32>>, k: u64) -> Table {

@@ -13,11 +13,12 @@
 //! ```
 
 use albers_classes::space::Shown;
+use albers_table::domain::OrderedValue;
 use albers_table::mix::mix;
 use albers_table::value::{self, TickFormat};
 
 use super::text_hash::TextHash;
-use super::{ANY, CellContent, Describer, ShownCell, WITH_MISSING, bits_of, codes_of};
+use super::{ANY, CellContent, Describer, IN_GAPS, ShownCell, WITH_MISSING, bits_of, codes_of};
 
 /// Numbers from here on have more than 15 digits.
 const LONG_MANTISSA: u64 = 1_000_000_000_000_000;
@@ -32,8 +33,11 @@ impl Describer<'_> {
             Shown::Set if self.is_bit_set => (self.bits_hash(bits_of(cell)), false),
             Shown::Set => (self.numbers.hash_of(cell.a), false),
             Shown::Interval if self.missing != Some(cell.a) => {
-                let (lo, hi) = (cell.a, cell.b & !WITH_MISSING);
-                (self.interval_hash(lo, hi), cell.b & WITH_MISSING != 0)
+                let hash = match self.ends(cell).filter(|_| cell.a & IN_GAPS != 0) {
+                    Some((lo, hi)) => self.ends_hash(lo, hi),
+                    None => self.interval_hash(cell.a, cell.b & !WITH_MISSING),
+                };
+                (hash, cell.b & WITH_MISSING != 0)
             }
             Shown::Interval | Shown::Label => self.label_hash(cell),
         };
@@ -91,25 +95,39 @@ impl Describer<'_> {
     /// The hash of what [`albers_table::domain::Domain::write_value`] writes.
     fn taken_hash(&self, code: u32) -> u64 {
         let domain = &self.attribute.domain;
-        let mut hash = TextHash::new();
         if self.missing == Some(code) {
-            return hash.finish();
+            return TextHash::new().finish();
         }
-        if let (Some(ticks), Some(format)) = (domain.ticks(code), domain.tick_format()) {
-            match format {
-                TickFormat::Integer => return TextHash::of_integer(ticks),
-                // So many digits could also be those of a float.
-                TickFormat::Decimal { .. } if ticks.unsigned_abs() >= LONG_MANTISSA => {
-                    return name_hash(&format.text(ticks));
-                }
-                _ => hash.push_ticks(format, ticks),
+        match (domain.category(code), domain.value(code)) {
+            (Some(name), _) => name_hash(name),
+            (None, Some(value)) => self.ordered_hash(value),
+            (None, None) => TextHash::new().finish(),
+        }
+    }
+
+    /// The hash of what [`albers_table::domain::Domain::write_ordered`] writes.
+    fn ordered_hash(&self, value: OrderedValue) -> u64 {
+        let mut hash = TextHash::new();
+        match (value, self.attribute.domain.tick_format()) {
+            (OrderedValue::Float(number), _) => return float_hash(number),
+            (OrderedValue::Ticks(ticks), Some(TickFormat::Integer)) => {
+                return TextHash::of_integer(ticks);
             }
-        } else if let Some(name) = domain.category(code) {
-            return name_hash(name);
-        } else if let Some(number) = domain.float(code) {
-            return float_hash(number);
+            // So many digits could also be those of a float.
+            (OrderedValue::Ticks(ticks), Some(format @ TickFormat::Decimal { .. }))
+                if ticks.unsigned_abs() >= LONG_MANTISSA =>
+            {
+                return name_hash(&format.text(ticks));
+            }
+            (OrderedValue::Ticks(ticks), Some(format)) => hash.push_ticks(format, ticks),
+            (OrderedValue::Ticks(_), None) => {}
         }
         hash.finish()
+    }
+
+    fn ends_hash(&self, lo: OrderedValue, hi: OrderedValue) -> u64 {
+        let lo_hash = self.ordered_hash(lo);
+        if lo == hi { lo_hash } else { ends_hash(lo_hash, self.ordered_hash(hi)) }
     }
 
     fn bits_hash(&self, bits: u64) -> u64 {

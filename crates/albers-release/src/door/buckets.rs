@@ -56,7 +56,7 @@ impl<'a> BucketPlan<'a> {
     }
 
     pub(super) fn describers(&self) -> Vec<Describer<'a>> {
-        self.attributes.iter().map(Describer::new).collect()
+        self.options.describers(self.attributes)
     }
 }
 

@@ -27,6 +27,8 @@ pub struct DoorPlan<'a> {
     pub seed: u64,
     /// Whether classes show their regions instead of their points' bounds.
     pub show_regions: bool,
+    /// Whether regions end where cuts are, and not at values of rows.
+    pub ends_in_gaps: bool,
     /// Whether classes come with regions and their holes. Then every row must lie in its class's
     /// region and outside of the holes; otherwise a region is widened to its rows.
     pub is_nested: bool,
@@ -95,6 +97,7 @@ impl<'a> DoorPlan<'a> {
         ShowOptions {
             seed: self.seed,
             show_regions: self.show_regions,
+            ends_in_gaps: self.ends_in_gaps,
             is_nested: self.is_nested,
             n_features: self.features.len(),
         }

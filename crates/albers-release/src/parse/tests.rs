@@ -32,19 +32,22 @@ fn attribute(column_type: ColumnType, shown: Shown, cells: &[&str]) -> (Attribut
 /// Every pair of cells, described, written and read again, shows and loses the same.
 fn assert_round_trip(column_type: ColumnType, shown: Shown, cells: &[&str]) {
     let (attribute, codes) = attribute(column_type, shown, cells);
-    let describer = Describer::new(&attribute);
+    let describer = Describer::new(&attribute).with_ends_in_gaps(true);
     let parser = CellParser::new(&attribute, true);
     for &a in &codes {
         for &b in &codes {
-            let cell = describer.describe([a, b].into_iter());
-            let mut text = String::new();
-            describer.write_text(cell, &mut text);
-            let read = parser.parse((!text.is_empty()).then_some(&text[..])).unwrap();
-            assert_eq!(read.lost_steps, describer.lost_steps(cell), "{text}");
-            assert_eq!(read.content.n_covered(&attribute.domain), describer.n_covered(cell));
-            for &code in &codes {
-                let covers = describer.content(cell).covers(&attribute.domain, code);
-                assert_eq!(read.content.covers(&attribute.domain, code), covers, "{text}");
+            let bounds = describer.describe([a, b].into_iter());
+            let region = describer.describe_region(a.min(b), a.max(b));
+            for cell in [bounds, region] {
+                let mut text = String::new();
+                describer.write_text(cell, &mut text);
+                let read = parser.parse((!text.is_empty()).then_some(&text[..])).unwrap();
+                assert_eq!(read.lost_steps, describer.lost_steps(cell), "{text}");
+                assert_eq!(read.content.n_covered(&attribute.domain), describer.n_covered(cell));
+                for &code in &codes {
+                    let covers = describer.content(cell).covers(&attribute.domain, code);
+                    assert_eq!(read.content.covers(&attribute.domain, code), covers, "{text}");
+                }
             }
         }
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use albers_classes::space::Shown;
+use albers_table::domain::OrderedValue;
 use albers_table::schema::ColumnType;
 use arrow_array::builder::StringBuilder;
 use arrow_array::types::{
@@ -118,10 +119,10 @@ pub fn arrays(
     }
     let bounds: Vec<Bounds> = cells
         .map(|cell| match describer.content(cell) {
-            CellContent::Interval { lo, hi, with_missing } => {
-                Bounds { codes: Some((lo, hi)), with_missing }
+            CellContent::Interval { with_missing, .. } => {
+                Bounds { ends: describer.ends(cell), with_missing }
             }
-            _ => Bounds { codes: None, with_missing: true },
+            _ => Bounds { ends: None, with_missing: true },
         })
         .collect();
     let mut arrays = vec![
@@ -135,9 +136,9 @@ pub fn arrays(
     arrays
 }
 
-/// The codes at the ends of a class's interval; none if all its values are missing.
+/// The values at the ends of a class's interval; none if all its values are missing.
 struct Bounds {
-    codes: Option<(u32, u32)>,
+    ends: Option<(OrderedValue, OrderedValue)>,
     with_missing: bool,
 }
 
@@ -180,15 +181,16 @@ fn bound_array(
     describer: &Describer<'_>,
     slab: &Slab,
     bounds: &[Bounds],
-    end: impl Fn((u32, u32)) -> u32,
+    end: impl Fn((OrderedValue, OrderedValue)) -> OrderedValue,
 ) -> ArrayRef {
     let domain = &describer.attribute().domain;
     let data_type = bounds_type(describer);
-    let nulls = (domain.n_missing() > 0).then(|| {
-        NullBuffer::from(repeat(slab, bounds.iter().map(|bounds| bounds.codes.is_some())))
-    });
-    let ticks = |bounds: &Bounds| {
-        bounds.codes.map_or(0, |codes| domain.ticks(end(codes)).expect("ordered codes have ticks"))
+    let nulls = (domain.n_missing() > 0)
+        .then(|| NullBuffer::from(repeat(slab, bounds.iter().map(|bounds| bounds.ends.is_some()))));
+    let ticks = |bounds: &Bounds| match bounds.ends.map(&end) {
+        Some(OrderedValue::Ticks(ticks)) => ticks,
+        Some(OrderedValue::Float(_)) => unreachable!("floats are not written as ticks"),
+        None => 0,
     };
     macro_rules! of_ticks {
         ($type:ty, $from:expr) => {{
@@ -220,9 +222,9 @@ fn bound_array(
             of_ticks!(TimestampNanosecondType, |tick: i64| tick.saturating_mul(1_000))
         }
         _ => {
-            let float = |bounds: &Bounds| {
-                let value = bounds.codes.map(|codes| domain.float(end(codes)));
-                value.flatten().unwrap_or(0.0)
+            let float = |bounds: &Bounds| match bounds.ends.map(&end) {
+                Some(OrderedValue::Float(float)) => float,
+                Some(OrderedValue::Ticks(_)) | None => 0.0,
             };
             if data_type == DataType::Float32 {
                 let values = bounds.iter().map(|bounds| float(bounds) as f32);

@@ -227,8 +227,14 @@ mod tests {
         let class_ends = (3..=n_rows).step_by(3).collect();
         let row_ids = (0..n_rows).collect();
         let block = ClassBlock { row_ids, codes, class_ends, ..ClassBlock::default() };
-        let (seed, show_regions, is_nested, n_features) = (3, false, false, 0);
-        let options = ShowOptions { seed, show_regions, is_nested, n_features };
+        let seed = 3;
+        let options = ShowOptions {
+            seed,
+            show_regions: false,
+            ends_in_gaps: false,
+            is_nested: false,
+            n_features: 0,
+        };
         let attributes = [attribute];
         let described = describe(vec![block], &attributes, options, None, &Silent).unwrap();
         let requirement = Requirement::new(3, false, Vec::new(), Vec::new()).unwrap();

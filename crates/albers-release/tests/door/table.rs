@@ -332,6 +332,7 @@ impl<'t> Case<'t> {
             delimiter: None,
             seed: 3,
             show_regions: self.show_regions,
+            ends_in_gaps: self.show_regions,
             is_nested: self.is_nested,
             n_rows: table.n_rows() as u64,
             fingerprint: table.fingerprint(),

@@ -110,16 +110,44 @@ impl Domain {
         }
     }
 
-    /// The code of the value that is shown for a code at an end of an interval: if no row has the
-    /// value of the code itself, values that lie far apart are shown by the nearest one inward, so
-    /// that the interval covers no value beyond its codes.
+    /// The code that is shown for a code at an end of an interval: the nearest one inward that
+    /// stands for a value which the column can hold, and which occurs where values lie far apart.
+    /// So the interval covers no value beyond its codes.
     pub fn shown_code(&self, code: u32, end: End) -> u32 {
         match &self.kind {
             DomainKind::Far { scale, first_code } if code >= *first_code => {
                 first_code + scale.shown_code(code - first_code, end)
             }
+            DomainKind::Near { first_code, .. } if code >= *first_code => {
+                let unit = self.grid().unit as u32;
+                let steps = match end {
+                    End::Low => (code - first_code).div_ceil(unit),
+                    End::High => (code - first_code) / unit,
+                };
+                first_code + steps * unit
+            }
             _ => code,
         }
+    }
+
+    /// What a region shows at an end with this code, a [`Domain::shown_code`]. Where values lie
+    /// near, cuts lie between codes, and the code tells. Where they lie far apart it is the
+    /// roundest value between the code's own and its neighbour beyond the end.
+    ///
+    /// # Panics
+    /// When the domain is not ordered, or the code is the missing one.
+    pub fn region_end(&self, code: u32, end: End) -> OrderedValue {
+        match &self.kind {
+            DomainKind::Far { scale, first_code } => {
+                scale.region_end(code - first_code, end, self.grid())
+            }
+            _ => self.value(code).expect("regions of ordered values end at values"),
+        }
+    }
+
+    /// Whether a region may show other values at its ends than those of its codes.
+    pub fn regions_end_in_gaps(&self) -> bool {
+        matches!(self.kind, DomainKind::Far { .. })
     }
 }
 

@@ -3,10 +3,14 @@
 //! A far value's code is its place on a scale of 2^30 steps between the least and the greatest
 //! value. Values that would fall on the same step are moved apart by one, so that distinct values
 //! always have distinct codes.
+//!
+//! A region ends in the gap between two neighbouring values, whether or not a code is left there:
+//! what is shown is the roundest value of the gap, which nobody has.
 
 use rustc_hash::FxHashMap;
 
 use crate::chunk::{Cells, ColumnChunk};
+use crate::domain::round::{roundest_float, roundest_ticks};
 use crate::domain::{End, OrderedValue, RawColumn};
 use crate::value::{TickFormat, float_text};
 
@@ -22,6 +26,28 @@ pub struct Scale {
     values: Values,
     /// Ascending, parallel to the values.
     codes: Vec<u32>,
+}
+
+/// The values that a column can hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Grid {
+    /// Ticks between two of them.
+    pub unit: i64,
+    /// Whether floats have 32 bits.
+    pub is_single: bool,
+}
+
+impl Grid {
+    /// The float itself, or the one of 32 bits that is nearest to it.
+    fn float(self, float: f64) -> f64 {
+        if self.is_single { f64::from(float as f32) } else { float }
+    }
+
+    /// The ticks where the right side of a cut may begin, so that neither its first ticks nor the
+    /// last ones of the left side are `lo` or `hi`.
+    pub fn room(self, lo: i64, hi: i64) -> (i64, i64) {
+        (lo.saturating_add(self.unit).saturating_add(self.unit), hi.saturating_sub(self.unit))
+    }
 }
 
 #[derive(Clone)]
@@ -151,6 +177,70 @@ impl Scale {
             _ => return None,
         };
         (start < end).then(|| (self.codes[start], self.codes[end - 1]))
+    }
+
+    /// What a region shows at an end that has the code of a value: the roundest value between it
+    /// and its neighbour beyond, or the value itself where there is no room.
+    pub fn region_end(&self, code: u32, end: End, grid: Grid) -> OrderedValue {
+        let place = self.place(code);
+        let is_last = place + 1 == self.codes.len();
+        let left = match end {
+            End::Low if place > 0 => place - 1,
+            End::High if !is_last => place,
+            _ => return self.value_at(place),
+        };
+        match &self.values {
+            Values::Ticks(ticks, format) => {
+                let (lo, hi) = (ticks[left], ticks[left + 1]);
+                let first = roundest_ticks(*format, grid.room(lo, hi), |t| t % grid.unit == 0);
+                // Without room the left side ends at its own value.
+                let first = first.unwrap_or(lo.saturating_add(grid.unit));
+                OrderedValue::Ticks(if end == End::Low { first } else { first - grid.unit })
+            }
+            Values::Floats(floats) => {
+                let (lo, hi) = (floats[left], floats[left + 1]);
+                let is_between = |float| lo < grid.float(float) && grid.float(float) < hi;
+                let between = roundest_float(lo, hi, is_between).map(|float| grid.float(float));
+                let own = if end == End::Low { hi } else { lo };
+                OrderedValue::Float(between.unwrap_or(own))
+            }
+        }
+    }
+
+    /// The code of the value after which a cut between two codes of values is best placed: before
+    /// the roundest value that nobody has.
+    pub fn roundest_cut(&self, left: u32, right: u32, grid: Grid) -> u32 {
+        let (first, last) = (self.place(left), self.place(right));
+        if last <= first + 1 {
+            return left;
+        }
+        let n_below = match &self.values {
+            Values::Ticks(ticks, format) => {
+                let is_taken = |t: i64| ticks[first..=last].binary_search(&t).is_ok();
+                let is_free =
+                    |t: i64| t % grid.unit == 0 && !is_taken(t) && !is_taken(t - grid.unit);
+                let found = roundest_ticks(*format, grid.room(ticks[first], ticks[last]), is_free);
+                found.map(|found| ticks.partition_point(|&t| t < found))
+            }
+            Values::Floats(floats) => {
+                let is_free = |float| {
+                    let float = grid.float(float);
+                    let place = floats.partition_point(|&other| other < float);
+                    (first + 1..=last).contains(&place) && floats[place] != float
+                };
+                let found = roundest_float(floats[first], floats[last], is_free);
+                found.map(|found| floats.partition_point(|&other| other < grid.float(found)))
+            }
+        };
+        n_below.map_or(left, |n_below| self.codes[n_below - 1])
+    }
+
+    /// The value at a place.
+    fn value_at(&self, place: usize) -> OrderedValue {
+        match &self.values {
+            Values::Ticks(ticks, _) => OrderedValue::Ticks(ticks[place]),
+            Values::Floats(floats) => OrderedValue::Float(floats[place]),
+        }
     }
 
     /// The code of the value that is shown for a code at an end of an interval.

@@ -11,6 +11,7 @@
 //! for all other columns.
 
 use std::hash::BuildHasher;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_schema::DataType;
@@ -287,6 +288,7 @@ impl ColumnSurvey {
             let format = format.filter(|_| column_type != ColumnType::Float);
             let (scale, code_of) = Scale::of_keys(keys, format);
             let first_code = if has_missing { scale.length() + 1 } else { 0 };
+            let scale = Arc::new(scale);
             return (DomainKind::Far { scale, first_code }, Lookup::Keys(code_of));
         }
         let (min, max) = self.ends.unwrap_or((0, 0));

@@ -133,6 +133,19 @@ impl Cover {
             }
     }
 
+    /// The one number at which two intervals of floats touch.
+    pub fn touches_at(&self, other: &Cover) -> Option<&Value> {
+        let (Rest::Between(lo, hi), Rest::Between(from, to)) = (&self.rest, &other.rest) else {
+            return None;
+        };
+        match (hi == from, to == lo) {
+            _ if self.with_missing && other.with_missing => None,
+            (true, false) if matches!(hi, Value::Float(_)) => Some(hi),
+            (false, true) if matches!(lo, Value::Float(_)) => Some(lo),
+            _ => None,
+        }
+    }
+
     /// The least that covers these values.
     pub fn tightest(column: &Column, values: &[&Value]) -> Cover {
         let with_missing = values.iter().any(|value| value.is_missing());
