@@ -161,7 +161,7 @@ impl ResourceFlags {
     /// Puts them into a job.
     pub fn apply(self, job: &mut Job) -> Result<()> {
         if let Some(text) = &self.memory {
-            job.memory = Some(size_of(text)?);
+            job.memory = Some(size_of("memory", text)?);
         }
         job.spill_dir = self.spill_dir.or(job.spill_dir.take());
         job.threads = self.threads.or(job.threads);
@@ -169,9 +169,9 @@ impl ResourceFlags {
     }
 }
 
-fn size_of(text: &str) -> Result<ByteSize> {
+fn size_of(setting: &str, text: &str) -> Result<ByteSize> {
     text.parse().map_err(|problem: String| {
-        anyhow!("memory '{text}': {problem}; use for example 256MB or 2GB")
+        anyhow!("{setting} '{text}': {problem}; use for example 256MB or 2GB")
     })
 }
 
@@ -338,7 +338,7 @@ pub fn job(
     job.categories = method.categories.or(job.categories);
     job.values = method.values.or(job.values);
     if let Some(text) = &method.least_memory {
-        job.least_memory = Some(size_of(text)?);
+        job.least_memory = Some(size_of("least-memory", text)?);
     }
     job.compact = if method.no_compact { Some(false) } else { job.compact };
     for column in method.bias {

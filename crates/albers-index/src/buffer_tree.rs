@@ -168,8 +168,6 @@ pub struct BufferTree<'a> {
     parts: Vec<Part>,
     /// How many tops lie above this one.
     depth: usize,
-    /// The region of the part that it divides, where regions are kept.
-    within: Option<Region>,
     buffers: Reservation,
 }
 
@@ -194,7 +192,7 @@ impl<'a> BufferTree<'a> {
         payload_bytes: usize,
     ) -> Result<BufferTree<'a>> {
         let expected = Expected { n_rows, payload_bytes, must_divide: false };
-        BufferTree::below(plan, (Arc::new(top), 0), expected, 0, None)
+        BufferTree::below(plan, (Arc::new(top), 0), expected, 0)
     }
 
     /// A buffer tree below a node of a top.
@@ -203,7 +201,6 @@ impl<'a> BufferTree<'a> {
         (top, root): (Arc<Top>, u32),
         expected: Expected,
         depth: usize,
-        within: Option<Region>,
     ) -> Result<BufferTree<'a>> {
         let Expected { n_rows, payload_bytes, must_divide } = expected;
         let Sizes { part_bytes, buffer_bytes, block_bytes } = plan.sizes;
@@ -219,7 +216,7 @@ impl<'a> BufferTree<'a> {
         let parts = roots.iter().map(|_| Part::new(plan.strictest)).collect();
         let steps = Arc::new(top.steps_to(&roots));
         let router = Router { plan, steps, root, n_parts: roots.len() };
-        Ok(BufferTree { plan, top, root, roots, router, parts, depth, within, buffers })
+        Ok(BufferTree { plan, top, root, roots, router, parts, depth, buffers })
     }
 
     /// What sorts rows for it.

@@ -44,11 +44,3 @@ impl Plan<'_> {
 pub fn whole_region(plan: &Plan<'_>) -> Option<Region> {
     plan.keep_regions.then(|| vec![(0, u32::MAX); plan.space.axes.len()])
 }
-
-/// What two regions have in common.
-pub fn region_within(region: Option<&Region>, within: Option<&Region>) -> Option<Region> {
-    let region = region?;
-    let Some(within) = within else { return Some(region.clone()) };
-    let pairs = region.iter().zip(within);
-    Some(pairs.map(|(own, outer)| (own.0.max(outer.0), own.1.min(outer.1))).collect())
-}

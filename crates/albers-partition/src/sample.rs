@@ -20,6 +20,9 @@ use crate::split::Point;
 /// The most different facts that are kept of one tuple: those of least hash.
 const MOST_FACTS: usize = 64;
 
+/// The facts of a sample, for each tuple that it may have.
+const FACTS_PER_TUPLE: usize = 2;
+
 /// The hash of a tuple's codes.
 #[inline]
 pub fn tuple_hash(codes: &[u32], seed: u64) -> u64 {
@@ -206,6 +209,8 @@ pub struct TupleSample {
     bound: u64,
     slot_of: FxHashMap<u64, u32>,
     tuples: Tuples,
+    /// Facts of all tuples.
+    n_facts: usize,
 }
 
 impl TupleSample {
@@ -217,6 +222,7 @@ impl TupleSample {
             bound: u64::MAX,
             slot_of: FxHashMap::default(),
             tuples: Tuples { n_attributes, ..Tuples::default() },
+            n_facts: 0,
         }
     }
 
@@ -238,28 +244,40 @@ impl TupleSample {
         }
         self.tuples.n_rows[slot as usize] += n_rows;
         if self.keeps_facts {
-            self.tuples.facts[slot as usize].add(facts, n_rows);
+            let own = &mut self.tuples.facts[slot as usize];
+            self.n_facts -= own.0.len();
+            own.add(facts, n_rows);
+            self.n_facts += own.0.len();
         }
-        if self.tuples.len() > self.limit + self.limit / 4 {
+        let is_full = self.tuples.len() > self.limit + self.limit / 4;
+        if is_full || self.n_facts > MOST_FACTS + FACTS_PER_TUPLE * self.limit {
             self.trim();
         }
     }
 
+    /// Drops all but the tuples of least hash, as many as may be, by their own number and by that of
+    /// their facts.
     fn trim(&mut self) {
-        if self.tuples.len() <= self.limit {
-            return;
-        }
         self.tuples.sort();
-        self.bound = self.tuples.hashes[self.limit - 1];
-        let kept: Vec<u32> = (0..self.limit as u32).collect();
-        self.tuples.pick(&kept);
+        let mut n_facts = 0;
+        let n_kept = self.tuples.facts.iter().take_while(|own| {
+            n_facts += own.0.len();
+            n_facts <= FACTS_PER_TUPLE * self.limit
+        });
+        let n_kept = if self.keeps_facts { n_kept.count().max(1) } else { self.limit };
+        let n_kept = n_kept.min(self.limit);
+        if n_kept < self.tuples.len() {
+            self.bound = self.tuples.hashes[n_kept - 1];
+            let kept: Vec<u32> = (0..n_kept as u32).collect();
+            self.tuples.pick(&kept);
+        }
+        self.n_facts = self.tuples.facts.iter().map(|own| own.0.len()).sum();
         self.slot_of = self.tuples.hashes.iter().copied().zip(0..).collect();
     }
 
     /// The tuples of least hash.
     pub fn finish(mut self) -> Tuples {
         self.trim();
-        self.tuples.sort();
         self.tuples
     }
 }
@@ -299,7 +317,9 @@ mod tests {
         for (n_rows, n_tuples, limit) in [(5_000, 4_000, 100), (5_000, 90, 100), (9_000, 740, 64)] {
             let rows = rows(n_rows, n_tuples);
             let found = sampled(&rows, limit);
-            assert_eq!(found.len(), limit.min(n_tuples as usize));
+            assert!(found.len() <= limit.min(n_tuples as usize));
+            let n_facts: usize = found.facts.iter().map(|own| own.0.len()).sum();
+            assert!(n_facts <= 2 * limit && n_facts + 7 > limit.min(n_tuples as usize));
             for other in orders(&rows) {
                 assert_eq!(sampled(&other, limit), found);
             }

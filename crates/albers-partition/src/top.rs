@@ -187,6 +187,24 @@ impl Top {
         top
     }
 
+    /// The same tree of a part of space, where regions are kept.
+    pub fn within(mut self, region: Option<Region>) -> Top {
+        self.nodes[0].region = region;
+        // Parents stand before their children.
+        for node_idx in 0..self.nodes.len() {
+            let TopNode { region: Some(region), kind: TopKind::Inner { split, children }, .. } =
+                &self.nodes[node_idx]
+            else {
+                continue;
+            };
+            let regions = Cut::of(split).regions(region);
+            for (child, region) in children.clone().into_iter().zip(regions) {
+                self.nodes[child as usize].region = Some(region);
+            }
+        }
+        self
+    }
+
     fn add_child(&mut self, parent: u32, child: u32) {
         if let TopKind::Inner { children, .. } = &mut self.nodes[parent as usize].kind {
             children.push(child);

@@ -215,6 +215,13 @@ proptest! {
             INDEXED.count("compared with a table in memory");
         }
         prop_assert!(bytes_of(&roomy) == found, "memory changes the release");
+        if !report.also.is_empty() {
+            let granularity = None;
+            let alone =
+                Job { also_k: Vec::new(), granularity, memory: None, ..renamed(&case.job, "alone") };
+            done(&alone)?;
+            prop_assert!(bytes_of(&alone)[0] == found[0], "coarser releases change the finest");
+        }
         let mut order: Vec<usize> = (0..case.n_rows).collect();
         Dice::new(sizes.0).shuffle(&mut order);
         case.write_table(order);

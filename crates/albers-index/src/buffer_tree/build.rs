@@ -219,7 +219,8 @@ pub fn codes_of(layout: &RowLayout, rows: &RowBlock, range: std::ops::Range<usiz
 
 /// The top of a tree for the rows of a part, grown on a sample of them.
 pub fn top_of_part(plan: &BulkPlan<'_>, part: &Part, attempt: Attempt) -> Result<Top> {
-    let n_bytes = plan.plan.grain.sample_bytes;
+    // Facts take as much again, and more.
+    let n_bytes = plan.plan.grain.sample_bytes * if plan.plan.has_rule() { 3 } else { 1 };
     let _memory = plan.budget.try_reserve("a sample of the rows", n_bytes)?;
     let tuples = tuples_of_part(plan, part)?;
     let sets = has_small_sets(plan.plan.space);

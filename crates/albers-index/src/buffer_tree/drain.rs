@@ -6,7 +6,6 @@ use std::sync::Arc;
 use albers_classes::Region;
 use albers_classes::packed::RowBlock;
 use albers_partition::grow::MAX_DEPTH;
-use albers_partition::plan::region_within;
 use albers_partition::top::{Attempt, Top};
 use albers_storage::memory_budget::Reservation;
 use albers_storage::spill::Block;
@@ -86,12 +85,12 @@ impl BufferTree<'_> {
         below
     }
 
-    /// Whether both sides of the first split satisfy the strictest requirement.
+    /// Whether both sides of the first split satisfy the requirement of the leaves.
     fn is_divided(&self) -> bool {
         let mut below = FxHashMap::default();
         self.look_below(self.root, &mut below);
         let children = self.top.children(self.root);
-        children.is_some_and(|children| children.iter().all(|child| below[child].holds))
+        children.is_some_and(|children| children.iter().all(|child| below[child].holds_leaves))
     }
 
     /// The parts, brought together below nodes that are units, and where one alone violates the
@@ -162,14 +161,23 @@ impl BufferTree<'_> {
 struct Place<'t> {
     top: &'t Arc<Top>,
     node: u32,
-    /// The region of all that the top divides, where regions are kept.
-    within: Option<&'t Region>,
     depth: usize,
 }
 
 impl Place<'_> {
     fn region(&self, node: u32) -> Option<Region> {
-        region_within(self.top.region(node), self.within)
+        self.top.region(node).cloned()
+    }
+}
+
+/// A refusal with advice that will do: some of what is held grows with the budget.
+fn enough(refused: StorageError) -> StorageError {
+    match refused {
+        StorageError::OverBudget { what, needed_bytes, limit_bytes } => {
+            let needed_bytes = needed_bytes + needed_bytes / 2;
+            StorageError::OverBudget { what, needed_bytes, limit_bytes }
+        }
+        other => other,
     }
 }
 
@@ -185,7 +193,7 @@ impl<E: From<StorageError>> Drain<'_, '_, '_, E> {
             part.flush(self.plan)?;
         }
         let groups = tree.groups();
-        let BufferTree { top, mut parts, depth, within, buffers, .. } = tree;
+        let BufferTree { top, mut parts, depth, buffers, .. } = tree;
         drop(buffers);
         for group in groups {
             let mut part = Part::new(self.plan.strictest);
@@ -193,7 +201,7 @@ impl<E: From<StorageError>> Drain<'_, '_, '_, E> {
                 part.take(other);
             }
             if part.n_rows > 0 {
-                let place = Place { top: &top, node: group.node, within: within.as_ref(), depth };
+                let place = Place { top: &top, node: group.node, depth };
                 self.group(&place, group.why, part)?;
             }
         }
@@ -216,14 +224,13 @@ impl<E: From<StorageError>> Drain<'_, '_, '_, E> {
         };
         match reserved {
             Some(Ok(memory)) => self.load(place, part, memory),
-            Some(Err(refused)) if must_load => Err(refused.into()),
+            Some(Err(refused)) if must_load => Err(enough(refused).into()),
             Some(Err(StorageError::OverBudget { .. })) | None => {
                 let n_rows = part.n_rows;
                 let payload_bytes = part.n_payload_bytes / n_rows.max(1) as usize;
                 let expected = Expected { n_rows, payload_bytes, must_divide: true };
                 let below = (place.top.clone(), place.node);
-                let within = place.within.cloned();
-                let mut tree = BufferTree::below(plan, below, expected, place.depth, within)?;
+                let mut tree = BufferTree::below(plan, below, expected, place.depth)?;
                 tree.append_blocks(part.blocks)?;
                 self.tree(tree)
             }
@@ -277,8 +284,8 @@ impl<E: From<StorageError>> Drain<'_, '_, '_, E> {
                 continue;
             }
             let expected = Expected { n_rows, payload_bytes, must_divide: true };
-            let below = (Arc::new(top), 0);
-            let mut tree = BufferTree::below(plan, below, expected, depth + 1, region.clone())?;
+            let below = (Arc::new(top.within(region.clone())), 0);
+            let mut tree = BufferTree::below(plan, below, expected, depth + 1)?;
             tree.append_blocks(part.blocks)?;
             if tree.is_divided() {
                 return self.tree(tree);

@@ -221,7 +221,7 @@ fn fact_columns(table: &Table) -> Vec<Vec<u32>> {
     fact_columns_of(table).collect()
 }
 
-fn tuples_of(table: &Table, setup: &Setup) -> Tuples {
+pub fn tuples_of(table: &Table, setup: &Setup) -> Tuples {
     let n_attributes = table.rows[0].len();
     let limit = setup.grain.sample_tuples(n_attributes);
     let mut sample = TupleSample::new(limit, n_attributes, false);

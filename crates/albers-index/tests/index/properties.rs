@@ -3,15 +3,18 @@
 use std::collections::BTreeMap;
 
 use albers_classes::Region;
+use albers_classes::points::Points;
 use albers_index::buffer_tree::Sizes;
 use albers_partition::grain::Grain;
+use albers_partition::mondrian::{Plan, partition};
 use albers_partition::split::Policy;
-use albers_privacy::Criterion;
+use albers_privacy::{Criterion, Facts};
+use albers_storage::watch::Silent;
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 
 use super::giant;
-use super::load::{GRANULARITIES, Outcome, Piece, Setup, load};
+use super::load::{GRANULARITIES, Outcome, Piece, Setup, load, tuples_of};
 use super::oracle;
 use super::table::{Asked, Table};
 
@@ -81,6 +84,16 @@ proptest! {
     }
 
     #[test]
+    fn the_index_has_the_leaves_and_the_regions_of_mondrian_whatever_coarser_classes_are_made(
+        (seed, n_rows, n_attributes) in sizes(), policy in policies()
+    ) {
+        let table = Table::draw(seed, n_rows, n_attributes, true);
+        let setup = Setup::draw(seed, policy, true);
+        let (leaves, _) = content(&load(&table, &setup, 1), |row| row);
+        prop_assert!(leaves == mondrian(&table, &setup), "other leaves, or other regions");
+    }
+
+    #[test]
     fn regions_hold_their_rows_and_tile_the_space(
         (seed, n_rows, n_attributes) in sizes(), policy in policies(), with_labels in any::<bool>()
     ) {
@@ -126,6 +139,41 @@ fn has_deep_parts(table: &Table, setup: &Setup, outcome: &Outcome) -> bool {
     let whole = Grain { whole_rows: table.n_rows, ..setup.grain };
     let other = load(table, &Setup { grain: whole, ..*setup }, 1);
     outcome.pieces.len() > 2 && content(&other, |row| row) != content(outcome, |row| row)
+}
+
+/// The classes of the same table by Mondrian, as the leaves of [`content`].
+fn mondrian(table: &Table, setup: &Setup) -> Vec<(Vec<u32>, Option<Region>)> {
+    let n_attributes = table.rows[0].len();
+    let column = |axis: usize| vec![table.rows.iter().map(|row| row[axis]).collect()];
+    let points = Points::new((0..n_attributes).map(column).collect());
+    let secrets = |row: usize| table.secrets.iter().map(move |column| column[row]);
+    let facts = Facts {
+        subjects: table.subjects.iter().map(|&subject| u64::from(subject)).collect(),
+        sensitive: (0..table.n_rows).flat_map(secrets).collect(),
+        n_sensitive: table.secrets.len(),
+    };
+    let requirement = table.requirement(&table.asked);
+    let plan = Plan {
+        space: &table.space,
+        requirement: &requirement,
+        facts: &facts,
+        policy: setup.policy,
+        keep_regions: true,
+        grain: setup.grain,
+        seed: 1,
+    };
+    let groups = partition(points, Some(tuples_of(table, setup)), &plan, &Silent).unwrap();
+    let mut leaves = Vec::new();
+    for block in &groups.blocks {
+        for (class, rows) in block.classes().enumerate() {
+            let mut rows = block.row_ids[rows].to_vec();
+            rows.sort_unstable();
+            let region = block.regions[class * n_attributes..(class + 1) * n_attributes].to_vec();
+            leaves.push((rows, Some(region)));
+        }
+    }
+    leaves.sort();
+    leaves
 }
 
 /// What an index says, without any order: each leaf as its rows and its region, and each class as its

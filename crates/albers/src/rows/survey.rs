@@ -253,7 +253,7 @@ impl Survey {
         match reading.plan.method.grain() {
             Some(grain) if self.is_sample_over && self.n_rows > grain.whole_rows as u64 => {
                 let limit_bytes = reading.memory.budget.limit_bytes() as u64;
-                let needed_bytes = limit_bytes + 2 * grain.sample_bytes as u64;
+                let needed_bytes = limit_bytes + 4 * grain.sample_bytes as u64;
                 let what = "a sample of the rows";
                 Err(StorageError::OverBudget { what, needed_bytes, limit_bytes }.into())
             }
