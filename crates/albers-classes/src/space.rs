@@ -133,8 +133,8 @@ impl LabelTree {
             .expect("all leaves share the root")
     }
 
-    /// How a label can be specialized: into the children of the lowest common ancestor of some codes,
-    /// with the missing value, if it is among them, as a part of its own.
+    /// How a label can be specialized: into the children of the lowest common ancestor of some
+    /// codes, with the missing value, if it is among them, as a part of its own.
     pub fn specialization(&self, codes: impl Iterator<Item = u32>) -> Specialization {
         let present = codes.filter(|&code| code < self.n_leaves);
         let (lo, hi) = present.fold((u32::MAX, 0), |(lo, hi), code| (lo.min(code), hi.max(code)));

@@ -45,8 +45,8 @@ fn a_file_that_may_not_grow_leaves_nothing_behind() {
     }
 }
 
-/// Runs the program with `small` a disk of so many pages of 4 KiB of its own, mounted by root or in a
-/// namespace of the user's; what is in `small` at the end is the last line of the output. Where
+/// Runs the program with `small` a disk of so many pages of 4 KiB of its own, mounted by root or in
+/// a namespace of the user's; what is in `small` at the end is the last line of the output. Where
 /// neither may be done the test fails: it must not pass without having run.
 fn on_a_small_disk(folder: &Folder, n_pages: usize, arguments: &str) -> common::Run {
     const NO_MOUNT: i32 = 99;

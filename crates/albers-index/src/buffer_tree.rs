@@ -7,8 +7,8 @@
 //! arrived. Restructuring is deferred altogether: a subtree is built when its buffer is emptied, at
 //! memory speed if its rows fit, and by smaller buffers below the same top if they do not.
 //! Guarantee: every leaf satisfies the requirement; memory stays within the budget, or the rows are
-//! refused. Leaves and units are functions of the rows and the plan: how many buffers there are, and
-//! what fits in memory, decides nothing but what is spilled.
+//! refused. Leaves and units are functions of the rows and the plan: how many buffers there are,
+//! and what fits in memory, decides nothing but what is spilled.
 //! Cost: every row is written and read once per level of buffers, in large blocks; one level
 //! suffices for about (budget / block) times (budget / row) rows.
 //!
@@ -23,8 +23,8 @@
 //!                   └──► smaller buffers, below the same top
 //! ```
 //!
-//! A unit is what coarser classes are made within: the highest node of the top that has no more rows
-//! than are cut at once, or one below which some part violates the strictest requirement.
+//! A unit is what coarser classes are made within: the highest node of the top that has no more
+//! rows than are cut at once, or one below which some part violates the strictest requirement.
 
 mod build;
 mod drain;
@@ -177,8 +177,8 @@ struct Expected {
     n_rows: u64,
     /// About what each has besides its codes.
     payload_bytes: usize,
-    /// Whether there must be several parts, whatever the rows are thought to take: they did not fit,
-    /// or it must be seen whether the first split holds.
+    /// Whether there must be several parts, whatever the rows are thought to take: they did not
+    /// fit, or it must be seen whether the first split holds.
     must_divide: bool,
 }
 

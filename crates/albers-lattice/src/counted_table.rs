@@ -33,8 +33,8 @@ pub struct CountedTable<'a> {
     losses: Vec<Vec<f64>>,
 }
 
-/// What the keys hold besides the attributes, so that a requirement can be judged: both halves of the
-/// subject, the lower first, if it counts, and the sensitive columns that it looks at.
+/// What the keys hold besides the attributes, so that a requirement can be judged: both halves of
+/// the subject, the lower first, if it counts, and the sensitive columns that it looks at.
 pub fn fact_fields(requirement: &Requirement) -> Vec<FactField> {
     let shape = requirement.shape();
     let subject = shape.counts_subjects.then_some([FactField { n_values: 1 << 32 }; 2]);

@@ -1,6 +1,7 @@
 //! The one grower: splits some points until no allowable split is left, and keeps the splits.
 //!
-//! Source: LeFevre, DeWitt & Ramakrishnan 2008, section 2.2; Iwuchukwu & Naughton 2007, section 2.1.
+//! Source: LeFevre, DeWitt & Ramakrishnan 2008, section 2.2; Iwuchukwu & Naughton 2007, section
+//! 2.1.
 //! Departures: a split into many parts is kept as a chain of splits in two. Where regions are kept,
 //! a cut is moved to a round value between the points of its sides, and to one that no other point
 //! has if there is any.
@@ -13,6 +14,7 @@ mod divide;
 use albers_classes::space::AxisKind;
 use albers_privacy::Facts;
 
+use crate::grain::Grain;
 use crate::plan::Plan;
 use crate::sample::tuple_hash;
 use crate::split::apply::{apply, move_first};
@@ -35,6 +37,16 @@ pub enum TableSize {
     Small,
     /// It is not: also the large nodes of its cells may be weighed on a sample.
     Large,
+}
+
+impl TableSize {
+    /// Of a table of so many rows.
+    pub fn of(n_rows: u64, grain: &Grain) -> TableSize {
+        match n_rows > grain.whole_rows as u64 {
+            true => TableSize::Large,
+            false => TableSize::Small,
+        }
+    }
 }
 
 /// Points that are split, and the place of each in what they were taken from.

@@ -3,8 +3,8 @@
 //! Source: LeFevre, DeWitt & Ramakrishnan 2008, section 2.2; for large tables the first cuts are
 //! chosen on a sample, as in section 5.2 (Rothko-S).
 //! Departures: a cell of the sampled top that violates the requirement is merged with its siblings,
-//! then cut again with all its rows at hand, or divided by a sample of its own where it is too large
-//! for that.
+//! then cut again with all its rows at hand, or divided by a sample of its own where it is too
+//! large for that.
 //! Guarantee: every class satisfies the requirement, if the whole table does; no class has a cut
 //! that the policy would still allow, unless it has more rows than are cut at once. The result is
 //! a function of the rows and the plan, whatever the order of the rows and the threads.

@@ -149,9 +149,9 @@ impl Tuples {
         copies.collect()
     }
 
-    /// Every tuple as often as it has rows, but no more often than `most`: enough to see which parts
-    /// have so many rows. Nothing where some tuples are not known, or there would be more than
-    /// `n_points` points.
+    /// Every tuple as often as it has rows, but no more often than `most`: enough to see which
+    /// parts have so many rows. Nothing where some tuples are not known, or there would be more
+    /// than `n_points` points.
     pub fn few_of_each<const L: usize>(
         &self,
         most: usize,
@@ -171,8 +171,8 @@ impl Tuples {
         Some(points)
     }
 
-    /// About `n_points` points that stand for `n_rows` rows, in the order of their hashes, and their
-    /// facts where those were kept.
+    /// About `n_points` points that stand for `n_rows` rows, in the order of their hashes, and
+    /// their facts where those were kept.
     pub fn points<const L: usize>(
         &self,
         n_points: usize,
@@ -255,8 +255,8 @@ impl TupleSample {
         }
     }
 
-    /// Drops all but the tuples of least hash, as many as may be, by their own number and by that of
-    /// their facts.
+    /// Drops all but the tuples of least hash, as many as may be, by their own number and by that
+    /// of their facts.
     fn trim(&mut self) {
         self.tuples.sort();
         let mut n_facts = 0;

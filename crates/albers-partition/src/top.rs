@@ -89,8 +89,8 @@ impl Top {
         Top { nodes: vec![TopNode { region: whole_region(plan), n_sampled: 1, kind }], n_cells: 1 }
     }
 
-    /// The tree of a table of so many rows, grown on a sample by counts alone, until a cell has about
-    /// as many rows as it should.
+    /// The tree of a table of so many rows, grown on a sample by counts alone, until a cell has
+    /// about as many rows as it should.
     pub fn of_table<const L: usize, const M: usize>(
         tuples: &Tuples,
         n_rows: u64,
@@ -254,9 +254,9 @@ impl Top {
         first..last + 1
     }
 
-    /// What lies below each node below a root, and whether it satisfies the requirement: for sure if
-    /// all cells below it do, and as `union_holds` says otherwise. Without recursion: the tree may be
-    /// deep.
+    /// What lies below each node below a root, and whether it satisfies the requirement: for sure
+    /// if all cells below it do, and as `union_holds` says otherwise. Without recursion: the tree
+    /// may be deep.
     pub fn spans(
         &self,
         root: u32,

@@ -85,7 +85,8 @@ pub enum TableError {
         table: String,
     },
     /// All rows together have other types than those with which they were read: a table is then
-    /// read again with these. Where it was read with them before, it is not the same table any more.
+    /// read again with these. Where it was read with them before, it is not the same table any
+    /// more.
     #[error("{table} changed while it was read; let nobody write to it, and run again")]
     OtherTypes {
         /// What the table is called.

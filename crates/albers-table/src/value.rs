@@ -1,8 +1,8 @@
 //! Text to typed values and back.
 //!
 //! Whole-number types (integers, decimals, dates, timestamps) become *ticks*: an `i64` that counts
-//! units, the last digits of a decimal, days or microseconds. A [`TickFormat`] writes ticks back the
-//! way their column writes them.
+//! units, the last digits of a decimal, days or microseconds. A [`TickFormat`] writes ticks back
+//! the way their column writes them.
 
 use albers_storage::wording;
 use albers_storage::wording::{Field, Wording};

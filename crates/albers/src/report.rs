@@ -30,8 +30,8 @@ pub struct Report {
     pub method: String,
     /// What decided the order of classes and rows.
     pub seed: u64,
-    /// Whether the same rows, job and seed give the same release; said where they may not, since the
-    /// time decided what was found.
+    /// Whether the same rows, job and seed give the same release; said where they may not, since
+    /// the time decided what was found.
     #[serde(skip_serializing_if = "is_true")]
     pub repeatable: bool,
     /// What the release loses.

@@ -206,8 +206,8 @@ impl Watch for Canceller {
     }
 }
 
-/// Every moment at which a job looks whether it is still wanted is tried, so that it is cancelled in
-/// every phase.
+/// Every moment at which a job looks whether it is still wanted is tried, so that it is cancelled
+/// in every phase.
 #[test]
 fn a_job_that_is_cancelled_at_any_moment_leaves_nothing_and_the_process_usable() {
     let text = table(600);

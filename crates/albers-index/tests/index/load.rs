@@ -184,10 +184,7 @@ pub fn visit(
         has_coarser: true,
         layout: &layout,
         facts: &facts,
-        table: match table.n_rows > setup.grain.whole_rows {
-            true => TableSize::Large,
-            false => TableSize::Small,
-        },
+        table: TableSize::of(table.n_rows as u64, &setup.grain),
         budget,
         store,
         sizes: setup.sizes,

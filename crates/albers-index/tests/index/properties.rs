@@ -133,8 +133,8 @@ fn drawn_tables_are_divided_twice_and_leave_giants_and_many_leaves() {
     assert!(counts.iter().all(|&count| count > 5), "{counts:?}");
 }
 
-/// Whether a kept cell of the first top was divided by a top of its own: another setup, in which all
-/// is cut at once, has other leaves.
+/// Whether a kept cell of the first top was divided by a top of its own: another setup, in which
+/// all is cut at once, has other leaves.
 fn has_deep_parts(table: &Table, setup: &Setup, outcome: &Outcome) -> bool {
     let whole = Grain { whole_rows: table.n_rows, ..setup.grain };
     let other = load(table, &Setup { grain: whole, ..*setup }, 1);
@@ -162,7 +162,8 @@ fn mondrian(table: &Table, setup: &Setup) -> Vec<(Vec<u32>, Option<Region>)> {
         grain: setup.grain,
         seed: 1,
     };
-    let groups = partition(points, Some(tuples_of(table, setup)), &plan, &Silent).unwrap();
+    let groups = partition(points, Some(tuples_of(table, setup)), &plan, &Silent)
+        .expect("nothing cancels it");
     let mut leaves = Vec::new();
     for block in &groups.blocks {
         for (class, rows) in block.classes().enumerate() {
@@ -176,8 +177,8 @@ fn mondrian(table: &Table, setup: &Setup) -> Vec<(Vec<u32>, Option<Region>)> {
     leaves
 }
 
-/// What an index says, without any order: each leaf as its rows and its region, and each class as its
-/// rows. `row` gives the rows their numbers in the table.
+/// What an index says, without any order: each leaf as its rows and its region, and each class as
+/// its rows. `row` gives the rows their numbers in the table.
 type Content = (Vec<(Vec<u32>, Option<Region>)>, Vec<Vec<Vec<u32>>>);
 
 fn content(outcome: &Outcome, row: impl Fn(u32) -> u32) -> Content {

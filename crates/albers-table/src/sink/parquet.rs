@@ -1,6 +1,7 @@
 //! Parquet files: row groups of bounded size, Snappy, columns encoded in parallel.
 //!
-//! Guarantee: the bytes are a function of the rows and the options, whatever batches the rows came in.
+//! Guarantee: the bytes are a function of the rows and the options, whatever batches the rows came
+//! in.
 //! Memory: one row group, encoded, plus the batch at hand and up to a slice of rows before it.
 
 use std::io::{self, Write};

@@ -59,17 +59,14 @@ pub(super) fn publish(
         has_coarser: run.plan.ks.len() > 1,
         layout: &layout,
         facts: &facts,
-        table: match surveyed.n_rows > cuts.grain.whole_rows as u64 {
-            true => TableSize::Large,
-            false => TableSize::Small,
-        },
+        table: TableSize::of(surveyed.n_rows, &cuts.grain),
         budget,
         store: &run.memory.store,
         sizes: Sizes::within(budget.limit_bytes()),
     };
+    let n_rows = surveyed.n_rows;
     let top = top_of(&bulk, &mut surveyed)?;
-    let (n_rows, payload_bytes) = (surveyed.n_rows, surveyed.payload_bytes);
-    let tree = BufferTree::new(&bulk, top, n_rows, payload_bytes)?;
+    let tree = BufferTree::new(&bulk, top, n_rows, surveyed.payload_bytes)?;
     let LoadedTree { table, tree, payload, fingerprint, notes, _memory } =
         load(&run, surveyed, tree)?;
     run.clock.read();
@@ -97,7 +94,11 @@ pub(super) fn publish(
     run.clock.partition();
     let mut notes = [protection.notes.clone(), notes].concat();
     notes.extend((sinks.len() > 1).then_some(Note::BoundTogether));
-    let story = Story {
+    run.close(door, sinks, &story_of(&table, notes))
+}
+
+fn story_of(table: &PackedTable, notes: Vec<Note>) -> Story<'_> {
+    Story {
         attributes: &table.attributes,
         column_types: &table.column_types,
         is_indexed: true,
@@ -105,8 +106,7 @@ pub(super) fn publish(
         notes,
         ncp_before: None,
         n_given_notes: 0,
-    };
-    run.close(door, sinks, &story)
+    }
 }
 
 /// The top of the tree.

@@ -28,8 +28,8 @@ pub(super) struct ChunkTuple {
     pub(super) n_rows: u32,
 }
 
-/// The distinct tuples of a chunk with hashes up to a bound, no more than the `limit` least, by their
-/// first rows.
+/// The distinct tuples of a chunk with hashes up to a bound, no more than the `limit` least, by
+/// their first rows.
 pub(super) fn tuples_of(hashes: &[u64], bound: u64, limit: usize) -> Vec<ChunkTuple> {
     let mut rows: Vec<(u64, u32)> =
         hashes.iter().copied().zip(0..).filter(|(hash, _)| *hash <= bound).collect();

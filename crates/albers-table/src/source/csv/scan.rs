@@ -14,8 +14,8 @@
 //! ```
 //!
 //! Guarantee: rows are taken only with the types that [`TypeSample`](crate::infer::TypeSample)
-//! gives all of them together, whatever their order, and a cell is refused only if it has not the type of
-//! its column in this sense.
+//! gives all of them together, whatever their order, and a cell is refused only if it has not the
+//! type of its column in this sense.
 //! Cost: one look at every distinct text of a block, and at the least and the greatest of its
 //! numbers.
 
