@@ -1,8 +1,7 @@
 //! Bytes in and out: the only crate that opens files.
 //!
 //! - [`input`] opens files for reading, at any place and by any thread, and undoes gzip or zstd.
-//! - [`output`] writes to a temporary file in the target's folder and renames it at the end, so
-//! that
+//! - [`output`] writes to a temporary file in the target's folder and renames it at the end, so that
 //!   a reader never sees half a file and a failure leaves nothing behind.
 //! - [`memory_budget`] counts the memory that is set aside and refuses more than the limit.
 //! - [`replay`] puts a stream aside as it comes, so that it can be read again.
