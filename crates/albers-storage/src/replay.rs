@@ -8,7 +8,7 @@
 //!
 //! Guarantee: every reader sees the same bytes from the first on, and no byte is asked for twice of
 //! the stream.
-//! Cost: one copy of the bytes, of which no more than [`MEMORY_BYTES`] are in memory.
+//! Cost: one copy of the bytes, of which no more than 8 MB are in memory.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
