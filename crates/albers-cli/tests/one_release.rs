@@ -129,8 +129,9 @@ fn a_tuple_that_half_of_all_rows_have_has_one_release_in_any_order_and_memory() 
         let exact = ncp(&job);
         let job = format!("{job} --least-memory 500KB");
         assert!(assert_one_release(&folder, &orders, &job, &SMALL_WAYS) >= 4, "{job}");
-        // Few keep company with the many, who would all lose what tells them apart.
-        assert!(ncp(&job) < 1.3 * exact + 0.01, "{job}: {} {exact}", ncp(&job));
+        // Few keep company with the many, who would all lose what tells them apart: fewer than k on
+        // each side, where a cut on the sample passed close by.
+        assert!(ncp(&job) < 1.3 * exact + 0.02, "{job}: {} {exact}", ncp(&job));
     }
 }
 
