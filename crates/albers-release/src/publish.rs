@@ -132,7 +132,7 @@ impl<'a> Writer<'a> {
         check_names(&fields, output.features)?;
         let schema = Arc::new(Schema::new(fields));
         let delimiter = output.delimiter;
-        let options = WriteOptions { delimiter, has_runs: true, ..WriteOptions::default() };
+        let options = WriteOptions { delimiter, has_runs: true };
         sink.begin(schema.clone(), options)?;
         Ok(Writer { output, columns, schema, sink })
     }

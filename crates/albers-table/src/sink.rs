@@ -38,20 +38,12 @@ pub use self::file::FileSink;
 pub use self::stream::StreamSink;
 
 /// What is known about a table that is to be written.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct WriteOptions {
     /// The byte between the cells of text, where the format does not tell it.
     pub delimiter: Option<u8>,
     /// Whether equal rows follow each other, in no order that a reader could use.
     pub has_runs: bool,
-    /// A row group of a Parquet file ends when its encoded columns reach this size.
-    pub group_bytes: usize,
-}
-
-impl Default for WriteOptions {
-    fn default() -> WriteOptions {
-        WriteOptions { delimiter: None, has_runs: false, group_bytes: 16 << 20 }
-    }
 }
 
 /// Takes a table, batch by batch.

@@ -23,9 +23,10 @@ use rayon::prelude::*;
 use super::WriteOptions;
 use crate::{Result, TableError};
 
-/// A row group ends with the batch that brings it to this many rows, or its encoded columns to the
-/// size that the options give.
+/// A row group ends with the slice that brings it to this many rows, or its encoded columns to so
+/// many bytes: no more than the least memory has room for.
 const ROW_GROUP_ROWS: usize = 1 << 20;
+const ROW_GROUP_BYTES: usize = 16 << 20;
 
 /// Rows are written in slices of this many, so that neither bound is overshot by much, and so that
 /// pages and row groups end where they end whatever the batches are. A row group is whole slices.
@@ -46,7 +47,6 @@ pub(super) struct ParquetWriter<W: Write> {
     columns: Vec<ArrowColumnWriter>,
     n_group_rows: usize,
     n_groups: usize,
-    group_bytes: usize,
 }
 
 impl<W: Write + Send> ParquetWriter<W> {
@@ -69,7 +69,6 @@ impl<W: Write + Send> ParquetWriter<W> {
             columns: Vec::new(),
             n_group_rows: 0,
             n_groups: 0,
-            group_bytes: options.group_bytes,
         })
     }
 
@@ -126,7 +125,7 @@ impl<W: Write + Send> ParquetWriter<W> {
             .try_for_each(|(column, leaf)| column.write(&leaf))?;
         self.n_group_rows += slice.num_rows();
         let group_bytes: usize = self.columns.iter().map(ArrowColumnWriter::memory_size).sum();
-        if self.n_group_rows >= ROW_GROUP_ROWS || group_bytes >= self.group_bytes {
+        if self.n_group_rows >= ROW_GROUP_ROWS || group_bytes >= ROW_GROUP_BYTES {
             self.end_group()?;
         }
         Ok(())

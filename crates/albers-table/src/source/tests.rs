@@ -12,6 +12,9 @@ mod text;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use ::parquet::arrow::ArrowWriter;
+use ::parquet::basic::Compression;
+use ::parquet::file::properties::WriterProperties;
 use albers_storage::watch::Silent;
 use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray};
 
@@ -76,9 +79,19 @@ fn numbered(first: i64, n_rows: i64) -> RecordBatch {
 
 /// Writes a table, one row group per batch where it is Parquet.
 fn write_table(path: &Path, batches: &[RecordBatch]) {
+    if path.extension().is_some_and(|ending| ending == "parquet") {
+        let file = std::fs::File::create(path).unwrap();
+        let packed = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+        let mut writer = ArrowWriter::try_new(file, batches[0].schema(), Some(packed)).unwrap();
+        for batch in batches {
+            writer.write(batch).unwrap();
+            writer.flush().unwrap();
+        }
+        writer.close().unwrap();
+        return;
+    }
     let mut sink = FileSink::new(path, None, None).unwrap();
-    let options = WriteOptions { group_bytes: 1, ..WriteOptions::default() };
-    sink.begin(batches[0].schema(), options).unwrap();
+    sink.begin(batches[0].schema(), WriteOptions::default()).unwrap();
     for batch in batches {
         sink.write(batch).unwrap();
     }
