@@ -117,8 +117,9 @@ pub struct MethodFlags {
     pub granularity: Option<Granularity>,
     #[command(flatten)]
     pub resources: ResourceFlags,
-    /// The release is the same with any --memory from this size on, 64MB when not given; with more,
-    /// the first cuts of a large table are chosen on a larger sample
+    /// The release is the same with any --memory from this size on, 64MB when not given, unless
+    /// classes for --also-k do not fit, which is refused; with more, the first cuts of a large table
+    /// are chosen on a larger sample
     #[arg(long, value_name = "SIZE")]
     pub least_memory: Option<String>,
     /// How columns with a hierarchy are shown

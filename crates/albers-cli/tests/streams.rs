@@ -1,32 +1,10 @@
 //! Standard input and output, folders and patterns of files, and where the manifest goes.
 
-#![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
-
 mod common;
 
-use std::io::Write as _;
-use std::process::Stdio;
-
-use common::{Folder, PEOPLE};
+use common::{Folder, PEOPLE, piped};
 
 const JOB: &str = "--quasi age,zip --type zip=code --hierarchy zip=prefix --sensitive disease -k 3";
-
-/// Runs the program with bytes on its standard input; returns exit code, standard output and error.
-fn piped(folder: &Folder, arguments: &str, input: &[u8]) -> (Option<i32>, Vec<u8>, String) {
-    let mut command = folder.command();
-    command.args(arguments.split_whitespace());
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    let input = input.to_vec();
-    let writer = std::thread::spawn(move || {
-        // A program that refuses its flags does not read.
-        let _ = stdin.write_all(&input);
-    });
-    let output = child.wait_with_output().unwrap();
-    writer.join().unwrap();
-    (output.status.code(), output.stdout, String::from_utf8(output.stderr).unwrap())
-}
 
 /// The release of the table as a file.
 fn release_of(folder: &Folder, output: &str, more: &str) -> Vec<u8> {

@@ -6,9 +6,8 @@
 mod common;
 
 use std::io::Write as _;
-use std::process::Stdio;
 
-use common::{Folder, Run};
+use common::{Folder, Run, piped};
 use serde_json::Value;
 
 /// More rows than types are told from at first.
@@ -51,18 +50,9 @@ fn gzipped(text: &str) -> Vec<u8> {
     packed.finish().unwrap()
 }
 
-fn piped(folder: &Folder, arguments: &str, input: &[u8]) -> Run {
-    let mut command = folder.command();
-    command.args(arguments.split_whitespace());
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    let input = input.to_vec();
-    let writer = std::thread::spawn(move || stdin.write_all(&input));
-    let output = child.wait_with_output().unwrap();
-    writer.join().unwrap().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Run { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+fn run_by_pipe(folder: &Folder, arguments: &str, input: &[u8]) -> Run {
+    let (code, out, err) = piped(folder, arguments, input);
+    Run { code, out: String::from_utf8(out).unwrap(), err }
 }
 
 /// The type of `x` as a manifest says it.
@@ -87,7 +77,8 @@ fn published(folder: &Folder, text: &str, flags: &str) -> Vec<u8> {
         assert!(folder.bytes("again.csv") == expected, "{input}");
     }
     for name in ["in.csv", "in.csv.gz"] {
-        let run = piped(folder, &format!("anonymize - -o again.csv {flags}"), &folder.bytes(name));
+        let run =
+            run_by_pipe(folder, &format!("anonymize - -o again.csv {flags}"), &folder.bytes(name));
         assert_eq!(run.code, Some(0), "{name}: {}", run.err);
         assert!(folder.bytes("again.csv") == expected, "{name} by a pipe");
     }
@@ -141,7 +132,7 @@ fn one_cell_of_another_kind_is_refused_where_it_stands() {
         folder.write("in.csv", &text);
         folder.write("in.csv.gz", gzipped(&text));
         let arguments = |input: &str| format!("anonymize {input} -o out.csv {ROLES}");
-        let by_pipe = piped(&folder, &arguments("-"), text.as_bytes());
+        let by_pipe = run_by_pipe(&folder, &arguments("-"), text.as_bytes());
         for run in [folder.run(&arguments("in.csv")), folder.run(&arguments("in.csv.gz")), by_pipe]
         {
             let said = run.said();
@@ -213,7 +204,7 @@ fn reports_of_both(orders: &Orders, arguments: &str) -> [Value; 2] {
     [&orders.early, &orders.late].map(|text| {
         let folder = Folder::with(text);
         let report = report_of(&folder.run(arguments));
-        let by_pipe = piped(&folder, &arguments.replace("in.csv", "-"), text.as_bytes());
+        let by_pipe = run_by_pipe(&folder, &arguments.replace("in.csv", "-"), text.as_bytes());
         assert_eq!(report_of(&by_pipe), report, "{arguments}");
         report
     })

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -269,4 +270,21 @@ pub fn patients(n_rows: usize, seed: u64) -> Vec<String> {
 /// Rows as a table.
 pub fn table(rows: &[String]) -> String {
     format!("id,age,zip,city,disease,pay\n{}\n", rows.join("\n"))
+}
+
+/// Runs the program with bytes on its standard input; returns exit code, standard output and error.
+pub fn piped(folder: &Folder, arguments: &str, input: &[u8]) -> (Option<i32>, Vec<u8>, String) {
+    let mut command = folder.command();
+    command.args(arguments.split_whitespace());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_vec();
+    let writer = std::thread::spawn(move || {
+        // A program that refuses its flags does not read.
+        let _ = stdin.write_all(&input);
+    });
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    (output.status.code(), output.stdout, String::from_utf8(output.stderr).unwrap())
 }

@@ -5,6 +5,7 @@ use std::hash::BuildHasher;
 use rustc_hash::FxBuildHasher;
 
 use crate::chunk::{Cells, ColumnChunk, TickUnit};
+use crate::mix::mix;
 
 /// Stands for a missing cell in the row sample.
 const MISSING_HASH: u64 = 0x6d69_7373_696e_6721;
@@ -113,13 +114,4 @@ fn hash_tick(mut tick: i64, unit: TickUnit) -> u64 {
         scale -= 1;
     }
     mix(mix(tick as u64) ^ u64::from(scale))
-}
-
-/// Spreads hashes evenly over all 64 bits without bringing any two together (the finalizer of
-/// splitmix64).
-pub fn mix(mut bits: u64) -> u64 {
-    bits = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^ (bits >> 31)
 }

@@ -8,7 +8,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::cell_hash::mix;
+use crate::mix::mix;
 
 /// Ranks must not follow from hashes of cells that are row numbers themselves.
 const RANK_SEED: u64 = 0x726f_775f_7361_6d70;
