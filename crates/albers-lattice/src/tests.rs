@@ -12,7 +12,7 @@ use albers_storage::memory_budget::MemoryBudget;
 use albers_storage::spill::SpillStore;
 use albers_storage::watch::Silent;
 use albers_table::chunk::TextColumnBuilder;
-use albers_table::domain::{Coding, RawColumn, encode};
+use albers_table::coding::{CodingPlan, RawColumn, encode};
 use albers_table::hierarchy::HierarchySpec;
 use albers_table::schema::ColumnType;
 
@@ -97,7 +97,7 @@ impl Column {
             chunks: vec![builder.finish().expect("a column")],
         };
         let spec = HierarchySpec::File(file.path().to_owned());
-        let coding = Coding::Categories { hierarchy: Some(&spec), by_frequency: true };
+        let coding = CodingPlan::Categories { hierarchy: Some(&spec), by_frequency: true };
         let coded = encode(raw, coding).expect("every value is a leaf");
         (Dimension::new(&coded.domain, 1.0 + at as f64), coded.codes.concat())
     }

@@ -14,7 +14,7 @@ use albers_storage::memory_budget::MemoryBudget;
 use albers_storage::spill::SpillStore;
 use albers_storage::watch::Silent;
 use albers_table::chunk::TextColumnBuilder;
-use albers_table::domain::{Coding, RawColumn, encode};
+use albers_table::coding::{CodingPlan, RawColumn, encode};
 use albers_table::mix::mix;
 use albers_table::schema::ColumnType;
 use albers_table::sink::BatchSink;
@@ -41,9 +41,9 @@ fn typed_attribute(
     let column = RawColumn { name: name.to_owned(), column_type, data_type: None, chunks };
     let (shown, coding) = match column_type {
         ColumnType::Text => {
-            (Shown::Set, Coding::Categories { hierarchy: None, by_frequency: false })
+            (Shown::Set, CodingPlan::Categories { hierarchy: None, by_frequency: false })
         }
-        _ => (Shown::Interval, Coding::Ordered),
+        _ => (Shown::Interval, CodingPlan::Ordered),
     };
     let coded = encode(column, coding).expect("codes");
     let (level, weight, preferred) = (None, 2.0, false);

@@ -14,7 +14,8 @@ use albers_privacy::Facts;
 use albers_privacy::Requirement;
 use albers_storage::watch::Silent;
 use albers_table::chunk::{ColumnChunk, TickUnit, narrow_ticks};
-use albers_table::domain::{Coding, Domain, RawColumn, encode};
+use albers_table::coding::{CodingPlan, RawColumn, encode};
+use albers_table::domain::Domain;
 use albers_table::schema::ColumnType;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
@@ -38,7 +39,7 @@ fn agrawal(n_rows: u64) -> (Vec<Vec<Vec<u32>>>, Vec<Domain>) {
     let column_type = ColumnType::Integer;
     let coded = names.into_iter().zip(chunks).map(|(name, chunks)| {
         let raw = RawColumn { name, column_type, data_type: None, chunks };
-        encode(raw, Coding::Ordered).expect("integers are ordered")
+        encode(raw, CodingPlan::Ordered).expect("integers are ordered")
     });
     coded.map(|column| (column.codes, column.domain)).unzip()
 }

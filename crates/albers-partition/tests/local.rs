@@ -16,7 +16,8 @@ use albers_privacy::Facts;
 use albers_privacy::Requirement;
 use albers_storage::watch::Silent;
 use albers_table::chunk::TextColumnBuilder;
-use albers_table::domain::{Coding, RawColumn, Ruler, encode};
+use albers_table::coding::{CodingPlan, RawColumn, encode};
+use albers_table::domain::Ruler;
 use albers_table::hierarchy::HierarchySpec;
 use albers_table::schema::ColumnType;
 use proptest::prelude::*;
@@ -102,7 +103,8 @@ fn label(n_codes: u32) -> Axis {
     let chunks = vec![builder.finish().expect("a column")];
     let column_type = ColumnType::Code;
     let column = RawColumn { name: "code".to_owned(), column_type, data_type: None, chunks };
-    let coding = Coding::Categories { hierarchy: Some(&HierarchySpec::Prefix), by_frequency: true };
+    let coding =
+        CodingPlan::Categories { hierarchy: Some(&HierarchySpec::Prefix), by_frequency: true };
     Axis::new(&encode(column, coding).expect("a hierarchy").domain, Shown::Label, 1.0, false)
 }
 

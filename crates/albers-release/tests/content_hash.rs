@@ -7,7 +7,7 @@ use albers_classes::Attribute;
 use albers_classes::space::Shown;
 use albers_release::Describer;
 use albers_table::chunk::TextColumnBuilder;
-use albers_table::domain::{Coding, RawColumn, encode};
+use albers_table::coding::{CodingPlan, RawColumn, encode};
 use albers_table::hierarchy::HierarchySpec;
 use albers_table::schema::ColumnType;
 use proptest::prelude::*;
@@ -94,9 +94,9 @@ fn text_and_hash(
     let spec =
         if kind == ColumnType::Code { HierarchySpec::Prefix } else { HierarchySpec::Suppress };
     let coding = match shown {
-        Shown::Interval => Coding::Ordered,
-        Shown::Set => Coding::Categories { hierarchy: None, by_frequency: true },
-        Shown::Label => Coding::Categories { hierarchy: Some(&spec), by_frequency: true },
+        Shown::Interval => CodingPlan::Ordered,
+        Shown::Set => CodingPlan::Categories { hierarchy: None, by_frequency: true },
+        Shown::Label => CodingPlan::Categories { hierarchy: Some(&spec), by_frequency: true },
     };
     let coded = encode(column, coding).expect("codes");
     let top = coded.domain.hierarchy().filter(|_| rest.is_at_top).map(|tree| tree.height());

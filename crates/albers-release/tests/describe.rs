@@ -4,7 +4,7 @@ use albers_classes::Attribute;
 use albers_classes::space::Shown;
 use albers_release::{Describer, ShownCell};
 use albers_table::chunk::TextColumnBuilder;
-use albers_table::domain::{Coding, RawColumn, encode};
+use albers_table::coding::{CodingPlan, RawColumn, encode};
 use albers_table::hierarchy::HierarchySpec;
 use albers_table::schema::ColumnType;
 
@@ -22,9 +22,9 @@ fn attribute(kind: ColumnType, shown: Shown, cells: &[&str]) -> (Attribute, Vec<
     let column = RawColumn { name: "x".to_owned(), column_type: kind, data_type: None, chunks };
     let prefix = HierarchySpec::Prefix;
     let coding = match shown {
-        Shown::Interval => Coding::Ordered,
-        Shown::Set => Coding::Categories { hierarchy: None, by_frequency: true },
-        Shown::Label => Coding::Categories { hierarchy: Some(&prefix), by_frequency: true },
+        Shown::Interval => CodingPlan::Ordered,
+        Shown::Set => CodingPlan::Categories { hierarchy: None, by_frequency: true },
+        Shown::Label => CodingPlan::Categories { hierarchy: Some(&prefix), by_frequency: true },
     };
     let coded = encode(column, coding).expect("codes");
     let attribute =

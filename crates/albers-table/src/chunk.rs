@@ -8,6 +8,8 @@ use std::hash::BuildHasher;
 
 use rustc_hash::FxBuildHasher;
 
+use serde::{Deserialize, Serialize};
+
 use crate::schema::ColumnType;
 use crate::value::{self, Decimal, ParseProblem, TickFormat};
 
@@ -51,7 +53,7 @@ pub enum Cells {
 }
 
 /// What a chunk's ticks count; chunks of one column may differ and are brought together later.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TickUnit {
     /// Ones.
     Integer,
@@ -113,6 +115,36 @@ impl ColumnChunk {
         cells + self.missing.len() * 4
     }
 
+    /// What its ticks count, where cells are ticks.
+    pub fn unit(&self) -> Option<TickUnit> {
+        match &self.cells {
+            Cells::Ticks { unit, .. } | Cells::WideTicks { unit, .. } => Some(*unit),
+            Cells::Floats(_) | Cells::Names { .. } => None,
+        }
+    }
+
+    /// Brings decimals to as many digits after the point, which must not be fewer; nothing if they
+    /// do not fit in 64 bits then.
+    pub(crate) fn rescale(&mut self, scale: u8) -> Option<()> {
+        let ticks: Vec<i64> = match &self.cells {
+            Cells::Ticks { unit: TickUnit::Decimal(own), .. } if *own == scale => return Some(()),
+            Cells::Ticks { unit: TickUnit::Decimal(own), base, offsets } => {
+                let factor = 10i64.checked_pow(u32::from(scale - own))?;
+                let ticks = offsets
+                    .iter()
+                    .map(|&offset| base.checked_add(i64::from(offset))?.checked_mul(factor));
+                ticks.collect::<Option<_>>()?
+            }
+            Cells::WideTicks { unit: TickUnit::Decimal(own), ticks } => {
+                let factor = 10i64.checked_pow(u32::from(scale - own))?;
+                ticks.iter().map(|tick| tick.checked_mul(factor)).collect::<Option<_>>()?
+            }
+            _ => return Some(()),
+        };
+        self.cells = narrow_ticks(ticks, &self.missing, TickUnit::Decimal(scale));
+        Some(())
+    }
+
     /// Shows each distinct name with the number of its rows.
     pub fn for_each_name(&self, mut see: impl FnMut(&str, u64)) {
         let Cells::Names { names, places } = &self.cells else { return };
@@ -170,6 +202,24 @@ fn select_names(names: &[String], places: &[u32]) -> Cells {
     });
     let places = renumbered.collect();
     Cells::Names { names: kept, places }
+}
+
+/// The least and the greatest ticks of a chunk, missing cells left out.
+pub(crate) fn tick_bounds(chunk: &ColumnChunk) -> Option<(i64, i64)> {
+    if chunk.missing.len() == chunk.n_rows() {
+        return None;
+    }
+    // A missing cell of a chunk with values holds the chunk's least value.
+    match &chunk.cells {
+        Cells::Ticks { base, offsets, .. } => {
+            let greatest = offsets.iter().copied().max().unwrap_or(0);
+            Some((*base, base.wrapping_add(i64::from(greatest))))
+        }
+        Cells::WideTicks { ticks, .. } => {
+            Some((ticks.iter().copied().min()?, ticks.iter().copied().max()?))
+        }
+        Cells::Floats(_) | Cells::Names { .. } => None,
+    }
 }
 
 /// Stores ticks as narrowly as their spread allows; missing rows are ignored for the spread.

@@ -28,6 +28,7 @@ mod file;
 mod ranges;
 mod spec;
 
+use std::cmp::Reverse;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -117,6 +118,11 @@ impl Hierarchy {
         &self.levels[0].labels[code as usize]
     }
 
+    /// The values in the order of their codes.
+    pub fn leaves(&self) -> impl Iterator<Item = &str> {
+        self.levels[0].labels.iter().map(|label| &**label)
+    }
+
     /// The code of a value, given as canonical text.
     pub fn code_of(&self, value: &str) -> Option<u32> {
         self.node_by_label(value).filter(|node| node.level == 0).map(|node| code(node.index))
@@ -163,16 +169,33 @@ impl Hierarchy {
         self.added_top
     }
 
-    /// The same hierarchy with siblings in the order of falling row counts (ties keep their order),
-    /// and the new code of each old code.
+    /// The same hierarchy with siblings in the order of falling row counts; ties keep their order.
     ///
     /// A cut between two codes can then separate the frequent values from the rest.
-    pub fn ordered_by_frequency(mut self, rows_per_leaf: &[u64]) -> (Hierarchy, Vec<u32>) {
+    pub fn ordered_by_frequency(self, rows_per_leaf: &[u64]) -> Hierarchy {
         assert_eq!(rows_per_leaf.len(), self.n_leaves() as usize, "one row count for each leaf");
-        if rows_per_leaf.is_empty() {
-            return (self, Vec::new());
+        self.ordered_by(|leaves| {
+            let rows = &rows_per_leaf[leaves.start as usize..leaves.end as usize];
+            Reverse(rows.iter().sum::<u64>())
+        })
+    }
+
+    /// The same hierarchy with siblings in the order of codes that their leaves had before; those
+    /// without any come last, in their order.
+    pub fn ordered_like(self, old_code: &dyn Fn(&str) -> Option<u32>) -> Hierarchy {
+        let old_codes: Vec<u32> =
+            self.leaves().map(|leaf| old_code(leaf).unwrap_or(u32::MAX)).collect();
+        self.ordered_by(|leaves| {
+            old_codes[leaves.start as usize..leaves.end as usize].iter().copied().min()
+        })
+    }
+
+    /// The same hierarchy with siblings in the order of a key of their leaves; ties keep theirs.
+    fn ordered_by<K: Ord>(mut self, key: impl Fn(Range<u32>) -> K) -> Hierarchy {
+        if self.n_leaves() == 0 {
+            return self;
         }
-        let orders = self.node_orders(rows_per_leaf);
+        let orders = self.node_orders(key);
         let new_indexes: Vec<Vec<u32>> = orders.iter().map(|order| inverse(order)).collect();
         for (level, order) in self.levels.iter_mut().zip(&orders) {
             *level = level.reordered(order);
@@ -180,8 +203,7 @@ impl Hierarchy {
         for node in self.node_by_label.values_mut() {
             node.index = new_indexes[node.level][node.index] as usize;
         }
-        let new_codes = new_indexes.into_iter().next().expect("level 0 exists");
-        (self, new_codes)
+        self
     }
 
     /// Asserts every property that the module promises.
@@ -223,27 +245,21 @@ impl Hierarchy {
         Hierarchy { levels: vec![leaves, root], node_by_label, added_top: false }
     }
 
-    /// For each level, its present nodes in the order of falling row counts within their parents.
-    fn node_orders(&self, rows_per_leaf: &[u64]) -> Vec<Vec<u32>> {
+    /// For each level, its present nodes in the order of a key within their parents.
+    fn node_orders<K: Ord>(&self, key: impl Fn(Range<u32>) -> K) -> Vec<Vec<u32>> {
         let mut orders = vec![Vec::new(); self.levels.len()];
         orders[self.height()] = vec![0];
         for level_idx in (0..self.height()).rev() {
             let (level, above) = (&self.levels[level_idx], &self.levels[level_idx + 1]);
-            let n_nodes = level.labels.len();
-            let n_rows: Vec<u64> = (0..n_nodes)
-                .map(|index| {
-                    let leaves = level.leaves_of(index);
-                    rows_per_leaf[leaves.start as usize..leaves.end as usize].iter().sum()
-                })
-                .collect();
-            let mut order = Vec::with_capacity(n_nodes);
+            let mut order = Vec::with_capacity(level.labels.len());
             for &parent in &orders[level_idx + 1] {
                 let leaves = above.leaves_of(parent as usize);
                 let first = level.node_of[leaves.start as usize];
                 let last = level.node_of[leaves.end as usize - 1];
                 let n_done = order.len();
                 order.extend(first..=last);
-                order[n_done..].sort_by_key(|&index| std::cmp::Reverse(n_rows[index as usize]));
+                let own = &mut order[n_done..];
+                own.sort_by_cached_key(|&index| key(level.leaves_of(index as usize)));
             }
             orders[level_idx] = order;
         }

@@ -5,12 +5,14 @@
 //! - [`format`](mod@format): how a table is stored.
 //! - [`source`]: where tables come from: files, streams, record batches, the spill store.
 //! - [`chunk`]: a stretch of rows as it comes from a source.
+//! - [`coding`]: which value of which column has which code.
 //! - [`domain`]: the values of a column, and their order.
 //! - [`hierarchy`]: generalization hierarchies, from files or built in.
 //! - [`profile`]: what a table looks like, in bounded memory.
 //! - [`sink`]: where tables go: files, streams, record batches.
 
 pub mod chunk;
+pub mod coding;
 pub mod distinct_sample;
 pub mod domain;
 pub mod error;

@@ -2,7 +2,7 @@
 
 use albers_storage::memory_budget::Reservation;
 use albers_storage::watch::{Phase, Watch};
-use albers_table::domain::{CodedColumn, Coding, RawColumn, encode};
+use albers_table::coding::{CodedColumn, CodingPlan, RawColumn, encode};
 use albers_table::schema::ColumnType;
 use albers_table::source::{
     ColumnRequest, RequestedTypes, Source, SourceChunk, SourceColumn, for_each_chunk,
@@ -145,5 +145,5 @@ pub fn read_columns(
 
 /// The distinct texts or values of a column, and which of them each row has.
 pub fn intern(column: RawColumn) -> Result<CodedColumn> {
-    Ok(encode(column, Coding::Categories { hierarchy: None, by_frequency: false })?)
+    Ok(encode(column, CodingPlan::Categories { hierarchy: None, by_frequency: false })?)
 }

@@ -3,7 +3,8 @@
 use albers_privacy::{
     ClassSummary, Criterion, Facts, GroundDistance, Requirement, SensitiveColumn,
 };
-use albers_table::domain::{ColumnCoder, Domain};
+use albers_table::coding::ColumnCoder;
+use albers_table::domain::Domain;
 use albers_table::schema::{ColumnType, Role};
 use rustc_hash::FxHashMap;
 

@@ -11,7 +11,7 @@ use albers_release::parse::{CellParser, CellProblem, is_set_of_values, shows_mis
 use albers_storage::memory_budget::Reservation;
 use albers_storage::watch::Watch;
 use albers_table::TableError;
-use albers_table::domain::CodedColumn;
+use albers_table::coding::CodedColumn;
 use albers_table::schema::ColumnType;
 use albers_table::source::{Source, place_of};
 use rayon::prelude::*;

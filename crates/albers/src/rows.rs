@@ -27,7 +27,7 @@ use albers_storage::StorageError;
 use albers_storage::memory_budget::Reservation;
 use albers_storage::watch::{Phase, Watch};
 use albers_table::TableError;
-use albers_table::domain::{Coding, Look};
+use albers_table::coding::{CodingPlan, Look};
 use albers_table::schema::{ColumnType, Role};
 use albers_table::source::{
     ColumnRequest, CountedRows, RequestedTypes, Source, SourceChunk, SpilledChunks, for_each_chunk,
@@ -139,15 +139,15 @@ impl KnownColumns {
     }
 
     /// How a column is coded, if it is.
-    fn coding(&self, column_idx: usize) -> Option<Coding<'_>> {
+    fn coding(&self, column_idx: usize) -> Option<CodingPlan<'_>> {
         let column = &self.planned[column_idx];
         let hierarchy = column.hierarchy.as_ref();
         match column.role {
             // Subjects are numbered, not coded.
             Role::Keep | Role::Identifier | Role::Subject => None,
-            Role::Quasi if self.shown[column_idx] == Shown::Interval => Some(Coding::Ordered),
-            Role::Quasi => Some(Coding::Categories { hierarchy, by_frequency: true }),
-            Role::Sensitive => Some(Coding::Categories { hierarchy, by_frequency: false }),
+            Role::Quasi if self.shown[column_idx] == Shown::Interval => Some(CodingPlan::Ordered),
+            Role::Quasi => Some(CodingPlan::Categories { hierarchy, by_frequency: true }),
+            Role::Sensitive => Some(CodingPlan::Categories { hierarchy, by_frequency: false }),
         }
     }
 

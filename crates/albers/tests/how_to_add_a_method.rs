@@ -16,7 +16,7 @@ use albers_release::ReleaseError;
 use albers_release::door::{Door, DoorPlan, RowStore, TableRows};
 use albers_release::publish::{OutputColumn, Values};
 use albers_table::chunk::{ColumnChunk, TickUnit, narrow_ticks};
-use albers_table::domain::{CodedColumn, Coding, RawColumn, encode};
+use albers_table::coding::{CodedColumn, CodingPlan, RawColumn, encode};
 
 /// The method: sorted by the first attribute, so many rows to a class; the last class takes the
 /// rest.
@@ -40,7 +40,7 @@ fn column(name: &str, numbers: Vec<i64>) -> CodedColumn {
     let chunks = vec![ColumnChunk { cells, missing: Vec::new() }];
     let column_type = ColumnType::Integer;
     let raw = RawColumn { name: name.to_owned(), column_type, data_type: None, chunks };
-    encode(raw, Coding::Ordered).expect("numbers have an order")
+    encode(raw, CodingPlan::Ordered).expect("numbers have an order")
 }
 
 /// What becomes of the groups of the method for a k, when the door asks for five rows.

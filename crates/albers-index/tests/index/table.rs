@@ -3,7 +3,8 @@
 use albers_classes::space::{Axis, AxisKind, Shown, Space};
 use albers_privacy::{ClassSummary, Criterion, GroundDistance, Requirement, SensitiveColumn};
 use albers_table::chunk::TextColumnBuilder;
-use albers_table::domain::{Coding, RawColumn, Ruler, encode};
+use albers_table::coding::{CodingPlan, RawColumn, encode};
+use albers_table::domain::Ruler;
 use albers_table::hierarchy::HierarchySpec;
 use albers_table::schema::ColumnType;
 
@@ -254,7 +255,7 @@ fn label(dice: &mut Dice) -> (Axis, u32) {
     let column_type = ColumnType::Code;
     let column = RawColumn { name: "code".to_owned(), column_type, data_type: None, chunks };
     let prefix = HierarchySpec::Prefix;
-    let coding = Coding::Categories { hierarchy: Some(&prefix), by_frequency: true };
+    let coding = CodingPlan::Categories { hierarchy: Some(&prefix), by_frequency: true };
     let domain = encode(column, coding).expect("a hierarchy").domain;
     let n_codes = u32::try_from(domain.n_values()).expect("few");
     (Axis::new(&domain, Shown::Label, 1.0, false), n_codes)

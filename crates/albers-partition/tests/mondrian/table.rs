@@ -9,7 +9,8 @@ use albers_privacy::Facts;
 use albers_privacy::{ClassSummary, Criterion, GroundDistance, Requirement, SensitiveColumn};
 use albers_storage::watch::Silent;
 use albers_table::chunk::TextColumnBuilder;
-use albers_table::domain::{Coding, Domain, RawColumn, Ruler, encode};
+use albers_table::coding::{CodingPlan, RawColumn, encode};
+use albers_table::domain::{Domain, Ruler};
 use albers_table::hierarchy::HierarchySpec;
 use albers_table::schema::ColumnType;
 
@@ -265,7 +266,7 @@ fn prefix_domain(dice: &mut Dice, n_leaves: u32, has_missing: bool) -> Domain {
     let column_type = ColumnType::Code;
     let column = RawColumn { name: "code".to_owned(), column_type, data_type: None, chunks };
     let prefix = HierarchySpec::Prefix;
-    let coding = Coding::Categories { hierarchy: Some(&prefix), by_frequency: true };
+    let coding = CodingPlan::Categories { hierarchy: Some(&prefix), by_frequency: true };
     encode(column, coding).expect("a hierarchy").domain
 }
 

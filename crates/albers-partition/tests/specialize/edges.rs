@@ -4,7 +4,8 @@ use albers_classes::space::{Axis, AxisKind, Shown, Space};
 use albers_privacy::Facts;
 use albers_privacy::Requirement;
 use albers_table::chunk::TextColumnBuilder;
-use albers_table::domain::{CodedColumn, Coding, RawColumn, Ruler, encode};
+use albers_table::coding::{CodedColumn, CodingPlan, RawColumn, encode};
+use albers_table::domain::Ruler;
 use albers_table::hierarchy::HierarchySpec;
 use albers_table::schema::ColumnType;
 
@@ -43,7 +44,7 @@ fn prefixes(cells: &[&str]) -> (Axis, Vec<u32>) {
     let column_type = ColumnType::Code;
     let column = RawColumn { name: "code".to_owned(), column_type, data_type: None, chunks };
     let prefix = HierarchySpec::Prefix;
-    let coding = Coding::Categories { hierarchy: Some(&prefix), by_frequency: false };
+    let coding = CodingPlan::Categories { hierarchy: Some(&prefix), by_frequency: false };
     let CodedColumn { domain, codes } = encode(column, coding).expect("a hierarchy");
     (Axis::new(&domain, Shown::Label, 1.0, false), codes.concat())
 }

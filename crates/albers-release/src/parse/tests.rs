@@ -1,5 +1,5 @@
 use albers_table::chunk::TextColumnBuilder;
-use albers_table::domain::{Coding, RawColumn, encode};
+use albers_table::coding::{CodingPlan, RawColumn, encode};
 use albers_table::hierarchy::HierarchySpec;
 
 use super::*;
@@ -19,9 +19,9 @@ fn attribute(column_type: ColumnType, shown: Shown, cells: &[&str]) -> (Attribut
     let column = RawColumn { name: "x".to_owned(), column_type, data_type: None, chunks };
     let prefix = HierarchySpec::Prefix;
     let coding = match shown {
-        Shown::Interval => Coding::Ordered,
-        Shown::Set => Coding::Categories { hierarchy: None, by_frequency: true },
-        Shown::Label => Coding::Categories { hierarchy: Some(&prefix), by_frequency: true },
+        Shown::Interval => CodingPlan::Ordered,
+        Shown::Set => CodingPlan::Categories { hierarchy: None, by_frequency: true },
+        Shown::Label => CodingPlan::Categories { hierarchy: Some(&prefix), by_frequency: true },
     };
     let coded = encode(column, coding).unwrap();
     let attribute =

@@ -197,7 +197,7 @@ mod tests {
     use albers_privacy::{Facts, Requirement};
     use albers_storage::watch::Silent;
     use albers_table::chunk::TextColumnBuilder;
-    use albers_table::domain::{Coding, RawColumn, encode};
+    use albers_table::coding::{CodingPlan, RawColumn, encode};
     use albers_table::schema::ColumnType;
     use arrow_array::StringArray;
 
@@ -214,7 +214,7 @@ mod tests {
         let chunks = vec![builder.finish().unwrap()];
         let name = "age".to_owned();
         let column = RawColumn { name, column_type, data_type: None, chunks };
-        let coded = encode(column, Coding::Ordered).unwrap();
+        let coded = encode(column, CodingPlan::Ordered).unwrap();
         let (shown, level, weight, preferred) = (Shown::Interval, None, 1.0, false);
         let attribute = Attribute { domain: coded.domain, shown, level, weight, preferred };
         (attribute, coded.codes.concat())

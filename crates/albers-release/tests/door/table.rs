@@ -20,7 +20,7 @@ use albers_storage::memory_budget::MemoryBudget;
 use albers_storage::spill::SpillStore;
 use albers_storage::watch::{Silent, Watch};
 use albers_table::chunk::TextColumnBuilder;
-use albers_table::domain::{Coding, RawColumn, encode};
+use albers_table::coding::{CodingPlan, RawColumn, encode};
 use albers_table::hierarchy::HierarchySpec;
 use albers_table::schema::ColumnType;
 use albers_table::sink::{FileSink, Sink};
@@ -48,9 +48,9 @@ pub fn attribute(
     let column = RawColumn { name: name.to_owned(), column_type, data_type: None, chunks };
     let prefix = HierarchySpec::Prefix;
     let coding = match shown {
-        Shown::Interval => Coding::Ordered,
-        Shown::Set => Coding::Categories { hierarchy: None, by_frequency: true },
-        Shown::Label => Coding::Categories { hierarchy: Some(&prefix), by_frequency: true },
+        Shown::Interval => CodingPlan::Ordered,
+        Shown::Set => CodingPlan::Categories { hierarchy: None, by_frequency: true },
+        Shown::Label => CodingPlan::Categories { hierarchy: Some(&prefix), by_frequency: true },
     };
     let coded = encode(column, coding).expect("codes");
     let attribute =

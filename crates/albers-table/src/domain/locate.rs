@@ -168,14 +168,14 @@ fn ticks_at(decimal: Decimal, scale: u8, end: End) -> Option<i64> {
 mod tests {
     use super::*;
     use crate::chunk::TextColumnBuilder;
-    use crate::domain::{Coding, RawColumn, encode};
+    use crate::coding::{CodingPlan, RawColumn, encode};
 
     fn domain(column_type: ColumnType, cells: &[&str]) -> Domain {
         let mut builder = TextColumnBuilder::new(column_type);
         cells.iter().for_each(|cell| builder.push(cell.as_bytes()).unwrap());
         let chunks = vec![builder.finish().unwrap()];
         let column = RawColumn { name: "x".to_owned(), column_type, data_type: None, chunks };
-        encode(column, Coding::Ordered).unwrap().domain
+        encode(column, CodingPlan::Ordered).unwrap().domain
     }
 
     fn found(domain: &Domain, lo: &str, hi: &str) -> (Option<(u32, u32)>, f64) {

@@ -28,6 +28,25 @@ impl Occupancy {
             Occupancy::Every(last) => u64::from(code).min(u64::from(*last) + 1),
         }
     }
+
+    /// Whether no code is occupied.
+    pub fn is_empty(&self) -> bool {
+        self.n_below(u32::MAX) == 0
+    }
+
+    /// The occupied codes, ascending.
+    pub fn codes(&self) -> Box<dyn Iterator<Item = u32> + '_> {
+        match self {
+            Occupancy::Bits { words, .. } => {
+                let set = |word: u64| (0..64).filter(move |bit| word >> bit & 1 == 1);
+                Box::new((0u32..).zip(words).flat_map(move |(word_idx, &word)| {
+                    set(word).map(move |bit| word_idx * 64 + bit)
+                }))
+            }
+            Occupancy::List(codes) => Box::new(codes.iter().copied()),
+            Occupancy::Every(last) => Box::new(0..=*last),
+        }
+    }
 }
 
 /// Collects occupied codes.

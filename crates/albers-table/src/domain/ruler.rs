@@ -107,7 +107,8 @@ impl Domain {
 mod tests {
     use super::*;
     use crate::chunk::TextColumnBuilder;
-    use crate::domain::{Coding, End, RawColumn, encode};
+    use crate::coding::{CodingPlan, RawColumn, encode};
+    use crate::domain::End;
     use crate::schema::ColumnType;
 
     /// A column, and the codes of its cells.
@@ -121,7 +122,7 @@ mod tests {
         }
         let chunks = vec![builder.finish().unwrap()];
         let column = RawColumn { name: "x".to_owned(), column_type, data_type: None, chunks };
-        let coded = encode(column, Coding::Ordered).unwrap();
+        let coded = encode(column, CodingPlan::Ordered).unwrap();
         (coded.domain, coded.codes.concat())
     }
 

@@ -1,4 +1,4 @@
-//! Distinct values of a column, and ordered values that lie far apart.
+//! Ordered values that lie far apart.
 //!
 //! A far value's code is its place on a scale of 2^30 steps between the least and the greatest
 //! value. Values that would fall on the same step are moved apart by one, so that distinct values
@@ -7,11 +7,9 @@
 //! A region ends in the gap between two neighbouring values, whether or not a code is left there:
 //! what is shown is the roundest value of the gap, which nobody has.
 
-use rustc_hash::FxHashMap;
-
-use crate::chunk::{Cells, ColumnChunk};
+use crate::chunk::Cells;
 use crate::domain::round::{roundest_float, roundest_ticks};
-use crate::domain::{End, OrderedValue, RawColumn};
+use crate::domain::{End, OrderedValue};
 use crate::value::{TickFormat, float_text};
 
 /// The number of steps of a scale: with a missing value below, codes still fit in 31 bits.
@@ -57,30 +55,8 @@ enum Values {
 }
 
 impl Scale {
-    /// Codes all values of a column.
-    pub fn build(
-        chunks: &[ColumnChunk],
-        format: Option<TickFormat>,
-        has_missing: bool,
-    ) -> (Scale, Vec<Vec<u32>>) {
-        let keys = sorted_distinct(chunks.iter().flat_map(present_keys));
-        let (scale, code_of) = Scale::of_keys(keys, format);
-        let first_code = if has_missing { scale.length() + 1 } else { 0 };
-        let coded = chunks
-            .iter()
-            .map(|chunk| {
-                let mut of_chunk: Vec<u32> = all_keys(chunk)
-                    .map(|key| first_code + code_of.get(&key).copied().unwrap_or(0))
-                    .collect();
-                chunk.missing.iter().for_each(|&row| of_chunk[row as usize] = 0);
-                of_chunk
-            })
-            .collect();
-        (scale, coded)
-    }
-
-    /// The scale of ascending keys, and the code of each.
-    pub fn of_keys(keys: Vec<i64>, format: Option<TickFormat>) -> (Scale, FxHashMap<i64, u32>) {
+    /// The scale of ascending keys.
+    pub fn of_keys(keys: Vec<i64>, format: Option<TickFormat>) -> Scale {
         let places: Vec<f64> = match format {
             Some(_) => {
                 let first = keys.first().copied().unwrap_or(0);
@@ -92,13 +68,29 @@ impl Scale {
                 keys.iter().map(|&key| float_of_key(key) / 2.0 - first).collect()
             }
         };
-        let codes = spread(&places);
-        let code_of = keys.iter().copied().zip(codes.iter().copied()).collect();
+        Scale::of_codes(keys, spread(&places), format)
+    }
+
+    /// The scale of ascending keys that have these codes.
+    pub fn of_codes(keys: Vec<i64>, codes: Vec<u32>, format: Option<TickFormat>) -> Scale {
         let values = match format {
             Some(format) => Values::Ticks(keys, format),
             None => Values::Floats(keys.into_iter().map(float_of_key).collect()),
         };
-        (Scale { values, codes }, code_of)
+        Scale { values, codes }
+    }
+
+    /// The keys of its values, ascending.
+    pub fn keys(&self) -> Box<dyn Iterator<Item = i64> + '_> {
+        match &self.values {
+            Values::Ticks(ticks, _) => Box::new(ticks.iter().copied()),
+            Values::Floats(floats) => Box::new(floats.iter().map(|&float| key_of_float(float))),
+        }
+    }
+
+    /// The codes of its values, ascending.
+    pub fn codes(&self) -> &[u32] {
+        &self.codes
     }
 
     /// The greatest code.
@@ -329,33 +321,6 @@ fn spread(places: &[f64]) -> Vec<u32> {
     codes
 }
 
-/// The distinct values of a column in their natural order, and each row's place among them.
-pub struct DistinctValues {
-    /// As text.
-    pub names: Vec<String>,
-    /// As numbers, where the column holds numbers, dates or times.
-    pub numbers: Option<Vec<f64>>,
-    /// Per chunk and row; without meaning where the cell is missing.
-    pub places: Vec<Vec<u32>>,
-}
-
-/// Finds the distinct values of a column of any type.
-pub fn distinct_values(column: &RawColumn, format: Option<TickFormat>) -> DistinctValues {
-    if let Some(Cells::Names { .. }) = column.chunks.first().map(|chunk| &chunk.cells) {
-        return distinct_names(&column.chunks);
-    }
-    let keys = sorted_distinct(column.chunks.iter().flat_map(present_keys));
-    let (names, numbers) = names_and_numbers(&keys, format);
-    let place_of: FxHashMap<i64, u32> =
-        keys.iter().enumerate().map(|(place, &key)| (key, place as u32)).collect();
-    let places = column
-        .chunks
-        .iter()
-        .map(|chunk| all_keys(chunk).map(|key| place_of.get(&key).copied().unwrap_or(0)).collect())
-        .collect();
-    DistinctValues { names, numbers: Some(numbers), places }
-}
-
 /// What keys look like as text, and what they stand for.
 pub fn names_and_numbers(keys: &[i64], format: Option<TickFormat>) -> (Vec<String>, Vec<f64>) {
     let name = |&key: &i64| match format {
@@ -370,56 +335,10 @@ pub fn names_and_numbers(keys: &[i64], format: Option<TickFormat>) -> (Vec<Strin
     (keys.iter().map(name).collect(), keys.iter().map(number).collect())
 }
 
-fn distinct_names(chunks: &[ColumnChunk]) -> DistinctValues {
-    let mut sorted: Vec<&str> = Vec::new();
-    for chunk in chunks {
-        if let Cells::Names { names, .. } = &chunk.cells {
-            sorted.extend(names.iter().map(String::as_str));
-        }
-        if sorted.len() > 1 << 20 {
-            sorted.sort_unstable();
-            sorted.dedup();
-        }
-    }
-    sorted.sort_unstable();
-    sorted.dedup();
-    let place_of: FxHashMap<&str, u32> =
-        sorted.iter().enumerate().map(|(place, &name)| (name, place as u32)).collect();
-    let places = chunks
-        .iter()
-        .map(|chunk| match &chunk.cells {
-            Cells::Names { names, places } => {
-                let new_place: Vec<u32> =
-                    names.iter().map(|name| place_of[name.as_str()]).collect();
-                let place = |&old: &u32| new_place.get(old as usize).copied().unwrap_or(0);
-                places.iter().map(place).collect()
-            }
-            _ => unreachable!("all chunks of a column store their cells alike"),
-        })
-        .collect();
-    DistinctValues { names: sorted.into_iter().map(str::to_owned).collect(), numbers: None, places }
-}
-
-fn sorted_distinct(keys: impl Iterator<Item = i64>) -> Vec<i64> {
-    let mut distinct: Vec<i64> = Vec::new();
-    let mut compact_at = 1 << 20;
-    for key in keys {
-        distinct.push(key);
-        if distinct.len() > compact_at {
-            distinct.sort_unstable();
-            distinct.dedup();
-            compact_at = (distinct.len() * 2).max(1 << 20);
-        }
-    }
-    distinct.sort_unstable();
-    distinct.dedup();
-    distinct
-}
-
 /// A key per row, ordered like the values: the ticks themselves, or the bits of a float turned so
 /// that they sort like the number.
-pub(super) fn all_keys(chunk: &ColumnChunk) -> Box<dyn Iterator<Item = i64> + '_> {
-    match &chunk.cells {
+pub fn all_keys(cells: &Cells) -> Box<dyn Iterator<Item = i64> + '_> {
+    match cells {
         Cells::Ticks { base, offsets, .. } => {
             Box::new(offsets.iter().map(move |&offset| base.wrapping_add(i64::from(offset))))
         }
@@ -429,19 +348,12 @@ pub(super) fn all_keys(chunk: &ColumnChunk) -> Box<dyn Iterator<Item = i64> + '_
     }
 }
 
-pub(super) fn present_keys(chunk: &ColumnChunk) -> impl Iterator<Item = i64> + '_ {
-    let mut holes = chunk.missing.iter().peekable();
-    all_keys(chunk).enumerate().filter_map(move |(row_idx, key)| {
-        holes.next_if(|&&hole| hole as usize == row_idx).is_none().then_some(key)
-    })
-}
-
 fn key_of_float(float: f64) -> i64 {
     let bits = float.to_bits() as i64;
     if bits < 0 { bits ^ i64::MAX } else { bits }
 }
 
-pub(super) fn float_of_key(key: i64) -> f64 {
+fn float_of_key(key: i64) -> f64 {
     f64::from_bits((if key < 0 { key ^ i64::MAX } else { key }) as u64)
 }
 

@@ -32,7 +32,6 @@ pub enum HierarchySpec {
 pub struct HierarchyRows {
     /// What messages call them: the file's path.
     origin: String,
-    /// The bytes of the file, unpacked.
     pub(super) bytes: Vec<u8>,
 }
 
@@ -44,7 +43,17 @@ impl HierarchyRows {
 
     /// Rows that lie in no file: text with one line per leaf.
     pub fn of_text(origin: &str, text: &str) -> HierarchyRows {
-        HierarchyRows { origin: origin.to_owned(), bytes: text.as_bytes().to_vec() }
+        HierarchyRows::of_bytes(origin, text.as_bytes().to_vec())
+    }
+
+    /// The bytes of a file, unpacked.
+    pub(crate) fn of_bytes(origin: &str, bytes: Vec<u8>) -> HierarchyRows {
+        HierarchyRows { origin: origin.to_owned(), bytes }
+    }
+
+    /// The bytes of the file, unpacked.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
 }
 

@@ -2,7 +2,7 @@
 
 use albers_storage::wording;
 use albers_storage::wording::Field;
-use albers_table::domain::Coding;
+use albers_table::coding::CodingPlan;
 use albers_table::schema::Role;
 use albers_table::source::{ColumnRequest, RequestedTypes, Source, place_of};
 
@@ -48,9 +48,9 @@ impl AuditedColumns {
 }
 
 /// How a sensitive column is coded.
-pub(super) fn coding<'j>(job: &'j Job, name: &str) -> Coding<'j> {
+pub(super) fn coding<'j>(job: &'j Job, name: &str) -> CodingPlan<'j> {
     let hierarchy = job.columns[name].hierarchy.as_ref();
-    Coding::Categories { hierarchy, by_frequency: false }
+    CodingPlan::Categories { hierarchy, by_frequency: false }
 }
 
 /// The columns that show the quasi-identifiers, and what the user should know of them.

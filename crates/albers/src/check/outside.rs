@@ -14,7 +14,7 @@ use albers_measure::audit::{Audit, Auditor};
 use albers_privacy::{ClassSummary, Requirement, SummaryShape};
 use albers_storage::memory_budget::Reservation;
 use albers_storage::watch::{Phase, Watch};
-use albers_table::domain::ColumnCoder;
+use albers_table::coding::ColumnCoder;
 use albers_table::source::{Scan, Source, SourceChunk, for_each_chunk};
 use rayon::prelude::*;
 

@@ -8,7 +8,7 @@ use albers_storage::spill::check_folder;
 use albers_storage::watch::{Phase, Watch};
 use albers_table::TableError;
 use albers_table::chunk::ColumnChunk;
-use albers_table::domain::{ChunkSurvey, ColumnCoder, ColumnSurvey, Look};
+use albers_table::coding::{ChunkSurvey, ColumnCoder, ColumnSurvey, Look};
 use albers_table::source::{Source, SourceChunk, SpilledChunks, Stamp, for_each_chunk};
 
 use super::columns::{AuditedColumns, coding};

@@ -4,7 +4,7 @@ use albers_measure::audit::{Audit, audit as audit_classes};
 use albers_measure::{Classes, Codes};
 use albers_privacy::{Facts, Requirement};
 use albers_storage::watch::{Phase, Watch};
-use albers_table::domain::{CodedColumn, RawColumn, encode};
+use albers_table::coding::{CodedColumn, RawColumn, encode};
 use rayon::prelude::*;
 
 use super::asked::requirement_of;

@@ -5,7 +5,7 @@ use albers_classes::packed::{FactColumns, RowLayout};
 use albers_classes::space::{Axis, Space};
 use albers_release::publish::OutputColumn;
 use albers_storage::memory_budget::Reservation;
-use albers_table::domain::ColumnCoder;
+use albers_table::coding::ColumnCoder;
 use albers_table::schema::{ColumnType, Role};
 
 use crate::protection::Protection;

@@ -4,7 +4,7 @@ use albers_measure::released::Pairing;
 use albers_storage::wording;
 use albers_storage::wording::{Field, Wording};
 use albers_table::TableError;
-use albers_table::domain::CodedColumn;
+use albers_table::coding::CodedColumn;
 use albers_table::value;
 use rustc_hash::FxHashMap;
 

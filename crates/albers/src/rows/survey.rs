@@ -8,7 +8,7 @@ use albers_storage::StorageError;
 use albers_storage::memory_budget::{MemoryBudget, Reservation};
 use albers_table::TableError;
 use albers_table::chunk::ColumnChunk;
-use albers_table::domain::{ChunkSurvey, ColumnCoder, ColumnSurvey, Look};
+use albers_table::coding::{ChunkSurvey, ColumnCoder, ColumnSurvey, Look};
 use albers_table::schema::Role;
 use albers_table::source::SourceChunk;
 use albers_table::value_hash::value_hashes;

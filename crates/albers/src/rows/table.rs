@@ -11,7 +11,7 @@ use albers_partition::sample::Tuples;
 use albers_release::publish::{CarriedColumn, OutputColumn};
 use albers_storage::memory_budget::Reservation;
 use albers_table::chunk::ColumnChunk;
-use albers_table::domain::{CodedColumn, Coding, RawColumn, encode};
+use albers_table::coding::{CodedColumn, CodingPlan, RawColumn, encode};
 use albers_table::schema::{ColumnType, Role};
 use albers_table::source::SourceChunk;
 use albers_table::value_hash::value_hashes;
@@ -270,7 +270,7 @@ fn encoded(
         Some(column) if column.role == Role::Subject => return Ok(persons(&chunks)),
         Some(_) => known.coding(column_idx),
         // The key, by its distinct texts.
-        None => Some(Coding::Categories { hierarchy: None, by_frequency: false }),
+        None => Some(CodingPlan::Categories { hierarchy: None, by_frequency: false }),
     };
     let Some(coding) = coding else { return Ok(CodedCells::Nothing) };
     let raw = RawColumn {
