@@ -17,12 +17,12 @@ printf '%-10s %-8s %4s %8s %8s %8s\n' categories split k ncp classes seconds
 for categories in set label; do
     for split in compact median; do
         for k in 2 5 10 25 50 100; do
-            target/release/albers anonymize "$data/adult.csv" -o "$folder/out.csv" -k "$k" \
+            target/release/albers anonymize "$data/adult.csv" -o "$folder/out.csv" --force -k "$k" \
                 "${flags[@]}" --categories "$categories" --split "$split" --json |
                 python3 -c "
 import json, sys
 report = json.load(sys.stdin)
-print('%-10s %-8s %4d %8.4f %8d %8.2f' % ('$categories', '$split', $k, report['loss']['ncp'],
+print('%-10s %-8s %4d %8.4f %8d %8.2f' % ('$categories', '$split', $k, report['table_loss']['ncp'],
       report['classes'], report['seconds']['total']))"
         done
     done

@@ -30,7 +30,7 @@ sort = (
     "c.execute(\"COPY (SELECT * FROM '%s' ORDER BY %s) TO '%s' (FORMAT parquet)\")"
     % (threads, table, quasi, out)
 )
-anonymize = [albers, "anonymize", table, "-o", out, "-k", "10", "--quasi", quasi,
+anonymize = [albers, "anonymize", table, "-o", out, "--force", "-k", "10", "--quasi", quasi,
              "--threads", str(threads), "--json", "--split"]
 runs = {
     "duckdb": [sys.executable, "-c", sort],
@@ -63,7 +63,7 @@ for name in runs:
         report = reports[name]
         encoded = report["rows"] * len(quasi.split(",")) * 4
         peak = report["peak_rss_bytes"]
-        line += f" {report['loss']['ncp']:8.4f} {peak / 1e6:8.0f} {peak / encoded:8.2f}"
+        line += f" {report['table_loss']['ncp']:8.4f} {peak / 1e6:8.0f} {peak / encoded:8.2f}"
     print(line)
     if name in reports:
         phases = reports[name]["seconds"]

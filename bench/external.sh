@@ -32,7 +32,7 @@ def table(n_rows):
 
 def anonymize(path, memory, *flags):
     start = time.time()
-    done = subprocess.run([albers, "anonymize", path, "-o", out, "-k", "10", "--quasi", quasi, "--threads", "2",
+    done = subprocess.run([albers, "anonymize", path, "-o", out, "--force", "-k", "10", "--quasi", quasi, "--threads", "2",
                            "--method", "rtree", "--memory", memory, "--json", *flags],
                           check=True, capture_output=True, text=True)
     report = json.loads(done.stdout)
@@ -55,7 +55,7 @@ def duckdb(path, order, target, memory="256MB"):
 def show(name, report):
     seconds = report["seconds"]
     print("%-28s %7.1f s  %5.0f MB held  %6.2f GB moved  ncp %.4f  (%s)" % (
-        name, report["wall"], report["peak_rss_bytes"] / 1e6, report["moved"] / 1e9, report["loss"]["ncp"],
+        name, report["wall"], report["peak_rss_bytes"] / 1e6, report["moved"] / 1e9, report["table_loss"]["ncp"],
         ", ".join(f"{phase} {seconds[phase]:.1f}" for phase in ("read", "partition", "verify", "write"))), flush=True)
     return report
 
@@ -81,6 +81,6 @@ for order in ("salary, commission, age, hvalue", "salary DESC, commission DESC, 
     duckdb(small, order, ordered, memory="4GB")
     report = show(f"ordered by {order.split(',')[0]}", anonymize(ordered, "256MB"))
     print("  time %.2f x, ncp %.3f x" % (report["wall"] / shuffled["wall"],
-                                         report["loss"]["ncp"] / shuffled["loss"]["ncp"]))
+                                         report["table_loss"]["ncp"] / shuffled["table_loss"]["ncp"]))
 PYTHON
 "$folder/venv/bin/python" "$folder/run.py" target/release/albers "$folder" "$rows"

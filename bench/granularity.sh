@@ -29,13 +29,13 @@ ks = [5, 10, 25, 50, 100, 250, 500, 1000]
 
 
 def run(table, *flags):
-    done = subprocess.run([albers, "anonymize", *table, "-o", f"{folder}/out.parquet", "--json", *flags],
+    done = subprocess.run([albers, "anonymize", *table, "-o", f"{folder}/out.parquet", "--force", "--json", *flags],
                           check=True, capture_output=True, text=True)
     return json.loads(done.stdout)
 
 
 def losses(report):
-    return {5: report["loss"]["ncp"], **{own["k"]: own["report"]["loss"]["ncp"] for own in report.get("also", [])}}
+    return {5: report["table_loss"]["ncp"], **{own["k"]: own["report"]["table_loss"]["ncp"] for own in report.get("also", [])}}
 
 
 def quality(name, table):
@@ -45,8 +45,8 @@ def quality(name, table):
     print("    k  median, regions   median    rtree -k k    cut   leaf-scan  hierarchical  cut/regions  cut/median")
     for k in ks:
         median = ["--method", "mondrian", "--split", "median", "-k", str(k)]
-        regions, compacted = (run(table, *median, *flags)["loss"]["ncp"] for flags in (["--no-compact"], []))
-        direct = run(table, "--method", "rtree", "-k", str(k))["loss"]["ncp"]
+        regions, compacted = (run(table, *median, *flags)["table_loss"]["ncp"] for flags in (["--no-compact"], []))
+        direct = run(table, "--method", "rtree", "-k", str(k))["table_loss"]["ncp"]
         print("%5d %16.4f %8.4f %13.4f %6.4f %11.4f %13.4f %12.2f %11.2f" % (
             k, regions, compacted, direct, cut[k], scan[k], nodes[k], cut[k] / regions, cut[k] / compacted),
             flush=True)

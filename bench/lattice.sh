@@ -56,9 +56,9 @@ echo '## the best of adult, 8 quasi-identifiers, k = 5: threshold, ncp, suppress
 for share in 0 0.02 1; do
     for run in 1 2 3 4 5; do
         printf '%s  ' "$share"
-        "$albers" anonymize "$data/adult.csv" -o "$work/best.csv" $(flags 8) -k 5 --method incognito \
+        "$albers" anonymize "$data/adult.csv" -o "$work/best.csv" --force $(flags 8) -k 5 --method incognito \
             --suppress $share --json |
-            field "round(loss['ncp'], 4)" suppressed "round(seconds['partition'], 3)" "round(seconds['total'], 3)"
+            field "round(table_loss['ncp'], 4)" suppressed "round(seconds['partition'], 3)" "round(seconds['total'], 3)"
     done
 done
 
@@ -67,8 +67,8 @@ for k in 5 10; do
     for method in attribute-suppression incognito subtree ordered-set mondrian \
         'mondrian --categories set' local 'local --categories set'; do
         printf '%s  %s  ' "$k" "$method"
-        "$albers" anonymize "$data/adult.csv" -o "$work/model.csv" $(flags 8) -k $k --method $method --json |
-            field "round(loss['ncp'], 4)" classes "round(seconds['partition'], 2)"
+        "$albers" anonymize "$data/adult.csv" -o "$work/model.csv" --force $(flags 8) -k $k --method $method --json |
+            field "round(table_loss['ncp'], 4)" classes "round(seconds['partition'], 2)"
     done
 done
 
@@ -80,8 +80,8 @@ for column in $(head -n 1 "$work/million.csv" | tr ',;' '  '); do
     quasi=$quasi,$column
     hierarchies="$hierarchies --hierarchy $column=$work/million/$column.csv"
 done
-"$albers" anonymize "$work/million.csv" -o "$work/model.csv" --quasi ${quasi#,} $hierarchies -k 5 \
-    --method local --json | field "round(loss['ncp'], 4)" classes "round(seconds['partition'], 2)"
+"$albers" anonymize "$work/million.csv" -o "$work/model.csv" --force --quasi ${quasi#,} $hierarchies -k 5 \
+    --method local --json | field "round(table_loss['ncp'], 4)" classes "round(seconds['partition'], 2)"
 
 [ "$rows" -gt 0 ] || exit 0
 echo "## lands-end, $rows rows, 8 quasi-identifiers, k = 10: search, looked at, scans, satisfying, cube s, search s, peak MB, spilled MB"
@@ -101,7 +101,7 @@ for variant in $searches 'super-roots --memory 256MB'; do
             "peak_rss_bytes // 1000000" "spilled_bytes // 1000000"
 done
 echo '## the best of lands-end within 256MB, published: ncp, classes, read, partition, write, total s, peak MB'
-"$albers" anonymize "$work/lands-end.parquet" -o "$work/best.parquet" --quasi ${quasi#,} $hierarchies -k 10 \
+"$albers" anonymize "$work/lands-end.parquet" -o "$work/best.parquet" --force --quasi ${quasi#,} $hierarchies -k 10 \
     --method incognito --memory 256MB --json |
-    field "round(loss['ncp'], 4)" classes "round(seconds['read'], 1)" "round(seconds['partition'], 1)" \
+    field "round(table_loss['ncp'], 4)" classes "round(seconds['read'], 1)" "round(seconds['partition'], 1)" \
         "round(seconds['write'], 1)" "round(seconds['total'], 1)" "peak_rss_bytes // 1000000"

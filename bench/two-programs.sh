@@ -16,7 +16,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
 cat > "$folder/run.py" <<'PYTHON'
-import os, resource, statistics, subprocess, sys, time
+import glob, os, resource, statistics, subprocess, sys, time
 
 old, new, rounds, folder, adult = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4], sys.argv[5]
 quasi = "salary,commission,age,elevel,car,zipcode,hvalue,hyears,loan"
@@ -56,6 +56,9 @@ for name, arguments in jobs.items():
     seconds, peaks = {old: [], new: []}, {old: [], new: []}
     for _ in range(rounds):
         for program in (old, new):
+            # An older program replaces without being asked, a newer one never.
+            for output in glob.glob(f"{folder}/out.*") + glob.glob(f"{folder}/a.csv*"):
+                os.remove(output)
             start = time.monotonic()
             child = subprocess.Popen([program, *arguments], stdout=subprocess.DEVNULL)
             _, status, usage = os.wait4(child.pid, 0)

@@ -18,7 +18,8 @@ pub struct ColumnFlags {
     /// Columns that others know and that identify people in combination: generalized
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub quasi: Vec<String>,
-    /// Columns that must not be linked to a person: published as they are, protected
+    /// Columns that must not be linked to a person: published as they are, and
+    /// protected where a rule for them is given
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub sensitive: Vec<String>,
     /// Columns that identify a person alone: dropped
@@ -206,6 +207,30 @@ pub struct StreamFlags {
     /// Where the manifest goes; beside the release when not given
     #[arg(long, value_name = "FILE")]
     pub manifest: Option<PathBuf>,
+    #[command(flatten)]
+    pub owner: OwnerFlags,
+}
+
+/// What the owner of a table gets, and allows.
+#[derive(Args, Default)]
+pub struct OwnerFlags {
+    /// Write the owner's report to a file that only its owner may read; it tells of the table, and is
+    /// not for publication
+    #[arg(long, value_name = "FILE")]
+    pub owner_report: Option<PathBuf>,
+    /// Replace a release and its manifest that are there already
+    #[arg(long)]
+    pub force: bool,
+}
+
+impl OwnerFlags {
+    /// Puts them into a job.
+    pub fn apply(self, job: &mut Job) {
+        job.owner_report = self.owner_report.or(job.owner_report.take());
+        if self.force {
+            job.force = Some(true);
+        }
+    }
 }
 
 impl StreamFlags {
@@ -214,6 +239,7 @@ impl StreamFlags {
         job.from = self.from.or(job.from);
         job.to = self.to.or(job.to);
         job.manifest = self.manifest.or(job.manifest.take());
+        self.owner.apply(job);
     }
 }
 

@@ -1,22 +1,29 @@
 //! Words and figures for people.
 
-use std::io::Write as _;
+use std::io::{ErrorKind as IoErrorKind, Write as _};
 use std::process::ExitCode;
 
 use albers::wording::{Field, Setting};
 use albers::{Error, ErrorKind, Note};
+use anyhow::anyhow;
 
-/// Prints to standard output. A reader that has gone away is no failure.
-pub fn print(text: &str) {
+/// Prints to standard output, and sees that all of it leaves. A reader that has gone away is no
+/// failure.
+pub fn print(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    // Whoever closed the pipe does not want the rest.
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        // Whoever closed the pipe does not want the rest.
+        Err(error) if error.kind() != IoErrorKind::BrokenPipe => Err(anyhow!(
+            "cannot write to standard output: {error}; make room there, or send it elsewhere"
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Prints one JSON object to standard output.
-pub fn print_json(value: &impl serde::Serialize) {
+pub fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
     let text = serde_json::to_string_pretty(value).expect("reports have only plain fields");
-    print(&(text + "\n"));
+    print(&(text + "\n"))
 }
 
 /// Prints a warning to standard error.

@@ -288,13 +288,13 @@ fn messages_and_manifests_show_no_cell() {
         assert!(!run.said().contains("7700"), "{arguments}: {}", run.said());
     };
     for (arguments, code) in [
-        (format!("anonymize in.csv -o out.csv {roles} -k 3"), 0),
-        (format!("anonymize in.csv -o out.csv {roles} -k 3 --json"), 0),
-        (format!("anonymize in.csv -o out.csv {roles} -k 3 --l-diversity disease=3"), 0),
-        (format!("anonymize in.csv -o out.csv {roles} -k 3 --t-closeness disease=0.3"), 0),
-        (format!("anonymize in.csv -o out.csv {roles} -k 3 --alpha disease=0.1"), 1),
-        (format!("anonymize in.csv -o out.csv {roles} -k 3 --type disease=date"), 2),
-        (format!("anonymize in.csv -o out.csv {roles} -k 99"), 2),
+        (format!("anonymize in.csv -o out.csv --force {roles} -k 3"), 0),
+        (format!("anonymize in.csv -o out.csv --force {roles} -k 3 --json"), 0),
+        (format!("anonymize in.csv -o out.csv --force {roles} -k 3 --l-diversity disease=3"), 0),
+        (format!("anonymize in.csv -o out.csv --force {roles} -k 3 --t-closeness disease=0.3"), 0),
+        (format!("anonymize in.csv -o out.csv --force {roles} -k 3 --alpha disease=0.1"), 1),
+        (format!("anonymize in.csv -o out.csv --force {roles} -k 3 --type disease=date"), 2),
+        (format!("anonymize in.csv -o out.csv --force {roles} -k 99"), 2),
         (format!("check in.csv {roles}"), 0),
         (format!("check in.csv {roles} -k 2 --json"), 1),
         ("init in.csv -o job.toml".to_owned(), 0),

@@ -218,7 +218,7 @@ fn an_interrupt_before_it_writes_leaves_nothing_behind() {
 fn an_interrupt_leaves_an_earlier_release_as_it_was() {
     let folder = Folder::with(table(&patients(300_000, 2)));
     folder.write("out.csv.gz", "an earlier release");
-    let mut child = folder.start(&format!("anonymize in.csv -o out.csv.gz {ROLES}"));
+    let mut child = folder.start(&format!("anonymize in.csv -o out.csv.gz --force {ROLES}"));
     wait_until_it_writes(&folder, &mut child);
     send("INT", &child);
     assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));

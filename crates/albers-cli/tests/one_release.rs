@@ -124,7 +124,7 @@ fn a_tuple_that_half_of_all_rows_have_has_one_release_in_any_order_and_memory() 
         let job = format!("--quasi age,zip,sex --keep note {job}");
         let ncp = |job: &str| {
             let report = folder.anonymize(&format!("in.csv -o out.csv {job}"));
-            report["loss"]["ncp"].as_f64().unwrap()
+            report["table_loss"]["ncp"].as_f64().unwrap()
         };
         let exact = ncp(&job);
         let job = format!("{job} --least-memory 500KB");
@@ -147,7 +147,7 @@ fn seven_hundred_tuples_in_many_rows_have_one_release_that_loses_nothing() {
     let job = "--quasi age,kind --keep note -k 10 --least-memory 500KB";
     assert!(assert_one_release(&folder, &orders, job, &SMALL_WAYS) >= 4);
     let report = folder.anonymize(&format!("in.csv -o out.csv {job}"));
-    assert_eq!((&report["classes"], &report["loss"]["ncp"]), (&740.into(), &0.0.into()));
+    assert_eq!((&report["classes"], &report["table_loss"]["ncp"]), (&740.into(), &0.0.into()));
 }
 
 /// In less memory than a job is planned for, the release is the same or refused.
@@ -159,8 +159,9 @@ fn less_memory_than_planned_for_gives_the_same_release_or_none() {
     folder.anonymize(&format!("in.csv -o out.csv {job}"));
     let (mut n_refused, mut n_same) = (0, 0);
     for memory in ["64KB", "150KB", "300KB", "500KB", "700KB", "900KB", "1MB", "2MB"] {
-        let run = folder
-            .run(&format!("anonymize in.csv -o small.csv {job} --method rtree --memory {memory}"));
+        let run = folder.run(&format!(
+            "anonymize in.csv -o small.csv --force {job} --method rtree --memory {memory}"
+        ));
         match run.code {
             Some(0) => {
                 assert_eq!(folder.read("small.csv"), folder.read("out.csv"), "{memory}");

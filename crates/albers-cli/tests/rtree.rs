@@ -12,7 +12,7 @@ use serde_json::Value;
 const ROLES: &str = "--quasi age,zip,city --sensitive disease --keep pay";
 
 fn ncp(report: &Value) -> f64 {
-    report["loss"]["ncp"].as_f64().unwrap()
+    report["table_loss"]["ncp"].as_f64().unwrap()
 }
 
 /// A table with a key, so that the rows of several releases can be told apart.
@@ -65,7 +65,7 @@ fn auto_spills_only_what_does_not_fit() {
     let method = |memory: &str| {
         let rest = format!("-k 5 -o out.csv --least-memory 1MB --memory {memory}");
         let report = folder.anonymize(&format!("in.csv {ROLES} {rest}"));
-        report["method"].as_str().unwrap().to_owned()
+        report["ran"].as_str().unwrap().to_owned()
     };
     assert_eq!(method("1GB"), "mondrian, compact split");
     assert_eq!(method("1MB"), "rtree, compact split");
@@ -130,7 +130,10 @@ fn intersection_attack_across_granularities_fails() {
         let also = report["also"].as_array().unwrap();
         let ks: Vec<u64> = also.iter().map(|own| own["k"].as_u64().unwrap()).collect();
         assert_eq!(ks, [7, 20, 150]);
-        assert_eq!(also[0]["path"], "out.k7.csv");
+        assert_eq!(
+            (&also[0]["path"], &also[0]["file"]),
+            (&"out.k7.csv".into(), &"out.k7.csv".into())
+        );
         let manifest: Value =
             serde_json::from_str(&folder.read("out.k20.csv.manifest.json")).unwrap();
         assert_eq!(manifest["classes"], also[1]["report"]["classes"]);
@@ -209,7 +212,7 @@ fn constant_and_unique_columns_are_no_obstacle() {
         let report = folder
             .anonymize(&format!("in.csv -o out.csv {roles} --method rtree --memory {memory}"));
         assert!(report["classes"].as_u64().unwrap() > 500, "{memory}");
-        assert_eq!(report["loss"]["ncp_by_column"]["same"], 0.0);
+        assert_eq!(report["table_loss"]["ncp_by_column"]["same"], 0.0);
     }
 }
 

@@ -78,7 +78,7 @@ fn a_pipe_larger_than_memory_is_spilled_and_released_like_a_file() {
     let job = "--quasi age,sex,education,workclass -k 5 --memory 300KB \
                --least-memory 300KB";
     let report = folder.anonymize(&format!("in.csv -o out.csv {job}"));
-    assert!(report["method"].as_str().unwrap().starts_with("rtree"), "{report}");
+    assert!(report["ran"].as_str().unwrap().starts_with("rtree"), "{report}");
     let arguments = format!("anonymize - -o piped.csv --json {job}");
     let (code, out, err) = piped(&folder, &arguments, &folder.bytes("in.csv"));
     assert_eq!(code, Some(0), "{err}");
@@ -86,7 +86,7 @@ fn a_pipe_larger_than_memory_is_spilled_and_released_like_a_file() {
     let piped: serde_json::Value = serde_json::from_slice(&out).unwrap();
     assert!(piped["bytes"]["partition_spilled"].as_u64().unwrap() > 0, "{piped}");
     // The size of the source would tell of rows that are left out.
-    assert!(!folder.read("piped.csv.manifest.json").contains("\"bytes\""));
+    assert!(!folder.read("piped.csv.manifest.json").contains("bytes"));
     let n_bytes = folder.bytes("in.csv").len() as u64;
     assert_eq!(piped["bytes"]["source"], n_bytes, "a pipe is read once");
     assert_eq!(report["bytes"]["source"], 2 * n_bytes, "a file is read twice");
@@ -104,7 +104,7 @@ fn a_folder_or_a_pattern_of_files_is_one_table() {
     }
     folder.write("parts/_SUCCESS", "");
     for input in ["parts", "parts/*.csv", "parts/part-?.csv"] {
-        let run = folder.run(&format!("anonymize {input} -o again.csv {JOB}"));
+        let run = folder.run(&format!("anonymize {input} -o again.csv --force {JOB}"));
         assert_eq!(run.code, Some(0), "{}", run.said());
         assert!(folder.bytes("again.csv") == expected, "{input}");
     }

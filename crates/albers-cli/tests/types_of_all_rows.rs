@@ -55,11 +55,10 @@ fn run_by_pipe(folder: &Folder, arguments: &str, input: &[u8]) -> Run {
     Run { code, out: String::from_utf8(out).unwrap(), err }
 }
 
-/// The type of `x` as a manifest says it.
-fn type_of_x(folder: &Folder, release: &str) -> String {
-    let manifest: Value =
-        serde_json::from_str(&folder.read(&format!("{release}.manifest.json"))).unwrap();
-    let columns = manifest["columns"].as_array().unwrap();
+/// The type of `x` as the owner was told it last.
+fn type_of_x(folder: &Folder) -> String {
+    let report = folder.json("mine.json");
+    let columns = report["columns"].as_array().unwrap();
     let x = columns.iter().find(|column| column["name"] == "x").unwrap();
     x["type"].as_str().unwrap().to_owned()
 }
@@ -70,15 +69,18 @@ fn published(folder: &Folder, text: &str, flags: &str) -> Vec<u8> {
     folder.write("in.csv", text);
     folder.write("in.csv.gz", gzipped(text));
     folder.write("in.csv.zst", zstd::encode_all(text.as_bytes(), 1).unwrap());
-    folder.anonymize(&format!("in.csv -o out.csv {flags}"));
+    folder.anonymize(&format!("in.csv -o out.csv --owner-report mine.json {flags}"));
     let expected = folder.bytes("out.csv");
     for input in ["in.csv.gz", "in.csv.zst"] {
         folder.anonymize(&format!("{input} -o again.csv {flags}"));
         assert!(folder.bytes("again.csv") == expected, "{input}");
     }
     for name in ["in.csv", "in.csv.gz"] {
-        let run =
-            run_by_pipe(folder, &format!("anonymize - -o again.csv {flags}"), &folder.bytes(name));
+        let run = run_by_pipe(
+            folder,
+            &format!("anonymize - -o again.csv --force {flags}"),
+            &folder.bytes(name),
+        );
         assert_eq!(run.code, Some(0), "{name}: {}", run.err);
         assert!(folder.bytes("again.csv") == expected, "{name} by a pipe");
     }
@@ -108,9 +110,9 @@ fn the_order_of_the_rows_does_not_decide_the_type_of_a_column() {
         let folder = Folder::new();
         let orders = Orders::of(&many, &few);
         let late = published(&folder, &orders.late, ROLES);
-        assert_eq!(type_of_x(&folder, "out.csv"), expected);
+        assert_eq!(type_of_x(&folder), expected);
         let early = published(&folder, &orders.early, ROLES);
-        assert_eq!(type_of_x(&folder, "out.csv"), expected);
+        assert_eq!(type_of_x(&folder), expected);
         assert!(late == early, "{expected}: another order gives another release");
     }
 }
@@ -170,8 +172,8 @@ fn a_column_that_is_kept_leaves_with_the_type_of_all_rows() {
         let orders = Orders::of(&numbers(N_MANY), &[few.to_owned()]);
         let release = |text: &str| {
             folder.write("in.csv", text);
-            folder.anonymize(&format!("in.csv -o out.parquet {flags}"));
-            assert_eq!(type_of_x(&folder, "out.parquet"), expected);
+            folder.anonymize(&format!("in.csv -o out.parquet --owner-report mine.json {flags}"));
+            assert_eq!(type_of_x(&folder), expected);
             folder.bytes("out.parquet")
         };
         assert!(release(&orders.late) == release(&orders.early), "{expected}");
@@ -184,7 +186,7 @@ fn types_of_all_rows_are_found_in_the_least_memory_too() {
     let orders = Orders::of(&numbers(N_MANY), &vec!["1.5".to_owned(); 6]);
     let flags = format!("{ROLES} --memory 1MB --least-memory 1MB");
     let late = published(&folder, &orders.late, &flags);
-    assert_eq!(type_of_x(&folder, "out.csv"), "decimal");
+    assert_eq!(type_of_x(&folder), "decimal");
     assert!(late == published(&folder, &orders.early, &flags));
 }
 
@@ -252,9 +254,9 @@ fn measuring_and_compacting_take_the_types_of_all_rows() {
     let measured = folder.run("measure in.csv out.csv --quasi age,x --key id --json");
     assert_eq!(measured.code, Some(0), "{}", measured.said());
     let measured: Value = serde_json::from_str(&measured.out).unwrap();
-    assert_eq!(measured["loss"]["ncp"], report["loss"]["ncp"]);
+    assert_eq!(measured["loss"]["ncp"], report["table_loss"]["ncp"]);
     let compacted =
-        folder.run("compact in.csv out.csv -o compact.csv --quasi age,x --key id --keep id -k 5");
+        folder.run("compact in.csv out.csv -o compact.csv --quasi age,x --key id --keep id -k 5 --owner-report mine.json");
     assert_eq!(compacted.code, Some(0), "{}", compacted.said());
-    assert_eq!(type_of_x(&folder, "compact.csv"), "decimal");
+    assert_eq!(type_of_x(&folder), "decimal");
 }

@@ -1,6 +1,8 @@
 //! How much a release loses, and how safe a table is.
 //!
-//! - [`loss`]: discernibility, certainty penalty and divergence of what passes the door.
+//! - [`loss`]: discernibility, certainty penalty and divergence of what passes the door, over the
+//!   domain of the table.
+//! - [`published`]: the losses that anybody can compute from a release.
 //! - [`classes`]: rows that show the same, in any table.
 //! - [`released`]: the same losses, of a release that was read back from a file.
 //! - [`mod@audit`]: which requirement the classes of a table satisfy.
@@ -9,11 +11,13 @@
 pub mod audit;
 pub mod classes;
 pub mod loss;
+pub mod published;
 pub mod released;
 pub mod risk;
 
 pub use audit::{Audit, audit};
 pub use classes::{Classes, Codes};
-pub use loss::{Loss, LossOfParts};
+pub use loss::{Divergence, Loss, LossOfParts};
+pub use published::{PublishedAttribute, PublishedLoss, PublishedParts};
 pub use released::{ReleasedColumn, loss_of_released};
 pub use risk::{Risk, SizeBin};

@@ -10,9 +10,11 @@
 //! Cost: one pass over the rows; classes are sorted one by one to find equal rows.
 //!
 //! The divergence is in nats, between the table and its release as distributions over the tuples of
-//! the quasi-identifiers and the sensitive columns. A class spreads its rows evenly over the values
-//! it covers: the values that occur in the table for ordered attributes, the values of the domain
-//! for categories.
+//! the quasi-identifiers, and of these and the sensitive columns. A class spreads its rows evenly
+//! over the values it covers: the values that occur in the table for ordered attributes, the values
+//! of the domain for categories.
+//!
+//! All of this is over the table's own domain and tells of it: for the owner, not for publication.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +26,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-/// What a release loses.
+/// What a release loses, over the domain of its table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Loss {
     /// The sum of the squared class sizes.
@@ -33,10 +35,18 @@ pub struct Loss {
     pub certainty_penalty: f64,
     /// The certainty penalty as a share of the greatest possible: 0 is nothing lost, 1 everything.
     pub ncp: f64,
-    /// The Kullback-Leibler divergence of the release from the table, in nats.
-    pub kl: f64,
     /// The mean loss of each attribute, before weights.
     pub ncp_by_column: BTreeMap<String, f64>,
+}
+
+/// The Kullback-Leibler divergence of a release from its table, in nats: never less than it is, and
+/// more only where shown classes overlap.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Divergence {
+    /// Over the tuples of the quasi-identifiers.
+    pub quasi: f64,
+    /// Over the tuples of the quasi-identifiers and the sensitive columns.
+    pub with_sensitive: f64,
 }
 
 /// The sums behind a [`Loss`], of some classes: whole numbers, which can be added in any order.
@@ -45,13 +55,48 @@ pub(crate) struct Sums {
     pub(crate) discernibility: u128,
     /// What all rows lose, attribute by attribute, in the steps of its domain.
     pub(crate) by_attribute: Vec<u128>,
-    /// The sum over rows of the logarithms that the divergence is the mean of.
-    pub(crate) log_ratios: i128,
+    /// The sums over rows of the logarithms that the divergences are the means of.
+    pub(crate) log_ratios: LogRatios,
+}
+
+/// Sums over rows of the logarithms that divergences are the means of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct LogRatios {
+    /// Of tuples of the quasi-identifiers.
+    pub(crate) quasi: i128,
+    /// Of these with the sensitive columns.
+    pub(crate) with_sensitive: i128,
+}
+
+impl LogRatios {
+    pub(crate) fn add(&mut self, other: LogRatios) {
+        self.quasi += other.quasi;
+        self.with_sensitive += other.with_sensitive;
+    }
+
+    /// What the rows of a class of this volume add, with these numbers for the secret and the codes
+    /// of each row: per row the logarithm of its tuple's count, times the volume, over the rows of
+    /// the class, or those of them that share its secret.
+    pub(crate) fn of_class(log_volume: i64, tuples: &mut [(u64, u64)]) -> LogRatios {
+        tuples.sort_unstable();
+        let log_volumes = i128::from(tuples.len() as u64) * i128::from(log_volume);
+        let with_sensitive = log_volumes + log_counts_sorted(tuples);
+        if tuples.first().map(|first| first.0) == tuples.last().map(|last| last.0) {
+            return LogRatios { quasi: with_sensitive, with_sensitive };
+        }
+        tuples.iter_mut().for_each(|(secret, _)| *secret = 0);
+        tuples.sort_unstable();
+        LogRatios { quasi: log_volumes + log_counts_sorted(tuples), with_sensitive }
+    }
 }
 
 impl Sums {
     pub(crate) fn zero(n_attributes: usize) -> Sums {
-        Sums { discernibility: 0, by_attribute: vec![0; n_attributes], log_ratios: 0 }
+        Sums {
+            discernibility: 0,
+            by_attribute: vec![0; n_attributes],
+            log_ratios: LogRatios::default(),
+        }
     }
 
     /// Adds what the cells of a class lose, and returns the logarithm of the volume they cover.
@@ -66,7 +111,7 @@ impl Sums {
 
     pub(crate) fn plus(mut self, other: &Sums) -> Sums {
         self.discernibility += other.discernibility;
-        self.log_ratios += other.log_ratios;
+        self.log_ratios.add(other.log_ratios);
         for (sum, more) in self.by_attribute.iter_mut().zip(&other.by_attribute) {
             *sum += more;
         }
@@ -78,8 +123,13 @@ impl Sums {
         self,
         n_rows: usize,
         attributes: impl Iterator<Item = &'a Attribute> + Clone,
-    ) -> Loss {
+    ) -> (Loss, Divergence) {
         let n_rows = n_rows.max(1) as f64;
+        let mean_log = |sum: i128| (sum as f64 / LOG_STEPS / n_rows).max(0.0);
+        let divergence = Divergence {
+            quasi: mean_log(self.log_ratios.quasi),
+            with_sensitive: mean_log(self.log_ratios.with_sensitive),
+        };
         let weights: f64 = attributes.clone().map(|attribute| attribute.weight).sum();
         let by_attribute = attributes.zip(&self.by_attribute);
         let losses = by_attribute.map(|(attribute, &lost_steps)| {
@@ -87,15 +137,15 @@ impl Sums {
         });
         let certainty_penalty: f64 =
             losses.clone().map(|(attribute, loss)| attribute.weight * loss).sum();
-        Loss {
+        let loss = Loss {
             discernibility: self.discernibility as f64,
             certainty_penalty,
             ncp: certainty_penalty / (n_rows * weights.max(f64::MIN_POSITIVE)),
-            kl: (self.log_ratios as f64 / LOG_STEPS / n_rows).max(0.0),
             ncp_by_column: losses
                 .map(|(attribute, loss)| (attribute.domain.name().to_owned(), loss / n_rows))
                 .collect(),
-        }
+        };
+        (loss, divergence)
     }
 }
 
@@ -181,8 +231,8 @@ impl<'a> LossOfParts<'a> {
         self.n_rows += n_rows;
     }
 
-    /// The loss of all parts.
-    pub fn finish(self) -> Loss {
+    /// The loss of all parts, and their divergence from the table.
+    pub fn finish(self) -> (Loss, Divergence) {
         self.sums.into_loss(self.n_rows as usize, self.attributes.iter())
     }
 }
@@ -196,7 +246,7 @@ fn sums_of_left_out(left_out: &LeftOut, attributes: &[Attribute]) -> Sums {
     Sums {
         discernibility: times(n_rows, left_out.n_original()),
         by_attribute: lost.collect(),
-        log_ratios: log_ratios(n_rows, log_volume) + log_counts_sorted(left_out.tuples()),
+        log_ratios: LogRatios::of_class(log_volume, &mut left_out.tuples().to_vec()),
     }
 }
 
@@ -227,7 +277,7 @@ fn sums_of(classes: PassedClasses<'_, '_>, class_idxs: &[u32]) -> Sums {
                 tuples.push((secret_hash(secrets), codes_hash(codes)));
             }
         }
-        sums.log_ratios += log_ratios(n_rows, log_volume) + log_counts(&mut tuples);
+        sums.log_ratios.add(LogRatios::of_class(log_volume, &mut tuples));
     }
     sums
 }
@@ -238,30 +288,27 @@ fn sums_of_giant(giant: &GiantClass<'_>) -> Sums {
     sums.discernibility = times(n_rows, n_rows);
     let log_volume = sums.add_cells(&giant.describers, &giant.cells, n_rows);
     let mut by_secret: FxHashMap<u64, u64> = FxHashMap::default();
-    sums.log_ratios = log_ratios(n_rows, log_volume);
-    for ((secret, _), &n_tuple) in &giant.tuples {
-        sums.log_ratios += sum_of_log(n_tuple);
+    let mut by_codes: FxHashMap<u64, u64> = FxHashMap::default();
+    let (mut of_tuples, mut n_counted) = (0, 0);
+    for ((secret, codes), &n_tuple) in &giant.tuples {
+        of_tuples += sum_of_log(n_tuple);
+        n_counted += n_tuple;
         *by_secret.entry(*secret).or_insert(0) += n_tuple;
+        *by_codes.entry(*codes).or_insert(0) += n_tuple;
     }
-    sums.log_ratios -= by_secret.values().map(|&n_secret| sum_of_log(n_secret)).sum::<i128>();
+    let sum_of = |counts: &FxHashMap<u64, u64>| -> i128 {
+        counts.values().map(|&n_rows| sum_of_log(n_rows)).sum()
+    };
+    let log_volumes = i128::from(n_rows) * i128::from(log_volume);
+    sums.log_ratios = LogRatios {
+        quasi: log_volumes + sum_of(&by_codes) - sum_of_log(n_counted),
+        with_sensitive: log_volumes + of_tuples - sum_of(&by_secret),
+    };
     sums
 }
 
-/// What the rows of a class of this volume add to the divergence, but for [`log_counts`]. Both
-/// together are, per row, the logarithm of its tuple's count, times the volume, over the rows that
-/// share its secret.
-pub(crate) fn log_ratios(n_rows: u64, log_volume: i64) -> i128 {
-    i128::from(n_rows) * i128::from(log_volume)
-}
-
 /// The sum over rows of the logarithm of how often the row's tuple occurs, less that of how often
-/// its secret does.
-pub(crate) fn log_counts(tuples: &mut [(u64, u64)]) -> i128 {
-    tuples.sort_unstable();
-    log_counts_sorted(tuples)
-}
-
-/// The same, of tuples that are sorted.
+/// its secret does; of tuples that are sorted.
 fn log_counts_sorted(tuples: &[(u64, u64)]) -> i128 {
     let mut sum = 0;
     for same_secret in tuples.chunk_by(|a, b| a.0 == b.0) {
@@ -281,9 +328,13 @@ mod tests {
     fn counts_have_the_logarithms_of_their_definition() {
         let mut tuples = vec![(1, 1), (2, 7), (1, 1), (1, 3), (2, 7), (1, 1)];
         let expected = 3.0 * 3f64.ln() - 4.0 * 4f64.ln();
-        let sum = log_counts(&mut tuples) as f64 / LOG_STEPS;
+        let ratios = LogRatios::of_class(0, &mut tuples);
+        let sum = ratios.with_sensitive as f64 / LOG_STEPS;
         assert!((sum - expected).abs() < 1e-13, "{sum} is not {expected}");
-        assert_eq!(log_counts(&mut []), 0);
+        let expected = 3.0 * 3f64.ln() + 2.0 * 2f64.ln() - 6.0 * 6f64.ln();
+        let sum = ratios.quasi as f64 / LOG_STEPS;
+        assert!((sum - expected).abs() < 1e-13, "{sum} is not {expected}");
+        assert_eq!(LogRatios::of_class(7, &mut []), LogRatios::default());
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //! Departures: none. A row that was left out loses everything: 1 on each attribute, and as many
 //! pairs of rows in the discernibility as the original has rows. In the divergence all of them form
 //! one class that covers the whole domain.
-//! Guarantee: equals the loss of the manifest for a release of this program.
+//! Guarantee: equals the loss over the table that the owner's report of a release of this program
+//! tells.
 //! Cost: one pass over the rows; classes are sorted one by one to find equal rows.
 
 use albers_classes::Attribute;
@@ -14,7 +15,7 @@ use albers_release::parse::ReadCell;
 use rayon::prelude::*;
 
 use crate::classes::Classes;
-use crate::loss::{Loss, Sums, Volume, log_counts, log_ratios, times};
+use crate::loss::{Divergence, LogRatios, Loss, Sums, Volume, times};
 
 /// A quasi-identifier of a release.
 pub struct ReleasedColumn<'a> {
@@ -52,7 +53,7 @@ pub fn loss_of_released(
     classes: &Classes,
     n_original: usize,
     pairing: Option<&Pairing<'_>>,
-) -> Loss {
+) -> (Loss, Divergence) {
     const CLASSES_PER_TASK: usize = 4096;
     let n_tasks = classes.n_classes().div_ceil(CLASSES_PER_TASK);
     let attributes = columns.iter().map(|column| column.attribute);
@@ -104,7 +105,7 @@ fn sums_of(
         if let Some(pairing) = pairing {
             let original = rows.iter().map(|&row| pairing.original_rows[row as usize]);
             pairing.collect(original, &mut tuples);
-            sums.log_ratios += log_ratios(n_rows, volume.log()) + log_counts(&mut tuples);
+            sums.log_ratios.add(LogRatios::of_class(volume.log(), &mut tuples));
         }
     }
     sums
@@ -123,8 +124,9 @@ fn sums_of_suppressed<'a>(
     Sums {
         discernibility: times(n_rows, n_original as u64),
         by_attribute: lost.collect(),
-        log_ratios: pairing
-            .map_or(0, |pairing| log_ratios_of_suppressed(attributes, n_original, pairing)),
+        log_ratios: pairing.map_or(LogRatios::default(), |pairing| {
+            log_ratios_of_suppressed(attributes, n_original, pairing)
+        }),
     }
 }
 
@@ -132,14 +134,13 @@ fn log_ratios_of_suppressed<'a>(
     attributes: impl Iterator<Item = &'a Attribute>,
     n_original: usize,
     pairing: &Pairing<'_>,
-) -> i128 {
+) -> LogRatios {
     let mut is_released = vec![false; n_original];
     pairing.original_rows.iter().for_each(|&row| is_released[row as usize] = true);
     let suppressed = (0..n_original as u32).filter(|&row| !is_released[row as usize]);
     let mut tuples = Vec::new();
     pairing.collect(suppressed, &mut tuples);
-    let log_volume = Volume::of_all(attributes).log();
-    log_ratios(tuples.len() as u64, log_volume) + log_counts(&mut tuples)
+    LogRatios::of_class(Volume::of_all(attributes).log(), &mut tuples)
 }
 
 impl Pairing<'_> {

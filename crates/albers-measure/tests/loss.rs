@@ -5,7 +5,7 @@ use albers_classes::packed::{FactColumns, RowBlock, RowLayout};
 use albers_classes::points::{Points, codes_hash};
 use albers_classes::space::Shown;
 use albers_classes::{Attribute, Suppressed};
-use albers_measure::{Loss, LossOfParts};
+use albers_measure::{Divergence, Loss, LossOfParts};
 use albers_privacy::{Facts, Requirement};
 use albers_release::door::{LeafClasses, LeafRows, PackedRows, Passed, TableRows};
 use albers_release::publish::{OutputColumn, Payload, Values};
@@ -125,7 +125,7 @@ fn requirement() -> Requirement {
 }
 
 /// The loss of what passes, and in how many parts it came.
-fn close(door: Door<'_>, table: &Table) -> (Loss, usize) {
+fn close(door: Door<'_>, table: &Table) -> ((Loss, Divergence), usize) {
     let mut loss = LossOfParts::new(&table.attributes);
     let mut n_parts = 0;
     let (sink, _collected) = BatchSink::new();
@@ -137,13 +137,13 @@ fn close(door: Door<'_>, table: &Table) -> (Loss, usize) {
     (loss.finish(), n_parts)
 }
 
-fn loss_in_memory(table: &Table) -> Loss {
+fn loss_in_memory(table: &Table) -> (Loss, Divergence) {
     let (classes, left_out) = table.classes();
     loss_of_blocks(table, &[&classes], left_out)
 }
 
 /// The loss of classes that come in blocks.
-fn loss_of_blocks(table: &Table, blocks: &[&[Vec<u32>]], left_out: Vec<u32>) -> Loss {
+fn loss_of_blocks(table: &Table, blocks: &[&[Vec<u32>]], left_out: Vec<u32>) -> (Loss, Divergence) {
     let columns: Vec<_> = (0..table.columns.len()).map(OutputColumn::Attribute).collect();
     let facts = Facts { subjects: Vec::new(), sensitive: Vec::new(), n_sensitive: 0 };
     let sensitive = [table.secrets.clone()];
@@ -166,7 +166,7 @@ fn loss_of_blocks(table: &Table, blocks: &[&[Vec<u32>]], left_out: Vec<u32>) -> 
     loss
 }
 
-fn loss_by_buckets(table: &Table) -> Loss {
+fn loss_by_buckets(table: &Table) -> (Loss, Divergence) {
     let folder = tempfile::tempdir().expect("a folder");
     let budget = MemoryBudget::new(1 << 16);
     let store = SpillStore::in_folder(folder.path(), budget.clone()).with_room(1 << 16);
@@ -218,11 +218,12 @@ fn loss_by_buckets(table: &Table) -> Loss {
 }
 
 /// The same by the definitions, class by class and row by row.
-fn loss_by_definition(table: &Table) -> [f64; 3] {
+fn loss_by_definition(table: &Table) -> [f64; 4] {
     let (classes, left_out) = table.classes();
     let n_values = |attribute: usize| table.attributes[attribute].domain.n_values() as f64;
     let tuple = |row: u32| (table.secrets[row as usize], codes_hash(&table.codes(row)));
-    let (mut discernibility, mut penalty, mut log_ratios) = (0.0, 0.0, 0.0);
+    let (mut discernibility, mut penalty) = (0.0, 0.0);
+    let (mut of_quasi, mut with_sensitive) = (0.0, 0.0);
     for (class, is_left_out) in
         classes.iter().map(|class| (class, false)).chain([(&left_out, true)])
     {
@@ -247,10 +248,13 @@ fn loss_by_definition(table: &Table) -> [f64; 3] {
             let n_same = class.iter().filter(|&&other| tuple(other) == tuple(row)).count() as f64;
             let secret = table.secrets[row as usize];
             let n_secret = class.iter().filter(|&&other| table.secrets[other as usize] == secret);
-            log_ratios += (n_same * volume / n_secret.count() as f64).ln();
+            with_sensitive += (n_same * volume / n_secret.count() as f64).ln();
+            let n_quasi = class.iter().filter(|&&other| tuple(other).1 == tuple(row).1).count();
+            of_quasi += (n_quasi as f64 * volume / n_rows).ln();
         }
     }
-    [discernibility, penalty, log_ratios / f64::from(N_ROWS)]
+    let n_rows = f64::from(N_ROWS);
+    [discernibility, penalty, of_quasi / n_rows, with_sensitive / n_rows]
 }
 
 fn assert_same(a: f64, b: f64) {
@@ -261,12 +265,13 @@ fn assert_same(a: f64, b: f64) {
 fn the_loss_is_that_of_the_definitions_at_once_and_by_buckets() {
     let table = Table::new();
     let (memory, buckets) = (loss_in_memory(&table), loss_by_buckets(&table));
-    let [discernibility, penalty, kl] = loss_by_definition(&table);
-    for loss in [&memory, &buckets] {
+    let [discernibility, penalty, of_quasi, with_sensitive] = loss_by_definition(&table);
+    for (loss, divergence) in [&memory, &buckets] {
         assert_same(loss.discernibility, discernibility);
         assert_same(loss.certainty_penalty, penalty);
         assert_same(loss.ncp, penalty / (4.0 * f64::from(N_ROWS)));
-        assert_same(loss.kl, kl);
+        assert_same(divergence.quasi, of_quasi);
+        assert_same(divergence.with_sensitive, with_sensitive);
     }
     assert_eq!(memory, buckets, "to the last digit");
 }

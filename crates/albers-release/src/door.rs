@@ -94,8 +94,8 @@ pub struct Passage {
 
 impl Passage {
     /// Ends the table, so that nothing but its appearance is missing.
-    pub fn seal(self, manifest: &str) -> Result<Box<dyn Sealed>> {
-        Ok(self.sink.seal(manifest)?)
+    pub fn seal(self) -> Result<Box<dyn Sealed>> {
+        Ok(self.sink.seal()?)
     }
 }
 

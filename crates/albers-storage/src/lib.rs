@@ -1,5 +1,6 @@
 //! Bytes in and out: the only crate that opens files.
 //!
+//! - [`digest`] takes the digest of bytes while they are written.
 //! - [`input`] opens files for reading, at any place and by any thread, and undoes gzip or zstd.
 //! - [`output`] writes to a temporary file in the target's folder and renames it at the end, so that
 //!   a reader never sees half a file and a failure leaves nothing behind.
@@ -10,6 +11,7 @@
 //! - [`watch`] is told how far long work is, and can cancel it.
 
 pub mod choice;
+pub mod digest;
 pub mod input;
 pub mod memory_budget;
 pub mod output;

@@ -15,6 +15,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use tempfile::TempPath;
 
+use crate::digest::Digested;
 use crate::input::Packing;
 use crate::{Result, StorageError};
 
@@ -84,12 +85,15 @@ impl OutputFile {
     }
 
     /// Writes the bytes to disk, so that nothing but the name is missing.
-    pub fn seal(mut self) -> Result<SealedFile> {
-        let target = self.target.clone();
-        let write_error = |source| StorageError::Write { path: target.clone(), source };
-        self.file.flush().map_err(write_error)?;
-        allow_ordinary_access(&self.file).map_err(write_error)?;
-        self.file.sync_all().map_err(write_error)?;
+    pub fn seal(self) -> Result<SealedFile> {
+        allow_ordinary_access(&self.file).map_err(|source| self.write_error(source))?;
+        self.seal_private()
+    }
+
+    /// The same for a file that only its owner may read.
+    pub fn seal_private(mut self) -> Result<SealedFile> {
+        let flushed = self.file.flush().and_then(|()| self.file.sync_all());
+        flushed.map_err(|source| self.write_error(source))?;
         Ok(SealedFile { output: self })
     }
 }
@@ -135,14 +139,14 @@ impl Drop for OutputFile {
     }
 }
 
-/// An [`OutputFile`] that packs what is written.
+/// An [`OutputFile`] that packs what is written, and takes the digest of the packed bytes.
 pub enum PackedOutput {
     /// As it is.
-    Plain(io::BufWriter<OutputFile>),
+    Plain(io::BufWriter<Digested<OutputFile>>),
     /// `.gz`
-    Gzip(flate2::write::GzEncoder<OutputFile>),
+    Gzip(flate2::write::GzEncoder<Digested<OutputFile>>),
     /// `.zst` or `.zstd`
-    Zstd(zstd::stream::write::Encoder<'static, OutputFile>),
+    Zstd(zstd::stream::write::Encoder<'static, Digested<OutputFile>>),
 }
 
 impl PackedOutput {
@@ -154,7 +158,7 @@ impl PackedOutput {
     /// Creates the temporary file beside `target`, packed as told.
     pub fn create_as(target: &Path, packing: Packing) -> Result<PackedOutput> {
         const BUFFER_BYTES: usize = 1 << 20;
-        let file = OutputFile::create(target)?;
+        let file = Digested::new(OutputFile::create(target)?);
         Ok(match packing {
             Packing::Plain => PackedOutput::Plain(io::BufWriter::with_capacity(BUFFER_BYTES, file)),
             Packing::Gzip => PackedOutput::Gzip(flate2::write::GzEncoder::new(
@@ -170,11 +174,11 @@ impl PackedOutput {
 
     /// Ends the packing, writes the bytes to disk and gives them their name.
     pub fn finish(self, target: &Path) -> Result<()> {
-        self.seal(target)?.name()
+        self.seal(target)?.0.name()
     }
 
-    /// Ends the packing and writes the bytes to disk.
-    pub fn seal(self, target: &Path) -> Result<SealedFile> {
+    /// Ends the packing and writes the bytes to disk; returns their SHA-256 too.
+    pub fn seal(self, target: &Path) -> Result<(SealedFile, String)> {
         let write_error = |source| StorageError::Write { path: target.to_owned(), source };
         let file = match self {
             PackedOutput::Plain(buffered) => {
@@ -183,7 +187,8 @@ impl PackedOutput {
             PackedOutput::Gzip(encoder) => encoder.finish().map_err(write_error)?,
             PackedOutput::Zstd(encoder) => encoder.finish().map_err(write_error)?,
         };
-        file.seal()
+        let (file, digest) = file.finish();
+        Ok((file.seal()?, digest))
     }
 }
 

@@ -7,7 +7,7 @@
 //! - `parquet`: row groups of bounded size, columns encoded in parallel.
 //!
 //! ```text
-//!   Sink ──begin, write, write, ...──► seal ──► Sealed ──name──► it is there
+//!   Sink ──begin, write, write, ...──► seal ──► Sealed ──attach, name──► it is there
 //! ```
 //!
 //! Nothing appears before [`Sealed::name`], and a sink that is dropped or fails leaves nothing
@@ -34,7 +34,7 @@ use arrow_schema::{Schema, SchemaRef};
 use crate::{Result, TableError};
 
 pub use self::batches::{BatchSink, Collected};
-pub use self::file::FileSink;
+pub use self::file::{FileSink, private_text};
 pub use self::stream::StreamSink;
 
 /// What is known about a table that is to be written.
@@ -60,13 +60,23 @@ pub trait Sink: Send {
     /// Takes the rows of a batch, whose columns must be those of the schema.
     fn write(&mut self, batch: &RecordBatch) -> Result<()>;
 
-    /// Ends the table, so that nothing but its appearance is missing. The manifest goes where this
-    /// sink keeps it, if it keeps one.
-    fn seal(self: Box<Self>, manifest: &str) -> Result<Box<dyn Sealed>>;
+    /// Ends the table, so that nothing but its appearance is missing.
+    fn seal(self: Box<Self>) -> Result<Box<dyn Sealed>>;
 }
 
 /// A table that is whole but does not appear yet. Dropped before [`Sealed::name`], it never does.
 pub trait Sealed: Send {
+    /// The SHA-256 of the bytes that will appear, as hexadecimal digits; nothing where a table does
+    /// not appear as bytes.
+    fn digest(&self) -> Option<&str> {
+        None
+    }
+
+    /// Takes the manifest, which appears together with the table; a sink that keeps none drops it.
+    fn attach(&mut self, _manifest: &str) -> Result<()> {
+        Ok(())
+    }
+
     /// Lets it appear. If that fails, nothing of it stays, or [`TableError::Withdrawn`] says what.
     fn name(&mut self) -> Result<()>;
 

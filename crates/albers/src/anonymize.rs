@@ -9,7 +9,7 @@ use crate::files;
 use crate::job::Job;
 use crate::memory::{Memory, on_threads};
 use crate::plan::Plan;
-use crate::report::Report;
+use crate::report::{Prepared, Report};
 use crate::run;
 
 /// Runs a job: reads the source, finds classes, verifies, measures and writes them. There is a sink
@@ -42,6 +42,16 @@ pub fn anonymize(
     sinks: Vec<Box<dyn Sink>>,
     watch: &dyn Watch,
 ) -> Result<Report> {
+    prepare(job, source, sinks, watch)?.name()
+}
+
+/// The same, but for the last step: all is verified and written, and waits for its name.
+pub fn prepare(
+    job: &Job,
+    source: &dyn Source,
+    sinks: Vec<Box<dyn Sink>>,
+    watch: &dyn Watch,
+) -> Result<Prepared> {
     if sinks.len() != 1 + job.also_k.len() {
         return Err(Error::usage(
             format!("{} sinks for {} releases", sinks.len(), 1 + job.also_k.len()),
@@ -72,8 +82,15 @@ pub fn anonymize(
 /// # }
 /// ```
 pub fn anonymize_files(job: &Job, watch: &dyn Watch) -> Result<Report> {
+    prepare_files(job, watch)?.name()
+}
+
+/// The same, but for the last step: all is verified and written, the owner's report too, and waits
+/// for its name.
+pub fn prepare_files(job: &Job, watch: &dyn Watch) -> Result<Prepared> {
     let sinks = files::open_outputs(job, &[])?;
     let source = files::open_input(job)?;
     let job = Job { spill_dir: Some(files::spill_folder(job)), ..job.clone() };
-    anonymize(&job, source.as_ref(), sinks, watch)
+    let prepared = prepare(&job, source.as_ref(), sinks, watch)?;
+    files::with_owner_report(&job, prepared)
 }

@@ -15,14 +15,14 @@ use crate::method::given::GivenRelease;
 use crate::method::works_in_memory;
 use crate::plan::Plan;
 use crate::released::{Released, ReleasedColumns};
-use crate::report::Report;
+use crate::report::{Prepared, Report};
 use crate::run;
 
 /// Publishes the tightest description of the classes of a release. The key is a column that is
 /// unique in the original and in the release, and tells which rows belong together.
 ///
 /// Without a k of the job, the smallest class of the release decides it. What the job says of the
-/// method is that of the release that it made, and has no part in this one. The report's loss counts
+/// method is that of the release that it made, and has no part in this one. The report's losses count
 /// the rows that the given release leaves out.
 ///
 /// ```
@@ -40,7 +40,7 @@ use crate::run;
 /// job.set_role("age", Role::Quasi)?;
 /// let (sink, _release) = BatchSink::new();
 /// let report = compact(&job, &original, &wide, "id", Box::new(sink), &Silent)?;
-/// assert!(report.loss.ncp < report.ncp_before.flatten().unwrap_or(0.0));
+/// assert!(report.table_loss.ncp < report.ncp_before.flatten().unwrap_or(0.0));
 /// # Ok(())
 /// # }
 /// ```
@@ -52,6 +52,18 @@ pub fn compact(
     sink: Box<dyn Sink>,
     watch: &dyn Watch,
 ) -> Result<Report> {
+    prepare_compact(job, original, release, key, sink, watch)?.name()
+}
+
+/// The same, but for the last step: all is verified and written, and waits for its name.
+pub fn prepare_compact(
+    job: &Job,
+    original: &dyn Source,
+    release: &dyn Source,
+    key: &str,
+    sink: Box<dyn Sink>,
+    watch: &dyn Watch,
+) -> Result<Prepared> {
     let job = job.with_hierarchies()?;
     let plan = Plan::of_given(&job, original.name(), original.columns())?;
     check_key(&job, Some(key))?;

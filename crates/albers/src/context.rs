@@ -1,21 +1,22 @@
-//! What all steps of a run share, and the end of it: the door is closed, all is reported and named.
+//! What all steps of a run share, and the end of it: the door is closed, and all is reported.
 
 use albers_classes::Attribute;
 use albers_classes::space::Shown;
-use albers_measure::{Loss, LossOfParts};
+use albers_measure::{Loss, LossOfParts, PublishedAttribute, PublishedParts};
 use albers_release::door::{Door, DoorPlan, Passage, Passed, RowStore};
 use albers_release::publish::{OutputColumn, Values};
 use albers_storage::watch::Watch;
+use albers_table::hierarchy::HierarchySpec;
 use albers_table::schema::{ColumnType, Role};
-use albers_table::sink::{self, Sink};
+use albers_table::sink::Sink;
 use albers_table::source::Source;
 
 use crate::error::Result;
 use crate::memory::Memory;
 use crate::plan::{MethodPlan, Plan};
 use crate::report::{
-    AlsoReport, ClassSize, Clock, ColumnReport, GeneralizationReport, KlBasis, MovedBytes, Note,
-    Report, peak_rss_bytes, shown_word,
+    AUDIENCE, AlsoReport, ClassSize, Clock, ColumnReport, DROPPED, GeneralizationReport, KlBasis,
+    MovedBytes, Note, Prepared, Report, peak_rss_bytes, shown_word,
 };
 use crate::rows::Reading;
 
@@ -80,53 +81,70 @@ impl<'r> Context<'r> {
         }
     }
 
-    /// Closes the door: everything is verified, measured, written and named, or nothing is.
+    /// Closes the door: everything is verified, measured and written, and waits for its name.
     pub(crate) fn close(
         mut self,
         door: Door<'_>,
         sinks: Vec<Box<dyn Sink>>,
         story: &Story<'_>,
-    ) -> Result<Report> {
-        let attributes = story.attributes;
-        let mut losses: Vec<LossOfParts> =
-            sinks.iter().map(|_| LossOfParts::new(attributes)).collect();
+    ) -> Result<Prepared> {
+        let plan = self.plan;
+        let mut figures: Vec<Figures<'_>> =
+            sinks.iter().map(|_| Figures::of_nothing(plan, story.attributes)).collect();
         let paths: Vec<String> = sinks.iter().map(|sink| sink.name().to_owned()).collect();
         let passages = door.close(sinks, &mut |release: usize, passed: &Passed<'_, '_>| {
-            losses[release].add(passed);
+            figures[release].table.add(passed);
+            figures[release].published.add(passed);
         })?;
         self.clock.verify_and_write(passages.iter().map(|own| own.verify_seconds).sum());
         let mut reports = Vec::new();
-        for ((release, passage), loss) in passages.iter().enumerate().zip(losses) {
-            let loss = loss.finish();
-            reports.push(self.report(story, release, passage, loss));
+        for ((release, passage), figures) in passages.iter().enumerate().zip(figures) {
+            reports.push(self.report(story, release, passage, figures));
+        }
+        let mut sealed = Vec::new();
+        for (passage, report) in passages.into_iter().zip(&mut reports) {
+            let table = passage.seal()?;
+            report.digest = table.digest().map(str::to_owned);
+            sealed.push(table);
         }
         let mut base = reports.remove(0);
-        let mut passages = passages.into_iter();
-        let base_passage = passages.next().expect("a run has a release");
-        let mut sealed = Vec::new();
-        for ((passage, report), (path, &k)) in
-            passages.zip(reports).zip(paths[1..].iter().zip(&self.plan.ks[1..]))
-        {
-            sealed.push(passage.seal(&manifest_of(&report))?);
-            base.also.push(AlsoReport { k, path: path.clone(), report });
+        let coarser = reports.into_iter().zip(&paths[1..]).zip(&self.plan.ks[1..]);
+        base.also = coarser
+            .map(|((report, path), &k)| AlsoReport {
+                k,
+                file: file_name(path),
+                path: path.clone(),
+                report,
+            })
+            .collect();
+        let reports = std::iter::once(&base).chain(base.also.iter().map(|also| &also.report));
+        for (table, report) in sealed.iter_mut().zip(reports) {
+            table.attach(&report.manifest().text())?;
         }
-        sealed.insert(0, base_passage.seal(&manifest_of(&base))?);
         self.watch.check()?;
-        sink::name_all(sealed)?;
-        Ok(base)
+        Ok(Prepared::new(base, sealed))
     }
 
-    fn report(&self, story: &Story<'_>, release: usize, passage: &Passage, loss: Loss) -> Report {
+    fn report(
+        &self,
+        story: &Story<'_>,
+        release: usize,
+        passage: &Passage,
+        figures: Figures<'_>,
+    ) -> Report {
         let Context { plan, memory, source, .. } = self;
+        let (table_loss, divergence) = figures.table.finish();
         let in_table = plan.table.iter();
         let sensitive = in_table.filter(|column| column.role == Some(Role::Sensitive));
+        let sensitive: Vec<String> = sensitive.map(|own| own.name.clone()).collect();
         let quasi = story.attributes.iter().map(|own| own.domain.name().to_owned());
+        let is_disjoint = story.is_disjoint(plan, release);
         let mut notes = story.notes.clone();
         match story.ncp_before {
             None if passage.classes.n_classes == 1 => {
                 notes.push(Note::OneClass { is_cut: plan.method.is_cut() });
             }
-            Some(Some(before)) if loses_by_labels(story.attributes, &loss, before) => {
+            Some(Some(before)) if loses_by_labels(story.attributes, &table_loss, before) => {
                 notes.insert(story.n_given_notes, Note::LabelsLoseMore);
             }
             _ => {}
@@ -139,6 +157,7 @@ impl<'r> Context<'r> {
             release_read_back: memory.release_store.read_bytes(),
         };
         Report {
+            audience: AUDIENCE,
             rows: passage.classes.n_rows,
             suppressed: passage.n_left_out,
             classes: passage.classes.n_classes,
@@ -148,11 +167,16 @@ impl<'r> Context<'r> {
                 max: passage.classes.max,
             },
             requirement: passage.requirement.describe(),
-            method: plan.method.words(story.is_indexed, release > 0),
+            method: plan.asked.clone(),
+            ran: plan.method.words(story.is_indexed, release > 0),
             seed: plan.show.seed,
             repeatable: plan.method.is_repeatable(),
-            loss,
-            kl_basis: KlBasis::over(quasi.chain(sensitive.map(|own| own.name.clone())).collect()),
+            loss: figures.published.finish(),
+            table_loss,
+            kl: is_disjoint.then_some(divergence.quasi),
+            kl_at_most: (!is_disjoint).then_some(divergence.quasi),
+            kl_with_sensitive: (!sensitive.is_empty()).then_some(divergence.with_sensitive),
+            kl_basis: KlBasis::over(quasi.collect(), sensitive),
             generalization: story.generalization.clone(),
             columns: self.column_reports(story),
             notes,
@@ -160,7 +184,8 @@ impl<'r> Context<'r> {
             peak_rss_bytes: peak_rss_bytes(),
             spilled_bytes: bytes.partition_spilled + bytes.release_spilled,
             read_back_bytes: bytes.partition_read_back + bytes.release_read_back,
-            bytes: Some(bytes),
+            bytes,
+            digest: None,
             also: Vec::new(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             ncp_before: story.ncp_before,
@@ -179,17 +204,43 @@ impl<'r> Context<'r> {
             let shown = match (column.role, attribute) {
                 (_, Some(attribute)) => shown_word(attribute.shown),
                 (Some(Role::Sensitive | Role::Keep), _) => "as is",
-                _ => "dropped",
+                _ => DROPPED,
             };
+            let is_label = |own: &&Attribute| own.shown == Shown::Label;
+            let hierarchy = attribute.filter(is_label).and_then(|_| self.plan.hierarchy_of(name));
             ColumnReport {
                 name: name.to_owned(),
                 role: column.role.map(|role| role.to_string()),
                 column_type: type_of(name),
                 missing: attribute.map(|attribute| attribute.domain.n_missing()),
                 shown: shown.to_owned(),
+                hierarchy: hierarchy.map(hierarchy_word),
+                weight: attribute.map(|own| own.weight).filter(|&weight| weight != 1.0),
             }
         };
         self.plan.table.iter().map(report).collect()
+    }
+}
+
+/// What is measured of a release.
+struct Figures<'a> {
+    /// Over the domain of the table.
+    table: LossOfParts<'a>,
+    /// By what is published.
+    published: PublishedParts<'a>,
+}
+
+impl<'a> Figures<'a> {
+    /// Of no class yet.
+    fn of_nothing(plan: &'a Plan, attributes: &'a [Attribute]) -> Figures<'a> {
+        let published = attributes.iter().map(|attribute| PublishedAttribute {
+            attribute,
+            hierarchy: plan.hierarchy_of(attribute.domain.name()),
+        });
+        Figures {
+            table: LossOfParts::new(attributes),
+            published: PublishedParts::new(published.collect()),
+        }
     }
 }
 
@@ -228,16 +279,36 @@ pub(crate) struct Story<'a> {
     pub(crate) n_given_notes: usize,
 }
 
+impl Story<'_> {
+    /// Whether the classes of a release cannot overlap in space, by how they were found: cuts divide
+    /// it, and a recoding of columns does; labels may reach beyond what was cut, and classes that
+    /// are grouped or brought together may lie in each other.
+    fn is_disjoint(&self, plan: &Plan, release: usize) -> bool {
+        match plan.method {
+            MethodPlan::FullDomain(_) | MethodPlan::Specialize { .. } => true,
+            MethodPlan::Cuts { .. } | MethodPlan::Index { .. } => {
+                release == 0 && self.attributes.iter().all(|own| own.shown != Shown::Label)
+            }
+            MethodPlan::Local | MethodPlan::Given { .. } => false,
+        }
+    }
+}
+
 /// Whether a release loses more than the one that was given because it shows labels.
 fn loses_by_labels(attributes: &[Attribute], loss: &Loss, before: f64) -> bool {
     attributes.iter().any(|own| own.shown == Shown::Label) && loss.ncp > before + 1e-9
 }
 
-/// A report as it stands beside its release: without the bytes that were moved, since the size of
-/// the source tells of rows that are left out.
-fn manifest_of(report: &Report) -> String {
-    let mut published = report.clone();
-    published.bytes = None;
-    published.also.iter_mut().for_each(|also| also.report.bytes = None);
-    serde_json::to_string_pretty(&published).expect("a report has only plain fields") + "\n"
+/// The name of a file, without its folder.
+fn file_name(path: &str) -> String {
+    let name = std::path::Path::new(path).file_name();
+    name.map_or_else(|| path.to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+/// The word for a hierarchy; files are called that, since their names may tell of people.
+fn hierarchy_word(spec: &HierarchySpec) -> String {
+    match spec {
+        HierarchySpec::File(_) | HierarchySpec::Rows(_) => "file".to_owned(),
+        built_in => built_in.to_string(),
+    }
 }

@@ -4,17 +4,19 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use albers_storage::StorageError;
+use albers_storage::digest;
 use albers_storage::output::OutputFile;
 use albers_storage::wording;
 use albers_storage::wording::Field;
 use albers_table::format::Format;
 use albers_table::hierarchy::HierarchySpec;
-use albers_table::sink::{FileSink, Sink, StreamSink};
+use albers_table::sink::{FileSink, Sink, StreamSink, private_text};
 use albers_table::source::{FileSource, FilesSource, Source, StreamSource, expand};
 use rustc_hash::FxHashMap;
 
 use crate::error::{Error, Result};
 use crate::job::Job;
+use crate::report::{Manifest, Prepared};
 
 /// What stands for standard input and output.
 const STANDARD: &str = "-";
@@ -96,7 +98,8 @@ pub fn open_outputs(job: &Job, also_read: &[&Path]) -> Result<Vec<Box<dyn Sink>>
         ));
     }
     if is_standard(output) {
-        job.manifest.iter().try_for_each(|manifest| check_place(manifest, &inputs))?;
+        let targets: Vec<&PathBuf> = job.manifest.iter().chain(&job.owner_report).collect();
+        check_targets(job, &targets, &inputs)?;
         return standard_output(job);
     }
     if let Some(k) = (1..job.also_k.len()).find(|&at| job.also_k[..at].contains(&job.also_k[at])) {
@@ -111,21 +114,45 @@ pub fn open_outputs(job: &Job, also_read: &[&Path]) -> Result<Vec<Box<dyn Sink>>
     if let Some(manifest) = &job.manifest {
         manifests[0] = manifest.clone();
     }
-    let targets: Vec<&PathBuf> = releases.iter().chain(&manifests).collect();
-    for (place, target) in targets.iter().enumerate() {
-        check_place(target, &inputs)?;
-        if targets[..place].iter().any(|earlier| is_same_place(earlier, target)) {
-            return Err(Error::usage(
-                format!("{} would be written twice", target.display()),
-                "give every release and every manifest a name of its own",
-            ));
-        }
-    }
+    let targets: Vec<&PathBuf> =
+        releases.iter().chain(&manifests).chain(&job.owner_report).collect();
+    check_targets(job, &targets, &inputs)?;
     check_beside_parts(job, &releases)?;
     let sinks = releases.iter().zip(manifests).map(|(path, manifest)| {
         Ok(Box::new(FileSink::new(path, job.to, Some(manifest))?) as Box<dyn Sink>)
     });
     sinks.collect()
+}
+
+/// Refuses outputs that cannot be written, two of one name, and ones that are there already unless
+/// the job says that they may be replaced.
+fn check_targets(job: &Job, targets: &[&PathBuf], inputs: &[PathBuf]) -> Result<()> {
+    for (place, target) in targets.iter().enumerate() {
+        check_place(target, inputs)?;
+        if targets[..place].iter().any(|earlier| is_same_place(earlier, target)) {
+            return Err(Error::usage(
+                format!("{} would be written twice", target.display()),
+                "give every release, every manifest and every report a name of its own",
+            ));
+        }
+    }
+    let there = targets.iter().find(|target| target.exists());
+    match there.filter(|_| job.force != Some(true)) {
+        None => Ok(()),
+        Some(target) => Err(Error::usage(
+            format!("{} is there already", target.display()),
+            wording!["replace it and what belongs to it with ", Field::Force, ", or name another"],
+        )),
+    }
+}
+
+/// Releases that appear together with the owner's report, where the job asks for it.
+pub fn with_owner_report(job: &Job, mut prepared: Prepared) -> Result<Prepared> {
+    if let Some(path) = &job.owner_report {
+        let report = private_text(path, &prepared.report.text())?;
+        prepared.add(report);
+    }
+    Ok(prepared)
 }
 
 /// Refuses releases in a folder of tables: the next run would take them for tables.
@@ -170,6 +197,35 @@ fn manifest_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".manifest.json");
     PathBuf::from(name)
+}
+
+/// The manifest of a table: the one that is named, or the one beside it, if there is any.
+pub fn manifest_of(table: &Path, named: Option<&Path>) -> Result<Option<Manifest>> {
+    let beside = Some(manifest_path(table)).filter(|path| !is_standard(table) && path.is_file());
+    let Some(path) = named.map(Path::to_owned).or(beside) else { return Ok(None) };
+    let text = std::fs::read_to_string(&path)
+        .map_err(|source| StorageError::Read { path: path.clone(), source })?;
+    let manifest = serde_json::from_str(&text).map_err(|error| {
+        Error::usage(
+            format!(
+                "{} is no manifest of this program: line {}, column {}",
+                path.display(),
+                error.line(),
+                error.column()
+            ),
+            wording![
+                "it is damaged, or of another version; name the right one with ",
+                Field::Manifest
+            ],
+        )
+    })?;
+    Ok(Some(manifest))
+}
+
+/// The SHA-256 of the bytes of a file.
+pub fn digest_of(path: &Path) -> Result<String> {
+    let read = std::fs::File::open(path).and_then(digest::digest_of);
+    Ok(read.map_err(|source| StorageError::Read { path: path.to_owned(), source })?)
 }
 
 /// `NAME.k10.EXT` beside `NAME.EXT`.

@@ -412,6 +412,8 @@ pub const JOB_FILE_FIELDS: &str = r#"A job file with all its fields:
   from = "csv"                    # csv, tsv, parquet: told by the ending when not given
   to = "csv"                      # the same for the release
   manifest = "people.json"        # beside the release when not given
+  owner-report = "people.mine.json"  # figures of the table, not for publication; for its owner alone
+  force = false                   # true: a release that is there already is replaced
   k = 5                           # rows (or subjects) per class, at least
   method = "auto"                 # how classes are found: auto, mondrian, rtree, incognito, samarati,
                                   # bottom-up, attribute-suppression, subtree, ordered-set, local

@@ -51,6 +51,12 @@ pub struct Job {
     /// The manifest; beside the release when not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub manifest: Option<PathBuf>,
+    /// The owner's report, which is not for publication; not written when not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner_report: Option<PathBuf>,
+    /// Whether files that are there already are replaced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub force: Option<bool>,
     /// Rows (or subjects, where a column has that role) per class, at least.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub k: Option<u64>,
@@ -199,6 +205,7 @@ impl Job {
         job.input.iter_mut().for_each(rebase);
         job.output.iter_mut().for_each(rebase);
         job.manifest.iter_mut().for_each(rebase);
+        job.owner_report.iter_mut().for_each(rebase);
         job.spill_dir.iter_mut().for_each(rebase);
         for column in job.columns.values_mut() {
             if let Some(HierarchySpec::File(file)) = &mut column.hierarchy {

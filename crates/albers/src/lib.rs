@@ -29,7 +29,7 @@
 //! job.column("zip").hierarchy = Some(HierarchySpec::Prefix);
 //! job.column("diagnosis").l_diversity = Some("distinct:3".parse()?);
 //! let report = anonymize_files(&job, &Silent)?;
-//! println!("{} classes, ncp {:.4}", report.classes, report.loss.ncp);
+//! println!("{} classes, ncp {:.4}", report.classes, report.table_loss.ncp);
 //! # Ok(())
 //! # }
 //! ```
@@ -57,7 +57,7 @@ mod run;
 pub use albers_generate as generate;
 pub use albers_index::granularity::Granularity;
 pub use albers_lattice::choose::Minimize;
-pub use albers_measure::Loss;
+pub use albers_measure::{Loss, PublishedLoss};
 pub use albers_partition::mondrian::MAX_ATTRIBUTES;
 pub use albers_partition::split::Policy;
 pub use albers_privacy::Criterion;
@@ -72,13 +72,13 @@ pub use albers_table::format::Format;
 pub use albers_table::hierarchy::{HierarchyRows, HierarchySpec};
 pub use albers_table::schema::{ColumnType, Role};
 pub use albers_table::{TableError, sink, source};
-pub use anonymize::{anonymize, anonymize_files};
+pub use anonymize::{anonymize, anonymize_files, prepare, prepare_files};
 pub use check::{CheckReport, check};
-pub use compact::compact;
+pub use compact::{compact, prepare_compact};
 pub use error::{Error, ErrorKind, Result};
 pub use init::init;
 pub use job::{ByteSize, Categories, ColumnJob, Diversity, Job, Method, SearchVariant, TimeLimit};
 pub use lattice::{LatticeReport, LatticeRequest, MinimalReport, SortBy, lattice};
 pub use measure::{MeasureReport, measure};
 pub use plan::Plan;
-pub use report::{Note, Report};
+pub use report::{Manifest, Note, Prepared, Report};

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use albers_classes::Attribute;
 use albers_measure::released::{Pairing, ReleasedColumn, loss_of_released};
-use albers_measure::{Classes, Codes, Loss};
+use albers_measure::{Classes, Codes, Divergence, Loss};
 use albers_storage::watch::{Phase, Watch};
 use albers_storage::wording;
 use albers_storage::wording::Field;
@@ -62,8 +62,11 @@ pub struct MeasuredLoss {
     pub certainty_penalty: f64,
     /// The certainty penalty as a share of the greatest possible.
     pub ncp: f64,
-    /// The divergence of the release from the original, if the rows are paired.
+    /// The divergence of the release from the original over the quasi-identifiers, if the rows are
+    /// paired; where shown classes overlap, it is at most that.
     pub kl: Option<f64>,
+    /// The same with the sensitive columns, if there are any.
+    pub kl_with_sensitive: Option<f64>,
     /// The mean loss of each attribute, before weights.
     pub ncp_by_column: BTreeMap<String, f64>,
 }
@@ -194,21 +197,24 @@ fn measured(
             return Err(Error::DoesNotDescribe { release: released.name, columns: differing });
         }
     }
-    let loss = loss_of_released(&columns, &classes, table.n_rows, pairing.as_ref());
-    Ok(report(&table, &classes, loss, pairing.is_some(), released.notes))
+    let (loss, divergence) = loss_of_released(&columns, &classes, table.n_rows, pairing.as_ref());
+    let divergence = pairing.as_ref().map(|_| divergence);
+    Ok(report(&table, &classes, loss, divergence, released.notes))
 }
 
 fn report(
     table: &Table,
     classes: &Classes,
     loss: Loss,
-    has_kl: bool,
+    divergence: Option<Divergence>,
     mut notes: Vec<Note>,
 ) -> MeasureReport {
     let columns: Vec<MeasuredColumn> = table.attributes.iter().map(measured_column).collect();
     let sensitive = table.sensitive.iter().map(|data| data.column.domain.name().to_owned());
-    let in_tuple = columns.iter().map(|column| column.name.clone()).chain(sensitive).collect();
-    if !has_kl {
+    let sensitive: Vec<String> = sensitive.collect();
+    let with_sensitive = divergence.filter(|_| !sensitive.is_empty());
+    let in_tuple = columns.iter().map(|column| column.name.clone()).collect();
+    if divergence.is_none() {
         notes.push(Note::NoKey);
     }
     MeasureReport {
@@ -221,10 +227,11 @@ fn report(
             discernibility: loss.discernibility,
             certainty_penalty: loss.certainty_penalty,
             ncp: loss.ncp,
-            kl: has_kl.then_some(loss.kl),
+            kl: divergence.map(|divergence| divergence.quasi),
+            kl_with_sensitive: with_sensitive.map(|divergence| divergence.with_sensitive),
             ncp_by_column: loss.ncp_by_column,
         },
-        kl_basis: has_kl.then(|| KlBasis::over(in_tuple)),
+        kl_basis: divergence.map(|_| KlBasis::over(in_tuple, sensitive)),
         columns,
         notes,
     }

@@ -28,7 +28,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::memory::Memory;
 use crate::plan::{MethodPlan, Plan, Specialization};
 use crate::protection::{Protection, TableFacts, facts_of, sensitive_codes};
-use crate::report::{Note, Report};
+use crate::report::{Note, Prepared};
 use crate::rows::{Surveyed, Table, Wanted};
 
 /// How a method wants its rows.
@@ -51,7 +51,7 @@ pub(crate) fn in_memory(
     mut run: Context<'_>,
     mut table: Table,
     sinks: Vec<Box<dyn Sink>>,
-) -> Result<Report> {
+) -> Result<Prepared> {
     let sensitive = sensitive_codes(&table);
     let protection = Protection::of(run.plan, &TableFacts::of_table(&table, &sensitive, None))?;
     let facts = facts_of(&mut table, &protection.ruled, &sensitive);
@@ -106,7 +106,7 @@ pub(crate) fn outside(
     run: Context<'_>,
     surveyed: Surveyed<'_>,
     sinks: Vec<Box<dyn Sink>>,
-) -> Result<Report> {
+) -> Result<Prepared> {
     match &run.plan.method {
         MethodPlan::Index { cuts, granularity } => {
             let (cuts, granularity) = (*cuts, *granularity);

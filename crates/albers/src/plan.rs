@@ -23,6 +23,7 @@ use albers_storage::memory_budget;
 use albers_storage::wording;
 use albers_storage::wording::Field;
 use albers_table::format::Format;
+use albers_table::hierarchy::HierarchySpec;
 use albers_table::schema::Role;
 use albers_table::source::{Source, SourceColumn};
 
@@ -45,6 +46,8 @@ pub struct Plan {
     pub(crate) ks: Vec<u64>,
     /// How classes are found.
     pub(crate) method: MethodPlan,
+    /// The same in the words of the job.
+    pub(crate) asked: String,
     /// How they are shown.
     pub(crate) show: Show,
     /// What the job may use.
@@ -227,6 +230,7 @@ impl Plan {
             columns: columns::planned(job, columns, all_or_nothing)?,
             table: columns.iter().map(of_table).collect(),
             ks,
+            asked: asked_words(job, &method),
             method,
             show: Show {
                 categories,
@@ -249,6 +253,11 @@ impl Plan {
         };
         // A share such as 0.07 of 100 rows is 7 rows, though the product is a little less.
         ((share * n_rows as f64 * (1.0 + 1e-12)).floor() as u64).min(n_rows)
+    }
+
+    /// The hierarchy of a column, as the job gives it.
+    pub(crate) fn hierarchy_of(&self, column: &str) -> Option<&HierarchySpec> {
+        self.columns.iter().find(|own| own.name == column)?.hierarchy.as_ref()
     }
 
     /// The greatest k of all releases.
@@ -362,6 +371,22 @@ impl Resources {
             spill_folder: job.spill_dir.clone(),
         })
     }
+}
+
+/// What a job asks of the method, and nothing that it leaves open.
+fn asked_words(job: &Job, method: &MethodPlan) -> String {
+    if let MethodPlan::Given { .. } = method {
+        return method.words(false, false);
+    }
+    let mut words = vec![job.method.unwrap_or_default().to_string()];
+    words.extend(job.split.map(|split| format!("{split} split")));
+    words.extend(job.variant.map(|variant| variant.to_string()));
+    words.extend(job.granularity.map(|granularity| granularity.to_string()));
+    words.extend(job.minimize.map(|minimize| format!("least {minimize}")));
+    if job.columns.values().any(|column| column.level.is_some()) {
+        words.push("given levels".to_owned());
+    }
+    words.join(", ")
 }
 
 /// An amount of memory that some table needs.

@@ -18,7 +18,7 @@ use crate::memory::Memory;
 use crate::method;
 use crate::method::given::GivenRelease;
 use crate::plan::Plan;
-use crate::report::Report;
+use crate::report::Prepared;
 use crate::rows::{Rows, Wanted};
 
 /// Runs a plan: reads, finds classes, verifies, measures and writes. There is a sink for each
@@ -30,7 +30,7 @@ pub(crate) fn run(
     given: Option<GivenRelease<'_>>,
     sinks: Vec<Box<dyn Sink>>,
     watch: &dyn Watch,
-) -> Result<Report> {
+) -> Result<Prepared> {
     let context = Context::new(plan, source, memory, &sinks, watch)?;
     let key = given.as_ref().map(|given| given.key);
     let wanted = method::wanted(plan, memory);

@@ -77,7 +77,7 @@ fn released(k: usize) -> Result<usize, ReleaseError> {
     door.admit_groups(neighbours(&points, k))?;
     let (sink, collected) = BatchSink::new();
     let passages = door.close(vec![Box::new(sink)], &mut |_, _| {})?;
-    let sealed = passages.into_iter().map(|passage| passage.seal("{}"));
+    let sealed = passages.into_iter().map(|passage| passage.seal());
     name_all(sealed.collect::<Result<_, _>>()?)?;
     Ok(collected.take().iter().map(|batch| batch.num_rows()).sum())
 }

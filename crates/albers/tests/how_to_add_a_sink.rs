@@ -47,7 +47,7 @@ impl Sink for JsonLines {
         Ok(())
     }
 
-    fn seal(self: Box<Self>, _manifest: &str) -> Result<Box<dyn Sealed>, TableError> {
+    fn seal(self: Box<Self>) -> Result<Box<dyn Sealed>, TableError> {
         Ok(self)
     }
 }

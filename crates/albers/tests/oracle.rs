@@ -153,6 +153,7 @@ proptest! {
         let report_on_more = done(&on_more)?;
         prop_assert!(bytes_of(&case.job) == bytes_of(&on_more), "threads change the release");
         prop_assert_eq!(report.loss, report_on_more.loss);
+        prop_assert_eq!(report.table_loss, report_on_more.table_loss);
         let mut order: Vec<usize> = (0..case.n_rows).collect();
         Dice::new(sizes.0).shuffle(&mut order);
         case.write_table(order);

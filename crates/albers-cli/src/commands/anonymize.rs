@@ -24,7 +24,8 @@ pub struct Arguments {
     /// A job file; flags override what it says
     #[arg(long, value_name = "FILE")]
     job: Option<PathBuf>,
-    /// Print the manifest as JSON on standard output
+    /// Print the owner's report as JSON on standard output: the manifest, and figures of the table
+    /// that are not for publication
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -45,11 +46,13 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     job.output = output.or(job.output);
     streams.apply(&mut job);
     check_streams(&job, json)?;
-    let report = {
+    let prepared = {
         let bar = Bar::new();
-        albers::anonymize_files(&job, &bar)?
+        albers::prepare_files(&job, &bar)?
     };
-    print_report(&job, &report, json, "");
+    // All is said before anything appears: what cannot be said in full is not published.
+    print_report(&job, &prepared.report, json, "")?;
+    prepared.name()?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -66,22 +69,27 @@ pub fn check_streams(job: &Job, json: bool) -> Result<()> {
 
 /// Prints what came of a release, with words before it: to standard error where the release itself
 /// is on standard output.
-pub fn print_report(job: &Job, report: &Report, json: bool, first: &str) {
+pub fn print_report(job: &Job, report: &Report, json: bool, first: &str) -> Result<()> {
     if json {
-        render::print_json(report);
-    } else if job.output.as_deref().is_some_and(is_standard) {
-        render::say(&format!("{first}{}", summary(report, &written_to_stream(job))));
-    } else {
-        render::print(&format!("{first}{}", summary(report, &written_files(job))));
+        return render::print_json(report);
     }
+    if job.output.as_deref().is_some_and(is_standard) {
+        render::say(&format!("{first}{}", summary(report, &written_to_stream(job))));
+        return Ok(());
+    }
+    render::print(&format!("{first}{}", summary(report, &written_files(job))))
 }
 
 /// The files of a release, in words.
 fn written_files(job: &Job) -> String {
     let output = job.output.as_deref().map(|path| path.display().to_string()).unwrap_or_default();
-    match &job.manifest {
-        Some(manifest) => format!("{output} and {}", manifest.display()),
-        None => format!("{output} and {output}.manifest.json"),
+    let manifest = match &job.manifest {
+        Some(manifest) => manifest.display().to_string(),
+        None => format!("{output}.manifest.json"),
+    };
+    match &job.owner_report {
+        Some(report) => format!("{output}, {manifest} and {}", report.display()),
+        None => format!("{output} and {manifest}"),
     }
 }
 
@@ -100,6 +108,14 @@ fn levels_line(report: &Report) -> Option<String> {
     Some(format!("levels:   {}", shown.collect::<Vec<_>>().join(",")))
 }
 
+/// The divergence, or what it is at most, in words.
+fn divergence(report: &Report) -> String {
+    match (report.kl, report.kl_at_most) {
+        (Some(kl), _) => format!("{kl:.3} nats"),
+        (None, at_most) => format!("at most {:.3} nats", at_most.unwrap_or_default()),
+    }
+}
+
 /// A release in words; `written` says where it went.
 fn summary(report: &Report, written: &str) -> String {
     let mut lines = vec![
@@ -113,12 +129,12 @@ fn summary(report: &Report, written: &str) -> String {
             render::count(report.suppressed),
         ),
         format!("verified: {}", report.requirement),
-        format!("method:   {}", report.method),
+        format!("method:   {}", report.ran),
         format!(
-            "loss:     ncp {}, discernibility {:.0}, KL divergence {:.3} nats",
-            render::share(report.loss.ncp),
-            report.loss.discernibility,
-            report.loss.kl,
+            "loss:     ncp {}, discernibility {:.0}, KL divergence {}",
+            render::share(report.table_loss.ncp),
+            report.table_loss.discernibility,
+            divergence(report),
         ),
     ];
     lines.extend(levels_line(report));
@@ -126,7 +142,7 @@ fn summary(report: &Report, written: &str) -> String {
     let width = report.columns.iter().map(|column| column.name.chars().count()).max().unwrap_or(0);
     for column in &report.columns {
         let role = column.role.as_deref().unwrap_or("no role");
-        let loss = match report.loss.ncp_by_column.get(&column.name) {
+        let loss = match report.table_loss.ncp_by_column.get(&column.name) {
             Some(loss) => format!(", loses {}", render::share(*loss)),
             None => String::new(),
         };
@@ -159,7 +175,7 @@ fn summary(report: &Report, written: &str) -> String {
             render::count(also.report.classes),
             render::count(also.report.class_size.min),
             render::count(also.report.class_size.max),
-            render::share(also.report.loss.ncp),
+            render::share(also.report.table_loss.ncp),
         )
     }));
     lines.push(format!("wrote {written} in {:.2} s", report.seconds.total));

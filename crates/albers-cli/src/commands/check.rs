@@ -58,10 +58,10 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         albers::check(&job, table.as_ref(), threshold, &bar)?
     };
     if json {
-        render::print_json(&report);
+        render::print_json(&report)?;
         missed_lines(&report).iter().for_each(|line| render::say(line));
     } else {
-        render::print(&summary(&report));
+        render::print(&summary(&report))?;
     }
     Ok(ExitCode::from(u8::from(report.holds == Some(false))))
 }

@@ -8,7 +8,9 @@ use anyhow::Result;
 use clap::Args;
 
 use crate::commands::anonymize;
-use crate::flags::{self, Assignment, ColumnFlags, LimitFlags, MethodFlags, RequirementFlags};
+use crate::flags::{
+    self, Assignment, ColumnFlags, LimitFlags, MethodFlags, OwnerFlags, RequirementFlags,
+};
 use crate::progress::Bar;
 use crate::render;
 
@@ -33,9 +35,12 @@ pub struct Arguments {
     /// A job file; flags override what it says, and its method has no effect
     #[arg(long, value_name = "FILE")]
     job: Option<PathBuf>,
-    /// Print the manifest as JSON on standard output
+    /// Print the owner's report as JSON on standard output: the manifest, and figures of the table
+    /// that are not for publication
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    owner: OwnerFlags,
     #[command(flatten)]
     columns: ColumnFlags,
     #[command(flatten)]
@@ -66,7 +71,7 @@ struct ShownFlags {
 
 /// Runs the command.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
-    let Arguments { original, release, key, output, job, json, columns, requirement, shown } =
+    let Arguments { original, release, key, output, job, json, owner, columns, requirement, shown } =
         arguments;
     let ShownFlags { categories, values, weights, seed, limits } = shown;
     let method = MethodFlags {
@@ -82,21 +87,25 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     job.output = Some(output);
     // One release comes of one release, and goes where the flags say.
     job.also_k.clear();
-    (job.from, job.to, job.manifest) = (None, None, None);
+    (job.from, job.to, job.manifest, job.owner_report) = (None, None, None, None);
+    owner.apply(&mut job);
     anonymize::check_streams(&job, json)?;
     let mut sinks = files::open_outputs(&job, &[&release])?;
     let original = files::open_input(&job)?;
     let given = files::open_table(&job, &release, None)?;
-    let report = {
+    let prepared = {
         let bar = Bar::new();
         let sink = sinks.remove(0);
-        albers::compact(&job, original.as_ref(), given.as_ref(), &key, sink, &bar)?
+        albers::prepare_compact(&job, original.as_ref(), given.as_ref(), &key, sink, &bar)?
     };
-    let after = render::share(report.loss.ncp);
+    let prepared = files::with_owner_report(&job, prepared)?;
+    let report = &prepared.report;
+    let after = render::share(report.table_loss.ncp);
     let change = match report.ncp_before.flatten() {
         Some(before) => format!("ncp {} before, {after} after\n", render::share(before)),
         None => format!("ncp unknown before, {after} after\n"),
     };
-    anonymize::print_report(&job, &report, json, &change);
+    anonymize::print_report(&job, report, json, &change)?;
+    prepared.name()?;
     Ok(ExitCode::SUCCESS)
 }

@@ -88,16 +88,16 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     }
     let columns: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
     if json {
-        render::print_json(&Written { rows: n_rows, columns, output, hierarchies: files, seed });
+        render::print_json(&Written { rows: n_rows, columns, output, hierarchies: files, seed })?;
     } else {
         render::print(&format!(
             "wrote {} rows of {kind} to {}: {}\n",
             render::count(n_rows),
             output.display(),
             columns.join(", ")
-        ));
+        ))?;
         for file in &files {
-            render::print(&format!("wrote the hierarchy {}\n", file.display()));
+            render::print(&format!("wrote the hierarchy {}\n", file.display()))?;
         }
     }
     Ok(ExitCode::SUCCESS)

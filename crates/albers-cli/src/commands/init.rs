@@ -51,7 +51,7 @@ pub struct Arguments {
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let Arguments { data, schema, output, force, k, types, delimiter, missing, json } = arguments;
     let Some(data) = data.filter(|_| !schema) else {
-        render::print(&albers::Job::schema());
+        render::print(&albers::Job::schema())?;
         return Ok(ExitCode::SUCCESS);
     };
     let types = types.into_iter().map(|given| (given.column, given.value)).collect();
@@ -61,9 +61,9 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         albers::init(&request, &bar)?
     };
     if json {
-        render::print_json(&report);
+        render::print_json(&report)?;
     } else {
-        render::print(&summary(&report));
+        render::print(&summary(&report))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -88,14 +88,13 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         let request = LatticeRequest { sort, draws: svg.is_some() };
         albers::lattice(&job, source.as_ref(), request, &bar)?
     };
+    match json {
+        true => render::print_json(&report)?,
+        false => render::print(&summary(&report, limit))?,
+    }
     if let (Some(svg), Some(drawing)) = (&svg, &report.drawing) {
         files::write_text(&job, svg, drawing)?;
-    }
-    if json {
-        render::print_json(&report);
-    } else {
-        render::print(&summary(&report, limit));
-        if let Some(svg) = svg {
+        if !json {
             render::say(&format!("drew the lattice: {}", svg.display()));
         }
     }

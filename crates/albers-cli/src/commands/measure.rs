@@ -29,7 +29,8 @@ pub struct Arguments {
     /// How much a loss on a column counts; 1 when not given
     #[arg(long = "weight", value_name = "COLUMN=WEIGHT")]
     weights: Vec<Assignment<f64>>,
-    /// How columns with a hierarchy are shown; told from the release when not given
+    /// How columns with a hierarchy are shown; when not given, as sets if a cell of the release is a
+    /// set of values, else as labels
     #[arg(long, value_parser = flags::choice::<Categories>())]
     categories: Option<Categories>,
     /// Print the losses as JSON on standard output
@@ -56,9 +57,9 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         albers::measure(&job, original.as_ref(), release.as_ref(), key, &bar)?
     };
     if json {
-        render::print_json(&report);
+        render::print_json(&report)?;
     } else {
-        render::print(&summary(&report));
+        render::print(&summary(&report))?;
     }
     Ok(ExitCode::SUCCESS)
 }

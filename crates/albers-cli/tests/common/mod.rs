@@ -117,17 +117,22 @@ impl Folder {
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
-    /// `albers anonymize`, which must succeed and say the same in the manifest as on its output.
+    /// The owner's report of `albers anonymize`, which must succeed.
     pub fn anonymize(&self, arguments: &str) -> Value {
         self.anonymize_with(&arguments.split_whitespace().collect::<Vec<_>>())
     }
 
     pub fn anonymize_with(&self, arguments: &[&str]) -> Value {
-        let arguments = [&["anonymize"], arguments, &["--json"]].concat();
+        let arguments = [&["anonymize"], arguments, &["--json", "--force"]].concat();
         let run = self.run_with(&arguments);
         assert_eq!(run.code, Some(0), "{arguments:?}: {}", run.err);
         assert_eq!(run.err, "", "{arguments:?}");
         serde_json::from_str(&run.out).unwrap_or_else(|_| panic!("not one object: {}", run.out))
+    }
+
+    /// A file of JSON.
+    pub fn json(&self, name: &str) -> Value {
+        serde_json::from_str(&self.read(name)).unwrap()
     }
 
     /// The cells of a table of text without quotes; the header first.
@@ -159,6 +164,38 @@ impl Folder {
         let mut batches: Vec<RecordBatch> = reader.map(Result::unwrap).collect();
         assert_eq!(batches.len(), 1, "the tables of these tests are small");
         batches.remove(0)
+    }
+}
+
+/// The divergence that an owner is told, or what it is at most.
+pub fn divergence(report: &Value) -> &Value {
+    report.get("kl").or(report.get("kl_at_most")).expect("one of them is told")
+}
+
+/// Whether two numbers are the same but for rounding.
+pub fn is_near(a: &Value, b: &Value) -> bool {
+    let (a, b) = (a.as_f64().unwrap(), b.as_f64().unwrap());
+    (a - b).abs() <= 1e-9 * b.abs()
+}
+
+/// Asserts that a manifest says nothing but what the owner's report says at the same places, of
+/// published columns and by the names of files.
+pub fn assert_is_part_of(manifest: &Value, report: &Value) {
+    match (manifest, report) {
+        (Value::Object(fields), Value::Object(_)) => {
+            for (name, field) in fields {
+                let told = report.get(name).unwrap_or_else(|| panic!("the owner lacks {name}"));
+                assert_is_part_of(field, told);
+            }
+        }
+        (Value::Array(items), Value::Array(told)) => {
+            for item in items {
+                let by = if item.get("file").is_some() { "file" } else { "name" };
+                let own = told.iter().find(|own| own[by] == item[by]).expect("the owner has it");
+                assert_is_part_of(item, own);
+            }
+        }
+        (a, b) => assert_eq!(a, b),
     }
 }
 

@@ -79,8 +79,10 @@ fn in_any_memory(place: &str, expected: &Value, found: &Value, differ: &mut Vec<
         exactly(&format!("{place}.{field}"), &expected[field], &found[field], differ);
     }
     for field in ["discernibility", "certainty_penalty", "ncp", "ncp_by_column"] {
-        let [a, b] = [expected, found].map(|own| &own["loss"][field]);
-        exactly(&format!("{place}.loss.{field}"), a, b, differ);
+        for loss in ["loss", "table_loss"] {
+            let [a, b] = [expected, found].map(|own| &own[loss][field]);
+            exactly(&format!("{place}.{loss}.{field}"), a, b, differ);
+        }
     }
     let [a, b] = [expected, found].map(|own| own["also"].as_array().map_or(&[][..], |own| own));
     if a.len() != b.len() {

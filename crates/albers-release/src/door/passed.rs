@@ -112,7 +112,8 @@ impl LeftOut {
         sensitive: impl Iterator<Item = u32>,
     ) -> Result<()> {
         if let Some(memory) = &mut self.memory {
-            memory.try_grow(size_of::<(u64, u64)>())?;
+            // Once here, and once for those who sort them anew.
+            memory.try_grow(2 * size_of::<(u64, u64)>())?;
         }
         self.tuples.push((secret_hash(sensitive), codes_hash(codes)));
         self.fingerprint = self.fingerprint.wrapping_add(row_fingerprint(row_id, codes));

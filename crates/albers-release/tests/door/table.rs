@@ -378,7 +378,7 @@ impl<'t> Case<'t> {
             spilled_bytes: 0,
         };
         for (passage, path) in passages.into_iter().zip(&paths) {
-            passage.seal("{}")?.name()?;
+            passage.seal()?.name()?;
             outcome.texts.push(std::fs::read_to_string(path).expect("the release is there"));
         }
         Ok(outcome)

@@ -79,13 +79,9 @@ impl Sink for BatchSink {
         Ok(())
     }
 
-    fn seal(self: Box<Self>, manifest: &str) -> Result<Box<dyn Sealed>> {
+    fn seal(self: Box<Self>) -> Result<Box<dyn Sealed>> {
         assert!(self.schema.is_some(), "a table begins before it ends");
-        let waiting = Appeared {
-            schema: self.schema,
-            batches: self.batches,
-            manifest: Some(manifest.to_owned()),
-        };
+        let waiting = Appeared { schema: self.schema, batches: self.batches, manifest: None };
         Ok(Box::new(SealedBatches { waiting: Some(waiting), collected: self.collected }))
     }
 }
@@ -97,6 +93,13 @@ struct SealedBatches {
 }
 
 impl Sealed for SealedBatches {
+    fn attach(&mut self, manifest: &str) -> Result<()> {
+        if let Some(waiting) = &mut self.waiting {
+            waiting.manifest = Some(manifest.to_owned());
+        }
+        Ok(())
+    }
+
     fn name(&mut self) -> Result<()> {
         if let Some(waiting) = self.waiting.take() {
             *lock(&self.collected) = waiting;

@@ -37,7 +37,7 @@ impl FileSink {
 
     /// Ends a table that has no manifest, and lets it appear.
     pub fn finish(self) -> Result<()> {
-        Box::new(self).seal("")?.name()
+        Box::new(self).seal()?.name()
     }
 }
 
@@ -71,20 +71,53 @@ impl Sink for FileSink {
         writer.write(batch, |source| write_error(&self.path, source))
     }
 
-    fn seal(self: Box<Self>, manifest: &str) -> Result<Box<dyn Sealed>> {
+    fn seal(self: Box<Self>) -> Result<Box<dyn Sealed>> {
         let writer = self.writer.expect("a table begins before it ends");
-        let data =
-            writer.finish().map_err(|source| write_error(&self.path, source))?.seal(&self.path)?;
-        let manifest = self.manifest.map(|path| sealed_text(&path, manifest)).transpose()?;
-        Ok(Box::new(SealedFiles::new([Some(data), manifest].into_iter().flatten().collect())))
+        let output = writer.finish().map_err(|source| write_error(&self.path, source))?;
+        let (data, digest) = output.seal(&self.path)?;
+        let files = SealedFiles::new(vec![data]);
+        Ok(Box::new(SealedTable { files, digest, manifest: self.manifest }))
     }
 }
 
-/// A small text that is whole but has no name yet.
-pub(super) fn sealed_text(path: &Path, text: &str) -> Result<SealedFile> {
+/// A table that waits for its manifest and its name.
+struct SealedTable {
+    files: SealedFiles,
+    digest: String,
+    manifest: Option<PathBuf>,
+}
+
+impl Sealed for SealedTable {
+    fn digest(&self) -> Option<&str> {
+        Some(&self.digest)
+    }
+
+    fn attach(&mut self, manifest: &str) -> Result<()> {
+        if let Some(path) = &self.manifest {
+            self.files.add(text_file(path, manifest)?.seal()?);
+        }
+        Ok(())
+    }
+
+    fn name(&mut self) -> Result<()> {
+        self.files.name()
+    }
+
+    fn withdraw(&mut self) -> std::result::Result<(), String> {
+        self.files.withdraw()
+    }
+}
+
+/// A text that waits for its name, in a file that only its owner may read.
+pub fn private_text(path: &Path, text: &str) -> Result<Box<dyn Sealed>> {
+    Ok(Box::new(SealedFiles::new(vec![text_file(path, text)?.seal_private()?])))
+}
+
+/// A file with a small text.
+pub(super) fn text_file(path: &Path, text: &str) -> Result<OutputFile> {
     let mut output = OutputFile::create(path)?;
     output.write_all(text.as_bytes()).map_err(|error| output.write_error(error))?;
-    Ok(output.seal()?)
+    Ok(output)
 }
 
 /// Files that appear together.
@@ -97,6 +130,11 @@ impl SealedFiles {
     /// Files that appear in this order.
     pub(super) fn new(waiting: Vec<SealedFile>) -> SealedFiles {
         SealedFiles { waiting, named: Vec::new() }
+    }
+
+    /// One more, after the others.
+    pub(super) fn add(&mut self, file: SealedFile) {
+        self.waiting.push(file);
     }
 
     /// Whether some have appeared.

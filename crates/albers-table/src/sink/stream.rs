@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use albers_storage::StorageError;
+use albers_storage::digest::Digested;
 use albers_storage::input::InputFile;
 use albers_storage::scratch::ScratchFile;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
-use super::file::{SealedFiles, sealed_text};
+use super::file::{SealedFiles, text_file};
 use super::writer::{TableWriter, check_types};
 use super::{Sealed, Sink, WriteOptions};
 use crate::format::Format;
@@ -28,7 +29,7 @@ pub struct StreamSink {
     format: Format,
     folder: PathBuf,
     manifest: Option<PathBuf>,
-    writer: Option<TableWriter<BufWriter<ScratchFile>>>,
+    writer: Option<TableWriter<BufWriter<Digested<ScratchFile>>>>,
 }
 
 impl StreamSink {
@@ -60,7 +61,8 @@ impl Sink for StreamSink {
 
     fn begin(&mut self, schema: SchemaRef, options: WriteOptions) -> Result<()> {
         check_types(self.format, &schema)?;
-        let output = BufWriter::with_capacity(BUFFER_BYTES, ScratchFile::create(&self.folder)?);
+        let scratch = Digested::new(ScratchFile::create(&self.folder)?);
+        let output = BufWriter::with_capacity(BUFFER_BYTES, scratch);
         let writer = TableWriter::new(output, self.format, schema, options);
         self.writer = Some(writer.map_err(|source| write_error(&self.folder, source))?);
         Ok(())
@@ -71,19 +73,21 @@ impl Sink for StreamSink {
         writer.write(batch, |source| write_error(&self.folder, source))
     }
 
-    fn seal(self: Box<Self>, manifest: &str) -> Result<Box<dyn Sealed>> {
+    fn seal(self: Box<Self>) -> Result<Box<dyn Sealed>> {
         let writer = self.writer.expect("a table begins before it ends");
         let scratch = writer
             .finish()
             .and_then(|buffered| buffered.into_inner().map_err(io::IntoInnerError::into_error))
             .map_err(|source| write_error(&self.folder, source))?;
-        let manifest = self.manifest.map(|path| sealed_text(&path, manifest)).transpose()?;
+        let (scratch, digest) = scratch.finish();
         Ok(Box::new(SealedStream {
             output: self.output,
             name: self.name,
             folder: self.folder,
             table: Some(Arc::new(scratch.into_input()?)),
-            manifest: SealedFiles::new(manifest.into_iter().collect()),
+            digest,
+            manifest: SealedFiles::new(Vec::new()),
+            manifest_path: self.manifest,
             has_left: false,
         }))
     }
@@ -95,7 +99,9 @@ struct SealedStream {
     name: String,
     folder: PathBuf,
     table: Option<Arc<InputFile>>,
+    digest: String,
     manifest: SealedFiles,
+    manifest_path: Option<PathBuf>,
     has_left: bool,
 }
 
@@ -128,6 +134,17 @@ impl SealedStream {
 }
 
 impl Sealed for SealedStream {
+    fn digest(&self) -> Option<&str> {
+        Some(&self.digest)
+    }
+
+    fn attach(&mut self, manifest: &str) -> Result<()> {
+        if let Some(path) = &self.manifest_path {
+            self.manifest.add(text_file(path, manifest)?.seal()?);
+        }
+        Ok(())
+    }
+
     fn name(&mut self) -> Result<()> {
         // The manifest first: it can be taken back.
         self.manifest.name()?;

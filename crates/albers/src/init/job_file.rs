@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 const ROLES: &str = "\
 # Roles:
 #   quasi        others know it and it identifies people in combination: generalized
-#   sensitive    must not be linked to a person: published as it is, protected by a requirement
+#   sensitive    must not be linked to a person: published as it is, protected where a rule is given
 #   identifier   identifies a person alone: dropped
 #   subject      tells which rows belong to one person: k counts persons; dropped
 #   keep         published as it is: only for what nobody can use to find a person

@@ -30,7 +30,7 @@ use crate::error::{Error, Result};
 use crate::plan::MethodPlan;
 use crate::protection::{Protection, TableFacts, facts_of, sensitive_codes};
 use crate::released::{Released, codes_of, differing_quasi, find_sets, pairs};
-use crate::report::{Note, Report};
+use crate::report::{Note, Prepared};
 use crate::rows::Table;
 
 /// A release whose classes are to be described anew.
@@ -58,7 +58,7 @@ impl GivenRelease<'_> {
         mut run: Context<'_>,
         mut table: Table,
         sinks: Vec<Box<dyn Sink>>,
-    ) -> Result<Report> {
+    ) -> Result<Prepared> {
         let key = self.key;
         let mut paired = self.paired(run.source.name(), &mut table)?;
         let k = paired.k(run.plan, &table);
@@ -196,7 +196,7 @@ impl PairedRelease {
             let release = self.released.name.clone();
             return Err(Error::DoesNotDescribe { release, columns: differing });
         }
-        Ok(loss_of_released(&columns, &self.classes, table.n_rows, None).ncp)
+        Ok(loss_of_released(&columns, &self.classes, table.n_rows, None).0.ncp)
     }
 }
 

@@ -28,7 +28,7 @@ use crate::context::{Context, DoorRows, Story};
 use crate::error::Result;
 use crate::plan::CutPlan;
 use crate::protection::{Protection, TableFacts};
-use crate::report::{Note, Report};
+use crate::report::{Note, Prepared};
 use crate::rows::{CodedChunk, Surveyed, changed, check_unchanged};
 
 /// Builds an index part by part and publishes all releases.
@@ -38,7 +38,7 @@ pub(super) fn publish(
     cuts: CutPlan,
     granularity: Granularity,
     sinks: Vec<Box<dyn Sink>>,
-) -> Result<Report> {
+) -> Result<Prepared> {
     run.memory.check_folder()?;
     let protection = Protection::of(run.plan, &TableFacts::of_survey(&surveyed))?;
     let budget = &run.memory.budget;

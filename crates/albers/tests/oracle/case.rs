@@ -166,6 +166,8 @@ fn draw_job(dice: &mut Dice, method: Method, folder: &Path) -> Job {
     let mut job = Job {
         input: Some(folder.join("table.csv")),
         output: Some(folder.join(format!("release.{ending}"))),
+        owner_report: Some(folder.join("owner.json")),
+        force: Some(true),
         method: Some(method),
         values: any_or_none(dice, Values::ALL),
         compact: any_or_none(dice, &[true]),

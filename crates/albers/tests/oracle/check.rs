@@ -22,7 +22,10 @@ pub struct Pair<'a> {
     /// Whether it is one of several releases, and not the finest.
     is_coarser: bool,
     release: Texts,
+    /// What is published beside it.
     manifest: Json,
+    /// What its owner is told.
+    report: Json,
     /// Rows of the release that show the same on the quasi-identifiers.
     pub classes: Vec<Vec<usize>>,
     /// The row of the table behind each row of the release, where a key tells.
@@ -39,8 +42,11 @@ pub fn check_releases(case: &Case, tally: &Tally) {
         tally.count("rows may be left out");
     }
     let mut pairs = Vec::new();
+    let report = read_json(case.job.owner_report.as_ref().expect("set when drawn"));
     for (at, (path, k)) in releases(&case.job).into_iter().enumerate() {
-        pairs.push(Pair::read(case, &path, k, at > 0));
+        let of_coarser = at.checked_sub(1).map(|at| report["also"][at]["report"].clone());
+        let report = of_coarser.unwrap_or_else(|| report.clone());
+        pairs.push(Pair::read(case, &path, k, at > 0, report));
         let pair = &pairs[at];
         pair.check();
         pair.tally(tally);
@@ -62,8 +68,15 @@ fn check_told_together(pairs: &[Pair<'_>]) {
     assert_eq!(told.len() + 1, pairs.len());
     for (told, pair) in told.iter().zip(&pairs[1..]) {
         assert_eq!(told.pointer("/k").and_then(Json::as_u64), Some(pair.k as u64));
-        assert_eq!(told.pointer("/report"), Some(&pair.manifest));
+        assert_eq!(told.as_object().map(|told| told.len()), Some(2), "k and the name of a file");
+        let report = pair.manifest.pointer("/rows");
+        assert_eq!(report, pair.report.pointer("/rows"));
     }
+}
+
+fn read_json(path: &Path) -> Json {
+    let text = std::fs::read_to_string(path).expect("it is written");
+    serde_json::from_str(&text).expect("JSON")
 }
 
 /// Whoever knows who is in which class of each release sees no fewer candidates, and no less of
@@ -108,7 +121,7 @@ fn carried(release: &Texts, column: &Column) -> Vec<Value> {
 }
 
 impl<'a> Pair<'a> {
-    fn read(case: &'a Case, path: &Path, k: usize, is_coarser: bool) -> Pair<'a> {
+    fn read(case: &'a Case, path: &Path, k: usize, is_coarser: bool, report: Json) -> Pair<'a> {
         let release = files::read(path);
         let quasi = case.with_role(Role::Quasi);
         let places: Vec<usize> = quasi.flat_map(|column| shown::places(column, &release)).collect();
@@ -119,11 +132,10 @@ impl<'a> Pair<'a> {
         }
         let classes = by_text.into_values().collect();
         let origin = origin_of(case, &release);
-        let manifest = std::fs::read_to_string(format!("{}.manifest.json", path.display()));
-        let manifest = serde_json::from_str(&manifest.expect("a manifest")).expect("JSON");
+        let manifest = read_json(Path::new(&format!("{}.manifest.json", path.display())));
         let secrets =
             case.with_role(Role::Sensitive).map(|column| carried(&release, column)).collect();
-        Pair { case, k, is_coarser, release, manifest, classes, origin, secrets }
+        Pair { case, k, is_coarser, release, manifest, report, classes, origin, secrets }
     }
 
     fn check(&self) {
@@ -136,7 +148,7 @@ impl<'a> Pair<'a> {
         self.check_cells();
         self.check_left_out();
         self.check_manifest();
-        if let Some(classes) = levels::classes(self.case, &self.manifest) {
+        if let Some(classes) = levels::classes(self.case, &self.report) {
             self.check_classes(&classes);
         }
     }
@@ -312,7 +324,7 @@ impl<'a> Pair<'a> {
     /// Whether the divergence is over the values that occur. An index that has no room to remember
     /// them says so.
     fn values_are_known(&self) -> bool {
-        let notes = self.manifest.pointer("/notes").and_then(Json::as_array).expect("notes");
+        let notes = self.report.pointer("/notes").and_then(Json::as_array).expect("notes");
         let says_so = |note: &Json| {
             note.as_str().is_some_and(|note| note.ends_with("whether they occur or not"))
         };
@@ -324,8 +336,8 @@ impl<'a> Pair<'a> {
 
     fn check_manifest(&self) {
         let number = |path: &str| {
-            let found = self.manifest.pointer(path).and_then(Json::as_f64);
-            found.unwrap_or_else(|| panic!("the manifest lacks {path}"))
+            let found = self.report.pointer(path).and_then(Json::as_f64);
+            found.unwrap_or_else(|| panic!("the report lacks {path}"))
         };
         let near = |path: &str, expected: f64| {
             let found = number(path);
@@ -343,17 +355,23 @@ impl<'a> Pair<'a> {
         near("/class_size/mean", n_published / sizes.len() as f64);
         let sums = Sums::of(self);
         near("/loss/discernibility", sums.discernibility);
+        near("/table_loss/discernibility", sums.discernibility);
         let quasi: Vec<&Column> = self.case.with_role(Role::Quasi).collect();
         let weights: f64 = quasi.iter().map(|column| column.weight).sum();
         let weighted = quasi.iter().zip(&sums.losses).map(|(own, loss)| own.weight * loss);
         let penalty: f64 = weighted.sum();
-        near("/loss/certainty_penalty", penalty);
-        near("/loss/ncp", penalty / (n_rows * weights));
+        near("/table_loss/certainty_penalty", penalty);
+        near("/table_loss/ncp", penalty / (n_rows * weights));
         for (column, loss) in quasi.iter().zip(&sums.losses) {
-            near(&format!("/loss/ncp_by_column/{}", column.name), loss / n_rows);
+            near(&format!("/table_loss/ncp_by_column/{}", column.name), loss / n_rows);
         }
         if let Some(log_ratios) = sums.log_ratios.filter(|_| self.values_are_known()) {
-            near("/loss/kl", (log_ratios / n_rows).max(0.0));
+            let has_kl = self.report.pointer("/kl").is_some();
+            let path = if has_kl { "/kl" } else { "/kl_at_most" };
+            near(path, (log_ratios.quasi / n_rows).max(0.0));
+            if !self.secrets.is_empty() {
+                near("/kl_with_sensitive", (log_ratios.with_sensitive / n_rows).max(0.0));
+            }
         }
         let seed = self.case.job.seed.unwrap_or(0);
         assert_eq!(self.manifest.pointer("/seed").and_then(Json::as_u64), Some(seed));

@@ -12,9 +12,18 @@ pub struct Sums {
     pub discernibility: f64,
     /// The losses of all rows, quasi-identifier by quasi-identifier.
     pub losses: Vec<f64>,
-    /// The sum over rows of the logarithms that the divergence is the mean of, where the rows of
-    /// the table behind those of the release are known.
-    pub log_ratios: Option<f64>,
+    /// The sums over rows of the logarithms that the divergences are the means of, where the rows
+    /// of the table behind those of the release are known.
+    pub log_ratios: Option<LogRatios>,
+}
+
+/// Sums over rows of the logarithms that divergences are the means of.
+#[derive(Clone, Copy, Default)]
+pub struct LogRatios {
+    /// Over the quasi-identifiers.
+    pub quasi: f64,
+    /// Over these and the sensitive columns.
+    pub with_sensitive: f64,
 }
 
 impl Sums {
@@ -26,7 +35,7 @@ impl Sums {
         let mut sums = Sums {
             discernibility: n_left_out * pair.case.n_rows as f64,
             losses: vec![n_left_out; quasi.len()],
-            log_ratios: pair.origin.as_ref().map(|_| 0.0),
+            log_ratios: pair.origin.as_ref().map(|_| LogRatios::default()),
         };
         for class in &pair.classes {
             let n_rows = class.len() as f64;
@@ -71,7 +80,14 @@ impl Sums {
         let log_ratio = |((secrets, _), n_rows): (&(&[Value], _), &f64)| {
             n_rows * (n_rows * volume / n_of_secret[secrets]).ln()
         };
-        let added: f64 = n_of_tuple.iter().map(log_ratio).sum();
-        self.log_ratios = self.log_ratios.map(|sum| sum + added);
+        let with_sensitive: f64 = n_of_tuple.iter().map(log_ratio).sum();
+        let mut n_of_quasi: BTreeMap<Vec<&Value>, f64> = BTreeMap::new();
+        rows.iter().for_each(|(row, _)| *n_of_quasi.entry(tuple(*row)).or_default() += 1.0);
+        let log_ratio = |n_same: &f64| n_same * (n_same * volume / rows.len() as f64).ln();
+        let quasi: f64 = n_of_quasi.values().map(log_ratio).sum();
+        self.log_ratios = self.log_ratios.map(|sum| LogRatios {
+            quasi: sum.quasi + quasi,
+            with_sensitive: sum.with_sensitive + with_sensitive,
+        });
     }
 }

@@ -3,6 +3,8 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
+use albers_storage::digest::digest_of;
+
 use super::*;
 use crate::format::Format;
 
@@ -35,7 +37,9 @@ impl io::Write for Pipe {
 fn sealed(mut sink: impl Sink + 'static, manifest: &str) -> Box<dyn Sealed> {
     sink.begin(mixed_batch().schema(), WriteOptions::default()).unwrap();
     sink.write(&mixed_batch()).unwrap();
-    Box::new(sink).seal(manifest).unwrap()
+    let mut sealed = Box::new(sink).seal().unwrap();
+    sealed.attach(manifest).unwrap();
+    sealed
 }
 
 fn file(path: &Path) -> FileSink {
@@ -56,8 +60,10 @@ fn a_table_and_its_manifest_appear_together() {
     let path = folder.path().join("t.csv");
     let mut table = sealed(file(&path), "{}");
     assert!(!path.exists() && !manifest_of(&path).exists());
+    let digest = table.digest().unwrap().to_owned();
     table.name().unwrap();
     assert_eq!(std::fs::read_to_string(&path).unwrap(), text_of("t.csv", &[mixed_batch()]));
+    assert_eq!(digest_of(std::fs::File::open(&path).unwrap()).unwrap(), digest);
     assert_eq!(std::fs::read_to_string(manifest_of(&path)).unwrap(), "{}");
     table.withdraw().unwrap();
     assert_eq!(n_files(folder.path()), 0);
@@ -156,8 +162,11 @@ fn parquet_through_a_stream_has_the_same_bytes_as_in_a_file() {
     let output = Box::new(pipe.clone());
     let sink = StreamSink::new(output, "standard output", Format::Parquet, folder.path(), None);
     assert!(sink.is_typed());
-    sealed(sink, "").name().unwrap();
-    assert_eq!(*pipe.bytes.lock().unwrap(), std::fs::read(path).unwrap());
+    let mut table = sealed(sink, "");
+    let digest = table.digest().unwrap().to_owned();
+    table.name().unwrap();
+    assert_eq!(*pipe.bytes.lock().unwrap(), std::fs::read(&path).unwrap());
+    assert_eq!(digest_of(std::fs::File::open(&path).unwrap()).unwrap(), digest);
 }
 
 #[test]
@@ -210,4 +219,29 @@ fn a_given_format_counts_more_than_the_ending() {
     sink.begin(mixed_batch().schema(), WriteOptions::default()).unwrap();
     sink.finish().unwrap();
     assert!(std::fs::read(&path).unwrap().starts_with(b"PAR1"), "Parquet is never packed");
+}
+
+#[test]
+fn the_digest_is_that_of_the_bytes_of_the_file_packed_or_not() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["t.csv", "t.csv.gz", "t.csv.zst", "t.parquet"] {
+        let path = folder.path().join(name);
+        let mut table = sealed(file(&path), "{}");
+        let digest = table.digest().unwrap().to_owned();
+        table.name().unwrap();
+        assert_eq!(digest_of(std::fs::File::open(&path).unwrap()).unwrap(), digest, "{name}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_private_text_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("owner.json");
+    let mut text = private_text(&path, "{}").unwrap();
+    assert!(!path.exists());
+    text.name().unwrap();
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "{}");
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
 }

@@ -31,7 +31,7 @@ use crate::error::Result;
 use crate::method::packed::{PackedTable, layout_of, sensitive_facts};
 use crate::plan::SearchPlan;
 use crate::protection::{Protection, TableFacts};
-use crate::report::Report;
+use crate::report::Prepared;
 use crate::rows::{CodedChunk, Reading, RowsAgain, Surveyed, changed, check_unchanged};
 
 /// A table whose rows are in the spill store, and whose keys are about to become a frequency set.
@@ -165,7 +165,7 @@ pub(crate) fn publish(
     plan: &SearchPlan,
     surveyed: Surveyed<'_>,
     sinks: Vec<Box<dyn Sink>>,
-) -> Result<Report> {
+) -> Result<Prepared> {
     run.memory.check_folder()?;
     let budget = &run.memory.budget;
     let workspace = Workspace { budget, store: &run.memory.store, watch: run.watch };

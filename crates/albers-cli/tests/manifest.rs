@@ -1,0 +1,308 @@
+//! What is published beside a release can be computed from the release file, the job and the number
+//! of rows left out: this test does so, by its own reading of the file, for all methods.
+
+#![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
+
+mod common;
+
+mod manifest {
+    pub mod cells;
+}
+
+use std::collections::BTreeMap;
+
+use common::{Folder, Numbers};
+use manifest::cells::{Shown, lost};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+/// A quasi-identifier as a job tells of it.
+#[derive(Clone)]
+struct Quasi {
+    name: &'static str,
+    shown: Shown,
+    /// As the manifest calls its hierarchy.
+    hierarchy: Option<&'static str>,
+    weight: f64,
+}
+
+fn quasi(name: &'static str, shown: Shown) -> Quasi {
+    let hierarchy = match &shown {
+        Shown::Numbers | Shown::Dates | Shown::Set => None,
+        Shown::File(_) => Some("file"),
+        Shown::Ranges(_) => Some("ranges:5,20"),
+        Shown::DateLabels => Some("dates"),
+        Shown::Prefix => Some("prefix"),
+        Shown::Suppress => Some("suppress"),
+    };
+    Quasi { name, shown, hierarchy, weight: 1.0 }
+}
+
+const JOBS: [(&str, &str); 6] = [
+    ("nurse", "health"),
+    ("doctor", "health"),
+    ("cook", "kitchen"),
+    ("waiter", "kitchen"),
+    ("smith", "craft"),
+    ("mason", "craft"),
+];
+
+fn jobs_file() -> String {
+    // Two leaves that nobody has count too.
+    let rows = JOBS.iter().map(|(leaf, group)| format!("{leaf};{group};*\n"));
+    rows.collect::<String>() + "baker;kitchen;*\npotter;craft;*\n"
+}
+
+fn leaves() -> Shown {
+    let mut leaves: BTreeMap<String, usize> = BTreeMap::new();
+    for line in jobs_file().lines() {
+        line.split(';').for_each(|label| *leaves.entry(label.to_owned()).or_default() += 1);
+    }
+    Shown::File(leaves)
+}
+
+const HEADER: &str = "id,age,pay,rate,born,seen,city,zip,job,disease,note";
+
+/// People with every kind of value, some of them missing, and a few far from all others.
+fn people(n_rows: usize) -> String {
+    let mut numbers = Numbers::new(41);
+    let mut below = |end: u64| numbers.below(end);
+    let mut text = format!("{HEADER}\n");
+    for id in 0..n_rows {
+        let far = if id % 61 == 7 { 900 } else { 0 };
+        let mut cells = vec![
+            (20 + below(60) + far).to_string(),
+            format!("{}.{:02}", 1000 + below(900), below(100)),
+            format!("{}.5e-3", below(700) + far),
+            format!("19{}-{:02}-{:02}", 50 + below(40), 1 + below(12), 1 + below(28)),
+            format!("2020-0{}-1{} {:02}:00:00", 1 + below(9), below(10), below(24)),
+            ["Aachen", "Bonn", "Celle", "Dresden"][below(4) as usize].to_owned(),
+            format!("{:05}", 1000 + below(300) + 10 * far),
+            JOBS[below(6) as usize].0.to_owned(),
+        ];
+        for at in [0, 5, 7] {
+            if below(25) == 0 {
+                cells[at].clear();
+            }
+        }
+        let disease = ["asthma", "cough", "flu"][below(3) as usize];
+        text.push_str(&format!("p{id},{},{disease},note {}\n", cells.join(","), below(9)));
+    }
+    text
+}
+
+/// A job, and what its manifest must say that the release does not.
+struct Case {
+    flags: String,
+    quasi: Vec<Quasi>,
+    requirement: String,
+    method: &'static str,
+}
+
+const ROLES: &str = "--sensitive disease --keep note --identifier id";
+
+fn case(flags: &str, method: &'static str, quasi: Vec<Quasi>) -> Case {
+    let names: Vec<&str> = quasi.iter().map(|own| own.name).collect();
+    let mut flags = format!("{flags} --quasi {} {ROLES} -k 4", names.join(","));
+    for own in &quasi {
+        if let Some(hierarchy) = own.hierarchy {
+            let file = if hierarchy == "file" { "jobs.csv" } else { hierarchy };
+            flags.push_str(&format!(" --hierarchy {}={file}", own.name));
+        }
+        if own.weight != 1.0 {
+            flags.push_str(&format!(" --weight {}={}", own.name, own.weight));
+        }
+    }
+    Case { flags, quasi, requirement: "k = 4".to_owned(), method }
+}
+
+/// Quasi-identifiers of every kind.
+fn mixed() -> Vec<Quasi> {
+    let mut all = vec![
+        quasi("age", Shown::Numbers),
+        quasi("pay", Shown::Numbers),
+        quasi("rate", Shown::Numbers),
+        quasi("born", Shown::Dates),
+        quasi("seen", Shown::Dates),
+        quasi("city", Shown::Set),
+        quasi("zip", Shown::Prefix),
+        quasi("job", leaves()),
+    ];
+    all[1].weight = 2.5;
+    all
+}
+
+/// Quasi-identifiers that can be climbed.
+fn climbed() -> Vec<Quasi> {
+    vec![
+        quasi("age", Shown::Ranges(vec![5.0, 20.0])),
+        quasi("seen", Shown::DateLabels),
+        quasi("city", Shown::Suppress),
+        quasi("zip", Shown::Prefix),
+        quasi("job", leaves()),
+    ]
+}
+
+fn without_hierarchies() -> Vec<Quasi> {
+    let mut all = mixed();
+    all.truncate(6);
+    all
+}
+
+fn cases() -> Vec<Case> {
+    let two = || climbed().split_off(3);
+    let mut diverse = case("--l-diversity disease=2", "auto", mixed());
+    diverse.requirement.push_str(", distinct 2-diversity of 'disease'");
+    vec![
+        diverse,
+        case("", "auto", mixed()),
+        case("--method mondrian --split median", "mondrian, median split", mixed()),
+        case("--method mondrian --no-compact", "mondrian", mixed()),
+        case("--no-compact", "auto", without_hierarchies()),
+        case("--method rtree", "rtree", mixed()),
+        case("--method rtree --no-compact", "rtree", climbed()),
+        case("--method local", "local", mixed()),
+        case("--also-k 9,30", "auto", mixed()),
+        case("--also-k 12 --granularity leaf-scan", "auto, leaf-scan", without_hierarchies()),
+        case("--method incognito --suppress 0.3", "incognito", two()),
+        case("--method incognito --minimize height", "incognito, least height", two()),
+        case("--method samarati --suppress 0.2", "samarati", two()),
+        case("--method bottom-up --variant scan", "bottom-up, scan", two()),
+        case("--method subtree --suppress 0.2", "subtree", climbed()),
+        case("--method subtree", "subtree", climbed()),
+        case("--method ordered-set --suppress 0.3", "ordered-set", without_hierarchies()),
+        case("--method ordered-set", "ordered-set", without_hierarchies()),
+        case("--level zip=2,job=1 --suppress 0.4", "auto, given levels", two()),
+    ]
+}
+
+/// Four significant digits.
+fn rounded(figure: f64) -> f64 {
+    format!("{figure:.3e}").parse().unwrap()
+}
+
+/// The manifest of a release, from its file.
+fn recomputed(folder: &Folder, release: &str, case: &Case, k: u64, n_left_out: u64) -> Value {
+    let rows = folder.csv(release);
+    let place = |name: &str| rows[0].iter().position(|own| own == name).unwrap();
+    let column = |name: &str| -> Vec<&str> {
+        rows[1..].iter().map(|row| row[place(name)].as_str()).collect()
+    };
+    let mut sizes: BTreeMap<Vec<&str>, u64> = BTreeMap::new();
+    for row in &rows[1..] {
+        let shown = case.quasi.iter().map(|own| row[place(own.name)].as_str()).collect();
+        *sizes.entry(shown).or_default() += 1;
+    }
+    let n_published = rows.len() as u64 - 1;
+    let n_rows = n_published + n_left_out;
+    let squares: u64 = sizes.values().map(|size| size * size).sum();
+    let mut by_column = serde_json::Map::new();
+    let (mut penalty, mut weights) = (0.0, 0.0);
+    for own in &case.quasi {
+        let lost = lost(&own.shown, &column(own.name)) + n_left_out as f64;
+        by_column.insert(own.name.to_owned(), rounded(lost / n_rows as f64).into());
+        penalty += own.weight * lost;
+        weights += own.weight;
+    }
+    let digest = Sha256::digest(folder.bytes(release));
+    let mut expected = json!({
+        "rows": n_published,
+        "suppressed": n_left_out,
+        "classes": sizes.len(),
+        "class_size": {
+            "min": sizes.values().min(),
+            "mean": n_published as f64 / sizes.len() as f64,
+            "max": sizes.values().max(),
+        },
+        "requirement": case.requirement.replace("k = 4", &format!("k = {k}")),
+        "method": case.method,
+        "seed": 0,
+        "loss": {
+            "discernibility": squares + n_left_out * n_rows,
+            "certainty_penalty": rounded(penalty),
+            "ncp": rounded(penalty / (n_rows as f64 * weights)),
+            "ncp_by_column": by_column,
+        },
+        "columns": columns(&rows[0], case),
+        "digest": digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>(),
+        "version": env!("CARGO_PKG_VERSION"),
+    });
+    let words: Vec<&str> = case.flags.split_whitespace().collect();
+    let also = words.iter().position(|word| *word == "--also-k").map(|at| words[at + 1]);
+    if let Some(also) = also.filter(|_| k == 4) {
+        let file =
+            |k: &str| json!({ "k": k.parse::<u64>().unwrap(), "file": format!("out.k{k}.csv") });
+        expected["also"] = also.split(',').map(file).collect();
+    }
+    expected
+}
+
+/// What a manifest says of the columns of a release.
+fn columns(header: &[String], case: &Case) -> Vec<Value> {
+    let column = |name: &String| {
+        let Some(own) = case.quasi.iter().find(|own| own.name == name) else {
+            let role = if name == "note" { "keep" } else { "sensitive" };
+            return json!({ "name": name, "role": role, "shown": "as is" });
+        };
+        let shown = match own.shown {
+            Shown::Numbers | Shown::Dates => "interval",
+            Shown::Set => "set",
+            _ => "label",
+        };
+        let mut column = json!({ "name": name, "role": "quasi", "shown": shown });
+        if let Some(hierarchy) = own.hierarchy {
+            column["hierarchy"] = hierarchy.into();
+        }
+        if own.weight != 1.0 {
+            column["weight"] = own.weight.into();
+        }
+        column
+    };
+    header.iter().map(column).collect()
+}
+
+#[test]
+fn the_manifest_can_be_computed_from_the_release_the_job_and_the_rows_left_out() {
+    let folder = Folder::with(people(400));
+    folder.write("jobs.csv", jobs_file());
+    let (mut n_any, mut n_with_missing, mut n_left_out) = (0, 0, 0);
+    for case in cases() {
+        let report = folder.anonymize(&format!("in.csv -o out.csv {}", case.flags));
+        let left_out = report["suppressed"].as_u64().unwrap();
+        n_left_out += left_out;
+        let mut releases = vec![(4, "out.csv".to_owned())];
+        let also = report["also"].as_array().into_iter().flatten();
+        releases.extend(
+            also.map(|own| (own["k"].as_u64().unwrap(), own["file"].as_str().unwrap().to_owned())),
+        );
+        for (k, release) in releases {
+            let manifest = folder.json(&format!("{release}.manifest.json"));
+            let expected = recomputed(&folder, &release, &case, k, left_out);
+            assert_eq!(manifest, expected, "{release} of {}", case.flags);
+            let text = folder.read(&release);
+            n_any += usize::from(text.contains(",*,"));
+            n_with_missing += usize::from(text.contains("{, "));
+        }
+    }
+    assert!(n_any > 3 && n_with_missing > 5 && n_left_out > 30, "cells of every kind are shown");
+}
+
+#[test]
+fn the_figures_do_not_depend_on_the_format_of_the_release() {
+    let folder = Folder::with(people(300));
+    folder.write("jobs.csv", jobs_file());
+    for case in cases() {
+        folder.anonymize(&format!("in.csv -o out.csv {}", case.flags));
+        let mut expected = folder.json("out.csv.manifest.json");
+        for (release, flags) in [("out.parquet", ""), ("bounds.csv", "--values bounds")] {
+            folder.anonymize(&format!("in.csv -o {release} {flags} {}", case.flags));
+            let mut manifest = folder.json(&format!("{release}.manifest.json"));
+            for own in [&mut expected, &mut manifest] {
+                // Other bytes, and other names of other files.
+                own.as_object_mut().unwrap().remove("digest");
+                own.as_object_mut().unwrap().remove("also");
+            }
+            assert_eq!(manifest, expected, "{release} of {}", case.flags);
+        }
+    }
+}

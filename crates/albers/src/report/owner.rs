@@ -1,0 +1,256 @@
+//! What only the owner of a table may see of its release: all that is published, and figures of the
+//! table itself.
+
+use std::collections::BTreeMap;
+
+use albers_measure::{Loss, PublishedLoss};
+use serde::Serialize;
+
+use super::{AlsoFile, ClassSize, Manifest, Note, PublishedColumn};
+
+/// Whom a report is for.
+pub(crate) const AUDIENCE: &str = "owner";
+
+/// The owner's report of a release. What the manifest has too stands at the same places.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Report {
+    /// Whom it is for: `owner`.
+    pub audience: &'static str,
+    /// Rows published.
+    pub rows: u64,
+    /// Rows left out.
+    pub suppressed: u64,
+    /// Published classes: groups of rows that show the same.
+    pub classes: u64,
+    /// Rows per class.
+    pub class_size: ClassSize,
+    /// The requirement that was verified.
+    pub requirement: String,
+    /// How classes were to be found, in the words of the job.
+    pub method: String,
+    /// How they were found.
+    pub ran: String,
+    /// What decided the order of classes and rows.
+    pub seed: u64,
+    /// Whether the same rows, job and seed give the same release; said where they may not, since
+    /// the time decided what was found.
+    #[serde(skip_serializing_if = "is_true")]
+    pub repeatable: bool,
+    /// What the release loses by what it shows.
+    pub loss: PublishedLoss,
+    /// What it loses over the domain of the table.
+    pub table_loss: Loss,
+    /// The divergence of the release from the table over the quasi-identifiers, where shown classes
+    /// do not overlap.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kl: Option<f64>,
+    /// What it is at most, where they may.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kl_at_most: Option<f64>,
+    /// The same, or what it is at most, with the sensitive columns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kl_with_sensitive: Option<f64>,
+    /// What the divergence is over.
+    pub kl_basis: KlBasis,
+    /// The levels of a full-domain release.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub generalization: Option<GeneralizationReport>,
+    /// What became of each column of the table.
+    pub columns: Vec<ColumnReport>,
+    /// Things the user should know.
+    pub notes: Vec<Note>,
+    /// Where the time went.
+    pub seconds: Seconds,
+    /// The most memory the process held.
+    pub peak_rss_bytes: u64,
+    /// Bytes written to temporary files.
+    pub spilled_bytes: u64,
+    /// Bytes read back from them.
+    pub read_back_bytes: u64,
+    /// Bytes moved, by what for.
+    pub bytes: MovedBytes,
+    /// The SHA-256 of the release's bytes, where it has any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    /// Coarser releases of the same index.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<AlsoReport>,
+    /// The program's version.
+    pub version: String,
+    /// The ncp of a given release that was compacted; nothing if its cells are not understood.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ncp_before: Option<Option<f64>>,
+}
+
+impl Report {
+    /// What may be published of it. Everything is named here one by one, so that nothing is
+    /// published by the way.
+    pub fn manifest(&self) -> Manifest {
+        Manifest {
+            rows: self.rows,
+            suppressed: self.suppressed,
+            classes: self.classes,
+            class_size: self.class_size.clone(),
+            requirement: self.requirement.clone(),
+            method: self.method.clone(),
+            seed: self.seed,
+            repeatable: self.repeatable,
+            loss: self.loss.clone(),
+            columns: self.columns.iter().filter_map(ColumnReport::published).collect(),
+            digest: self.digest.clone(),
+            also: self.also.iter().map(AlsoReport::published).collect(),
+            version: self.version.clone(),
+        }
+    }
+
+    /// The report as a file holds it.
+    pub fn text(&self) -> String {
+        serde_json::to_string_pretty(self).expect("a report has only plain fields") + "\n"
+    }
+}
+
+fn is_true(value: &bool) -> bool {
+    *value
+}
+
+/// The levels of a full-domain release, and how they were found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GeneralizationReport {
+    /// The level of each quasi-identifier, 0 for its own values.
+    pub levels: BTreeMap<String, u16>,
+    /// The sum of the levels.
+    pub height: u64,
+    /// One minus the mean share of their hierarchies that values have risen.
+    pub precision: f64,
+    /// Generalizations whose frequency set was looked at.
+    pub checked: u64,
+    /// Generalizations that satisfy, if all are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub satisfying: Option<u64>,
+    /// No generalization has less of what was minimized, where the search had a time limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bound: Option<f64>,
+    /// How far this one is above that bound, as a share.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gap: Option<f64>,
+}
+
+/// A coarser release of the same index.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AlsoReport {
+    /// Its k.
+    pub k: u64,
+    /// The name of its file.
+    pub file: String,
+    /// Where it was written.
+    pub path: String,
+    /// Its own report.
+    pub report: Report,
+}
+
+impl AlsoReport {
+    fn published(&self) -> AlsoFile {
+        AlsoFile { k: self.k, file: self.file.clone() }
+    }
+}
+
+/// Bytes moved, by what for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct MovedBytes {
+    /// Read from the source, as packed as it is.
+    pub source: u64,
+    /// Written to temporary files while classes were found.
+    pub partition_spilled: u64,
+    /// Read back from them.
+    pub partition_read_back: u64,
+    /// Written to temporary files on the way out.
+    pub release_spilled: u64,
+    /// Read back from them.
+    pub release_read_back: u64,
+}
+
+/// What a divergence is over.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct KlBasis {
+    /// The base of its logarithms.
+    pub base: String,
+    /// The values that a cell is spread over.
+    pub domain: String,
+    /// The columns of its tuples.
+    pub columns: Vec<String>,
+    /// The columns that `kl_with_sensitive` adds to them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sensitive: Vec<String>,
+}
+
+impl KlBasis {
+    /// The basis of every divergence of this program, over tuples of these columns.
+    pub(crate) fn over(columns: Vec<String>, sensitive: Vec<String>) -> KlBasis {
+        KlBasis {
+            base: "e (nats)".to_owned(),
+            domain: "ordered columns: the values that occur in the original; categories: the \
+                     leaves of the hierarchy, else the values that occur"
+                .to_owned(),
+            columns,
+            sensitive,
+        }
+    }
+}
+
+/// What became of a column.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ColumnReport {
+    /// Its name.
+    pub name: String,
+    /// Its role; a column without one was dropped.
+    pub role: Option<String>,
+    /// The type of its values, where they were looked at.
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub column_type: Option<String>,
+    /// Cells without a value, where they were looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<u64>,
+    /// `interval`, `label`, `set`, `as is` or `dropped`.
+    pub shown: String,
+    /// The hierarchy of a quasi-identifier: `file`, or the name of a built-in one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hierarchy: Option<String>,
+    /// How much a loss on a quasi-identifier counts, where that is not 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight: Option<f64>,
+}
+
+/// What a column shows that is not published.
+pub(crate) const DROPPED: &str = "dropped";
+
+impl ColumnReport {
+    /// What may be published of it; nothing of a column that is not.
+    fn published(&self) -> Option<PublishedColumn> {
+        let role = self.role.clone().filter(|_| self.shown != DROPPED)?;
+        Some(PublishedColumn {
+            name: self.name.clone(),
+            role,
+            shown: self.shown.clone(),
+            hierarchy: self.hierarchy.clone(),
+            weight: self.weight,
+        })
+    }
+}
+
+/// Where the time went, by the clock on the wall: the four parts add up to the total, in every
+/// report.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Seconds {
+    /// Every pass over the source, coding and packing included.
+    pub read: f64,
+    /// Finding the classes.
+    pub partition: f64,
+    /// Verifying and measuring.
+    pub verify: f64,
+    /// Writing, as far as it does not go on beside the verification.
+    pub write: f64,
+    /// All of it.
+    pub total: f64,
+}

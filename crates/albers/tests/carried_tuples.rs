@@ -1,0 +1,180 @@
+//! The attack of somebody who knows everybody's quasi-identifiers, and looks at what is published
+//! beside the rows to learn who has which secret.
+//!
+//! ```text
+//!   table a   rows of a class:  1 flu   2 hiv   3 flu ──┐ the same release
+//!                                                       ├──► the same bytes in all files
+//!   table b   the same class:   1 flu   2 flu   3 hiv ──┘
+//! ```
+//!
+//! All that rows carry is exchanged together, sensitive and kept cells. Which cuts are made may
+//! depend on secrets where rules look at them; where the release is another one, nothing is claimed.
+
+#![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
+
+use std::collections::BTreeMap;
+
+use albers::sink::FileSink;
+use albers::source::{ReadOptions, StreamSource};
+use albers::{Choice, Job, Method, Role, Silent, Values, anonymize};
+
+/// Numbers that look random, by a seed.
+struct Draws(u64);
+
+impl Draws {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963);
+        (self.0 >> 33) % end
+    }
+
+    fn shuffle<T>(&mut self, items: &mut [T]) {
+        for end in (1..items.len()).rev() {
+            items.swap(end, self.below(end as u64 + 1) as usize);
+        }
+    }
+}
+
+/// A row: what others know, and what it carries. The notes of all rows differ.
+#[derive(Clone)]
+struct Row {
+    quasi: String,
+    carried: String,
+}
+
+fn rows(draws: &mut Draws) -> Vec<Row> {
+    let row = |at: u64| {
+        // Few enough values that some people have the same.
+        let (age, zip) = (20 + draws.below(12), 1000 + draws.below(4) * 11);
+        let city = ["Aachen", "Bonn", "Celle"][draws.below(3) as usize];
+        let ill = ["asthma", "cough", "flu", "hiv"][draws.below(4) as usize];
+        Row { quasi: format!("{age},0{zip},{city}"), carried: format!("{ill},note {at}") }
+    };
+    (0..80).map(row).collect()
+}
+
+fn job(method: Method, rule: &str, draws: &mut Draws) -> Job {
+    let mut job = Job { k: Some(4), method: Some(method), threads: Some(1), ..Job::default() };
+    job.values = Some(Values::Interval);
+    job.seed = Some(draws.below(3));
+    for (name, hierarchy) in [("age", "ranges:5,20"), ("zip", "prefix"), ("city", "suppress")] {
+        job.set_role(name, Role::Quasi).unwrap();
+        let climbs = match method {
+            Method::OrderedSet => false,
+            Method::Auto | Method::Mondrian | Method::Rtree | Method::Local => {
+                name == "zip" && draws.below(2) == 0
+            }
+            _ => true,
+        };
+        job.column(name).hierarchy = climbs.then(|| hierarchy.parse().unwrap());
+    }
+    let leaves_out =
+        !matches!(method, Method::Auto | Method::Mondrian | Method::Rtree | Method::Local);
+    job.suppress = leaves_out.then_some(0.2);
+    job.set_role("ill", Role::Sensitive).unwrap();
+    job.set_role("note", Role::Keep).unwrap();
+    let ill = job.column("ill");
+    match rule {
+        "distinct" => ill.l_diversity = Some("distinct:2".parse().unwrap()),
+        "entropy" => ill.l_diversity = Some("entropy:1.8".parse().unwrap()),
+        "recursive" => ill.l_diversity = Some("recursive:4,2".parse().unwrap()),
+        "closeness" => ill.t_closeness = Some(0.6),
+        "alpha" => ill.alpha = Some(0.75),
+        _ => {}
+    }
+    job
+}
+
+/// The bytes of a release and of its manifest.
+fn published(job: &Job, rows: &[Row]) -> Option<(String, String)> {
+    let lines = rows.iter().map(|row| format!("{},{}\n", row.quasi, row.carried));
+    let text = format!("age,zip,city,ill,note\n{}", lines.collect::<String>());
+    let reader = Box::new(std::io::Cursor::new(text.into_bytes()));
+    let source = StreamSource::text(reader, "a pipe", None, &ReadOptions::default()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let (output, manifest) = (folder.path().join("release.tsv"), folder.path().join("m.json"));
+    let sink = FileSink::new(&output, None, Some(manifest.clone())).unwrap();
+    anonymize(job, &source, vec![Box::new(sink)], &Silent).ok()?;
+    Some((std::fs::read_to_string(output).unwrap(), std::fs::read_to_string(manifest).unwrap()))
+}
+
+/// What the rows of a release show of the quasi-identifiers, in their order.
+fn shown(release: &str) -> Vec<Vec<&str>> {
+    release.lines().map(|line| line.split('\t').take(3).collect()).collect()
+}
+
+/// The rows of each class of a release, as numbers of rows of the table.
+fn classes(release: &str, rows: &[Row]) -> Vec<Vec<usize>> {
+    let row_of: BTreeMap<&str, usize> =
+        rows.iter().enumerate().map(|(at, row)| (note_of(&row.carried), at)).collect();
+    let mut classes: BTreeMap<Vec<&str>, Vec<usize>> = BTreeMap::new();
+    for line in release.lines().skip(1) {
+        let cells: Vec<&str> = line.split('\t').collect();
+        classes.entry(cells[..3].to_vec()).or_default().push(row_of[cells[4]]);
+    }
+    classes.into_values().collect()
+}
+
+fn note_of(carried: &str) -> &str {
+    carried.split_once(',').unwrap().1
+}
+
+/// The same rows, with what these carry in another order.
+fn exchanged(rows: &[Row], among: &[usize], draws: &mut Draws) -> Vec<Row> {
+    let mut from = among.to_vec();
+    draws.shuffle(&mut from);
+    let mut exchanged = rows.to_vec();
+    for (&to, &from) in among.iter().zip(&from) {
+        exchanged[to].carried = rows[from].carried.clone();
+    }
+    exchanged
+}
+
+const RULES: [&str; 6] = ["rows", "distinct", "entropy", "recursive", "closeness", "alpha"];
+const N_CASES: u64 = 12;
+
+#[test]
+fn what_is_published_does_not_tell_who_of_a_class_has_which_secret() {
+    for method in Method::ALL {
+        for rule in RULES {
+            let mut n_same = 0;
+            for case in 0..N_CASES {
+                let mut draws = Draws(case * 1_000_003 + 29);
+                let table = rows(&mut draws);
+                let job = job(*method, rule, &mut draws);
+                let Some((release, manifest)) = published(&job, &table) else { continue };
+                let within = classes(&release, &table)
+                    .iter()
+                    .fold(table.clone(), |rows, class| exchanged(&rows, class, &mut draws));
+                let Some((release_within, manifest_within)) = published(&job, &within) else {
+                    assert_ne!(rule, "rows", "{method}: secrets decide whether rows are published");
+                    continue;
+                };
+                if rule == "rows" {
+                    assert!(release == release_within, "{method}, case {case}: another release");
+                }
+                if release == release_within {
+                    n_same += 1;
+                    assert!(manifest == manifest_within, "{method}, {rule}, case {case}");
+                }
+            }
+            assert!(n_same >= N_CASES / 3, "{method}, {rule}: only {n_same} releases are the same");
+        }
+    }
+}
+
+#[test]
+fn with_a_requirement_on_rows_alone_nothing_that_is_carried_changes_a_cell_or_a_size() {
+    for method in Method::ALL {
+        for case in 0..N_CASES {
+            let mut draws = Draws(case * 1_000_003 + 31);
+            let table = rows(&mut draws);
+            let job = job(*method, "rows", &mut draws);
+            let Some((release, _)) = published(&job, &table) else { continue };
+            let all: Vec<usize> = (0..table.len()).collect();
+            let over_all = exchanged(&table, &all, &mut draws);
+            let (release_of_all, _) = published(&job, &over_all).unwrap();
+            assert!(shown(&release) == shown(&release_of_all), "{method}, case {case}");
+            assert!(release != release_of_all, "something was exchanged");
+        }
+    }
+}
