@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use albers::{
-    ByteSize, Categories, Choice, ColumnType, Format, Granularity, Job, Method, Minimize, Policy,
-    Role, SearchVariant, Values,
+    Acceptance, ByteSize, Categories, Choice, ColumnType, Format, Granularity, Job, Method,
+    Minimize, Policy, Role, SearchVariant, Values,
 };
 use anyhow::{Result, anyhow};
 use clap::Args;
@@ -221,6 +221,10 @@ pub struct OwnerFlags {
     /// Replace a release and its manifest that are there already
     #[arg(long)]
     pub force: bool,
+    /// A severe finding that does not stop the release: low-k, unique-keep, secret-without-rule or
+    /// text-list, of all columns or of one
+    #[arg(long, value_name = "FINDING[:COLUMN]", value_delimiter = ',')]
+    pub accept: Vec<Acceptance>,
 }
 
 impl OwnerFlags {
@@ -230,6 +234,7 @@ impl OwnerFlags {
         if self.force {
             job.force = Some(true);
         }
+        job.accept.extend(self.accept);
     }
 }
 

@@ -4,7 +4,7 @@ use std::io::{ErrorKind as IoErrorKind, Write as _};
 use std::process::ExitCode;
 
 use albers::wording::{Field, Setting};
-use albers::{Error, ErrorKind, Note};
+use albers::{Error, ErrorKind, Finding, Note};
 use anyhow::anyhow;
 
 /// Prints to standard output, and sees that all of it leaves. A reader that has gone away is no
@@ -58,6 +58,14 @@ fn message_of(error: &Error) -> String {
         Some(advice) => message.replace(&advice.to_string(), &advice.text(&flag)),
         None => message,
     }
+}
+
+/// The lines of some findings.
+pub fn findings(findings: &[Finding]) -> impl Iterator<Item = String> + '_ {
+    findings.iter().map(|finding| match finding.is_severe {
+        true => format!("accepted: {finding}"),
+        false => format!("finding: {finding}"),
+    })
 }
 
 /// The lines of some notes.

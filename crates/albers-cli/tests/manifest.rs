@@ -70,7 +70,7 @@ fn people(n_rows: usize) -> String {
     let mut text = format!("{HEADER}\n");
     for id in 0..n_rows {
         let far = if id % 61 == 7 { 900 } else { 0 };
-        let mut cells = vec![
+        let mut cells = [
             (20 + below(60) + far).to_string(),
             format!("{}.{:02}", 1000 + below(900), below(100)),
             format!("{}.5e-3", below(700) + far),

@@ -156,6 +156,7 @@ fn assert_equals_the_report(output: &str, anonymize: &[&str], measure: &[&str]) 
         .args(&roles)
         .args(["--keep", "id", "-k", "4", "--json"])
         .args(anonymize)
+        .args(["--accept", "unique-keep,secret-without-rule"])
         .output()
         .unwrap();
     let err = String::from_utf8(anonymized.stderr).unwrap();

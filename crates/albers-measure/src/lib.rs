@@ -5,11 +5,13 @@
 //! - [`published`]: the losses that anybody can compute from a release.
 //! - [`classes`]: rows that show the same, in any table.
 //! - [`released`]: the same losses, of a release that was read back from a file.
+//! - [`exposure`]: who stands alone beside the classes.
 //! - [`mod@audit`]: which requirement the classes of a table satisfy.
 //! - [`risk`]: how likely a person is found.
 
 pub mod audit;
 pub mod classes;
+pub mod exposure;
 pub mod loss;
 pub mod published;
 pub mod released;

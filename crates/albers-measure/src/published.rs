@@ -114,6 +114,11 @@ impl<'a> PublishedParts<'a> {
         self.sums = std::mem::replace(&mut self.sums, nothing).plus(more);
     }
 
+    /// How many values the cells of each attribute list, where they are sets.
+    pub fn n_listed(&self) -> Vec<Option<u64>> {
+        self.sums.columns.iter().map(ColumnSums::n_listed).collect()
+    }
+
     /// The loss of all parts.
     pub fn finish(self) -> PublishedLoss {
         let n_rows = self.sums.n_rows + self.n_left_out;

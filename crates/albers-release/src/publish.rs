@@ -34,7 +34,7 @@ use crate::verify::Verified;
 
 /// The bytes of carried cells, row by row.
 pub use arrow_row::Rows as PayloadRows;
-pub use carried::{CarriedColumn, CarriedSurvey, Payload, PayloadField};
+pub use carried::{CarriedColumn, CarriedSurvey, Payload, PayloadField, cell_hashes};
 pub use columns::{FeatureColumn, FeatureKind, Values};
 
 pub(crate) use carried::RowKeys;

@@ -15,6 +15,8 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Field {
+    /// Findings that do not stop a release.
+    Accept,
     /// More releases of one build.
     AlsoK,
     /// Columns that are cut before all others.
@@ -93,6 +95,7 @@ impl Field {
     /// The field of a job file, or of a request.
     pub fn name(self) -> &'static str {
         match self {
+            Field::Accept => "accept",
             Field::AlsoK => "also-k",
             Field::Bias => "bias",
             Field::Categories => "categories",

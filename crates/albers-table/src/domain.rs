@@ -45,6 +45,8 @@ pub struct Domain {
     pub(crate) data_type: Option<DataType>,
     pub(crate) kind: DomainKind,
     pub(crate) n_missing: u64,
+    /// Values of a category that one row has each, where rows were counted.
+    pub(crate) n_single: Option<u64>,
 }
 
 /// How a domain's codes come about.
@@ -79,6 +81,11 @@ impl Domain {
     /// How many cells are missing.
     pub fn n_missing(&self) -> u64 {
         self.n_missing
+    }
+
+    /// How many values of a category one row has each, where rows were counted.
+    pub fn n_single(&self) -> Option<u64> {
+        self.n_single
     }
 
     /// The code of a missing cell, if there is any.

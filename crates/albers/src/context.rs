@@ -11,7 +11,8 @@ use albers_table::schema::{ColumnType, Role};
 use albers_table::sink::Sink;
 use albers_table::source::Source;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::findings::{self, CountedSink, Finding, PublishedCounts};
 use crate::memory::Memory;
 use crate::plan::{MethodPlan, Plan};
 use crate::report::{
@@ -92,6 +93,8 @@ impl<'r> Context<'r> {
         let mut figures: Vec<Figures<'_>> =
             sinks.iter().map(|_| Figures::of_nothing(plan, story.attributes)).collect();
         let paths: Vec<String> = sinks.iter().map(|sink| sink.name().to_owned()).collect();
+        let counted = sinks.into_iter().zip(&figures);
+        let sinks = counted.map(|(sink, own)| CountedSink::around(sink, &own.counts)).collect();
         let passages = door.close(sinks, &mut |release: usize, passed: &Passed<'_, '_>| {
             figures[release].table.add(passed);
             figures[release].published.add(passed);
@@ -100,6 +103,12 @@ impl<'r> Context<'r> {
         let mut reports = Vec::new();
         for ((release, passage), figures) in passages.iter().enumerate().zip(figures) {
             reports.push(self.report(story, release, passage, figures));
+        }
+        for report in &reports {
+            let findings = findings::not_accepted(&report.findings, &plan.accept);
+            if !findings.is_empty() {
+                return Err(Error::Severe { findings });
+            }
         }
         let mut sealed = Vec::new();
         for (passage, report) in passages.into_iter().zip(&mut reports) {
@@ -133,6 +142,7 @@ impl<'r> Context<'r> {
         figures: Figures<'_>,
     ) -> Report {
         let Context { plan, memory, source, .. } = self;
+        let findings = figures.findings(story, passage);
         let (table_loss, divergence) = figures.table.finish();
         let in_table = plan.table.iter();
         let sensitive = in_table.filter(|column| column.role == Some(Role::Sensitive));
@@ -149,6 +159,8 @@ impl<'r> Context<'r> {
             }
             _ => {}
         }
+        let idle = findings::without_effect(&findings, &plan.accept);
+        notes.extend(idle.into_iter().map(|accepted| Note::NothingToAccept { accepted }));
         let bytes = MovedBytes {
             source: source.read_bytes(),
             partition_spilled: memory.store.written_bytes(),
@@ -179,6 +191,8 @@ impl<'r> Context<'r> {
             kl_basis: KlBasis::over(quasi.collect(), sensitive),
             generalization: story.generalization.clone(),
             columns: self.column_reports(story),
+            findings,
+            accepted: plan.accept.iter().map(ToString::to_string).collect(),
             notes,
             seconds: self.clock.seconds(),
             peak_rss_bytes: peak_rss_bytes(),
@@ -228,6 +242,8 @@ struct Figures<'a> {
     table: LossOfParts<'a>,
     /// By what is published.
     published: PublishedParts<'a>,
+    /// Who stands alone in it.
+    counts: PublishedCounts,
 }
 
 impl<'a> Figures<'a> {
@@ -240,7 +256,18 @@ impl<'a> Figures<'a> {
         Figures {
             table: LossOfParts::new(attributes),
             published: PublishedParts::new(published.collect()),
+            counts: PublishedCounts::of_nothing(plan),
         }
+    }
+
+    /// What puts people at risk although the requirement holds.
+    fn findings(&self, story: &Story<'_>, passage: &Passage) -> Vec<Finding> {
+        let k = passage.requirement.k();
+        let hides_nobody = passage.requirement.min_rows() <= 1;
+        let low_k = hides_nobody.then(|| findings::low_k(passage.classes.n_rows));
+        let n_listed = self.published.n_listed();
+        let counted = self.counts.findings(k, story.attributes, &n_listed);
+        low_k.into_iter().chain(counted).collect()
     }
 }
 

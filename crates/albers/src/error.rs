@@ -7,6 +7,8 @@ use albers_storage::wording;
 use albers_storage::wording::{Field, Wording};
 use albers_table::TableError;
 
+use crate::findings::Finding;
+
 /// The result of a job.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -98,6 +100,17 @@ pub enum Error {
         /// Rows that may be left out.
         max_suppressed: u64,
     },
+    /// The release would put people at risk although the requirement holds.
+    #[error(
+        "the release would put people at risk although the requirement holds ({}); nothing was \
+         written; {}",
+        findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
+        self.advice().unwrap_or_default()
+    )]
+    Severe {
+        /// What was found and is not accepted.
+        findings: Vec<Finding>,
+    },
     /// Rows of a release do not cover their rows of the original.
     #[error(
         "{release}: the release does not describe this original: {}; {}",
@@ -176,7 +189,8 @@ impl Error {
             | Error::GivenViolates { .. }
             | Error::LevelsViolate { .. }
             | Error::LevelsUnfit { .. }
-            | Error::NothingSatisfies { .. } => ErrorKind::Requirement,
+            | Error::NothingSatisfies { .. }
+            | Error::Severe { .. } => ErrorKind::Requirement,
             Error::Release(error) => kind_of_release(error),
             Error::Table(error) => kind_of_table(error),
         }
@@ -200,6 +214,11 @@ impl Error {
                 Field::Key,
                 " pairs the right rows and that both files belong together"
             ]),
+            Error::Severe { findings } => {
+                let labels: Vec<String> = findings.iter().map(Finding::label).collect();
+                let accept = Field::Accept.of(labels.join(","));
+                Some(wording!["change the job, or say that this is meant with ", accept])
+            }
             Error::Table(error) => error.advice(),
             Error::Release(error) => error.advice(),
             _ => None,

@@ -15,7 +15,7 @@
 
 mod identify;
 mod job_file;
-mod names;
+pub(crate) mod names;
 mod roles;
 
 use std::collections::BTreeMap;

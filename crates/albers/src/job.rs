@@ -22,10 +22,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::findings::Acceptance;
 
 pub use choices::{Categories, Method, SearchVariant};
 pub use values::{ByteSize, Diversity, TimeLimit};
-pub(crate) use values::{as_text, as_word};
+pub(crate) use values::{as_text, as_texts, as_word};
 
 /// A job. Every field can stand in a job file; flags of the program override them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -125,6 +126,10 @@ pub struct Job {
     /// Texts that stand for a missing value.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
+    /// Findings that do not stop the release, such as `unique-keep:note`.
+    #[serde(skip_serializing_if = "Vec::is_empty", with = "as_texts")]
+    #[schemars(with = "Vec<String>")]
+    pub accept: Vec<Acceptance>,
     /// What is known of each column, by name.
     pub columns: BTreeMap<String, ColumnJob>,
 }

@@ -12,6 +12,7 @@
 //! - [`init`](mod@init): looks at a table and proposes a job.
 //! - [`check`](mod@check): audits a table, ours or anybody's.
 //! - [`measure`](mod@measure): what a release loses, from it and the original.
+//! - [`findings`]: what puts people at risk although the requirement holds.
 //! - [`files`]: files, folders and pipes as sources and sinks.
 //! - [`report`]: what a job tells of itself.
 //! - [`source`], [`sink`]: where tables come from, and where they go: files, pipes, Arrow batches.
@@ -41,6 +42,7 @@ pub mod compact;
 mod context;
 pub mod error;
 pub mod files;
+pub mod findings;
 pub mod init;
 pub mod job;
 pub mod lattice;
@@ -76,6 +78,7 @@ pub use anonymize::{anonymize, anonymize_files, prepare, prepare_files};
 pub use check::{CheckReport, check};
 pub use compact::{compact, prepare_compact};
 pub use error::{Error, ErrorKind, Result};
+pub use findings::{Acceptance, Finding, FindingName};
 pub use init::init;
 pub use job::{ByteSize, Categories, ColumnJob, Diversity, Job, Method, SearchVariant, TimeLimit};
 pub use lattice::{LatticeReport, LatticeRequest, MinimalReport, SortBy, lattice};

@@ -28,6 +28,7 @@ use albers_table::schema::Role;
 use albers_table::source::{Source, SourceColumn};
 
 use crate::error::{Error, Result};
+use crate::findings::Acceptance;
 use crate::job::{ByteSize, Categories, ColumnJob, Job, Method};
 
 pub(crate) use columns::{
@@ -50,6 +51,8 @@ pub struct Plan {
     pub(crate) asked: String,
     /// How they are shown.
     pub(crate) show: Show,
+    /// Findings that do not stop the release.
+    pub(crate) accept: Vec<Acceptance>,
     /// What the job may use.
     pub(crate) resources: Resources,
 }
@@ -238,6 +241,7 @@ impl Plan {
                 seed: job.seed.unwrap_or(0),
                 delimiter: (job.to == Some(Format::Csv)).then_some(b','),
             },
+            accept: job.accept.clone(),
             resources: Resources::of(job)?,
         })
     }

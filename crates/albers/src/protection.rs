@@ -111,11 +111,7 @@ impl Protection {
         for &k in ks {
             check_k(k, facts)?;
         }
-        let mut protection = Rules::of(plan, facts)?.protect(plan, ks, facts)?;
-        if ks[0] == 1 {
-            protection.notes.insert(0, Note::HidesNobody);
-        }
-        Ok(protection)
+        Rules::of(plan, facts)?.protect(plan, ks, facts)
     }
 
     /// The requirement that implies all others: they differ in k only.

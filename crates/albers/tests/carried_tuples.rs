@@ -12,6 +12,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
+mod accept;
+
 use std::collections::BTreeMap;
 
 use albers::sink::FileSink;
@@ -53,7 +55,13 @@ fn rows(draws: &mut Draws) -> Vec<Row> {
 }
 
 fn job(method: Method, rule: &str, draws: &mut Draws) -> Job {
-    let mut job = Job { k: Some(4), method: Some(method), threads: Some(1), ..Job::default() };
+    let mut job = Job {
+        k: Some(4),
+        method: Some(method),
+        threads: Some(1),
+        accept: accept::all(),
+        ..Job::default()
+    };
     job.values = Some(Values::Interval);
     job.seed = Some(draws.below(3));
     for (name, hierarchy) in [("age", "ranges:5,20"), ("zip", "prefix"), ("city", "suppress")] {

@@ -3,6 +3,8 @@
 //! This one keeps a release as lines of JSON. It has to keep two promises: nothing appears before
 //! `Sealed::name`, and nothing stays if it is dropped before.
 
+mod accept;
+
 use std::sync::{Arc, Mutex};
 
 use albers::sink::{Sealed, Sink, WriteOptions};
@@ -70,7 +72,7 @@ fn a_new_sink_takes_releases_and_shows_nothing_of_one_that_is_refused() {
     for (k, n_lines) in [(5, 20), (50, 0)] {
         let reader = Box::new(std::io::Cursor::new(text.clone().into_bytes()));
         let source = StreamSource::text(reader, "people", None, &ReadOptions::default()).unwrap();
-        let mut job = Job { k: Some(k), ..Job::default() };
+        let mut job = Job { k: Some(k), accept: accept::all(), ..Job::default() };
         job.set_role("age", Role::Quasi).unwrap();
         job.set_role("pay", Role::Keep).unwrap();
         let sink = JsonLines::default();

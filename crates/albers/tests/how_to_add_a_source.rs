@@ -4,6 +4,8 @@
 //! types, and gives its rows out in chunks of typed cells; whether it can be read again it tells by
 //! its stamp.
 
+mod accept;
+
 use albers::sink::BatchSink;
 use albers::source::{
     ColumnRequest, RequestedTypes, Scan, Source, SourceChunk, SourceColumn, Stamp,
@@ -100,7 +102,8 @@ fn a_new_source_serves_methods_in_memory_and_beyond() {
     let people = (0..3_000).map(|row| Person { age: 20 + row % 60, height: 150 + row * 7 % 50 });
     let source = People::new(people.collect());
     for (method, memory) in [(Method::Auto, None), (Method::Rtree, Some("200KB"))] {
-        let mut job = Job { k: Some(5), method: Some(method), ..Job::default() };
+        let mut job =
+            Job { k: Some(5), method: Some(method), accept: accept::all(), ..Job::default() };
         job.memory = memory.map(|text| text.parse().unwrap());
         job.set_role("age", Role::Quasi).unwrap();
         job.set_role("height", Role::Quasi).unwrap();

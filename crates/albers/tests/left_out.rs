@@ -10,6 +10,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
+mod accept;
+
 use albers::sink::FileSink;
 use albers::source::{ReadOptions, StreamSource};
 use albers::{ColumnType, Job, Method, Role, Silent, Values, anonymize};
@@ -90,7 +92,13 @@ impl Draws {
 }
 
 fn job(method: Method, draws: &mut Draws) -> Job {
-    let mut job = Job { k: Some(3), method: Some(method), threads: Some(1), ..Job::default() };
+    let mut job = Job {
+        k: Some(3),
+        method: Some(method),
+        threads: Some(1),
+        accept: accept::all(),
+        ..Job::default()
+    };
     job.suppress = Some(0.4);
     job.values = Some(Values::Interval);
     job.seed = Some(draws.below(3));

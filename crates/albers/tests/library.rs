@@ -3,6 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
+mod accept;
+
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,7 +28,13 @@ fn table(n_rows: usize) -> String {
 
 /// A job on such a table, by a method.
 fn job(method: Method) -> Job {
-    let mut job = Job { k: Some(4), method: Some(method), threads: Some(2), ..Job::default() };
+    let mut job = Job {
+        k: Some(4),
+        method: Some(method),
+        threads: Some(2),
+        accept: accept::all(),
+        ..Job::default()
+    };
     for (name, role) in
         [("age", Role::Quasi), ("zip", Role::Quasi), ("pay", Role::Sensitive), ("note", Role::Keep)]
     {
@@ -82,7 +90,7 @@ fn released(job: &Job, source: &dyn Source) -> (albers::Report, String) {
 #[test]
 fn arrow_batches_go_in_and_out_of_every_method_with_no_file() {
     // The batches are those of another release: what it keeps as it came.
-    let mut keep = Job { k: Some(1), ..Job::default() };
+    let mut keep = Job { k: Some(1), accept: accept::all(), ..Job::default() };
     for name in ["age", "zip", "pay", "note"] {
         keep.set_role(name, Role::Keep).unwrap();
     }
@@ -139,7 +147,7 @@ fn a_table_that_does_not_fit_makes_room_for_its_survey() {
     for row in 0..30_000usize {
         text.push_str(&format!("{},{},v{}\n", row * 7 % 100, row * 13 % 997, row * 31 % 2_500));
     }
-    let mut job = small(Job { k: Some(10), ..Job::default() }, "900KB");
+    let mut job = small(Job { k: Some(10), accept: accept::all(), ..Job::default() }, "900KB");
     job.set_role("a", Role::Quasi).unwrap();
     job.set_role("b", Role::Quasi).unwrap();
     job.set_role("secret", Role::Sensitive).unwrap();

@@ -159,6 +159,7 @@ fn summary(report: &Report, written: &str) -> String {
         ));
     }
     lines.push(String::new());
+    lines.extend(render::findings(&report.findings));
     lines.extend(render::notes(&report.notes));
     if report.spilled_bytes > 0 {
         lines.push(format!(

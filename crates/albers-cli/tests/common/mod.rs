@@ -46,6 +46,12 @@ impl Run {
     }
 }
 
+/// What a run that a finding stopped advises to accept.
+pub fn advised(run: &Run) -> Option<String> {
+    let (_, accept) = run.err.split_once("--accept ")?;
+    (run.code == Some(1)).then(|| accept.trim().to_owned())
+}
+
 /// A folder of its own, in which the program runs.
 pub struct Folder {
     folder: tempfile::TempDir,
@@ -106,7 +112,18 @@ impl Folder {
         self.run_with(&arguments.split_whitespace().collect::<Vec<_>>())
     }
 
+    /// Runs the program, and again as it advises where a finding stops it: most tests are not about
+    /// what their tables show beside the classes.
     pub fn run_with(&self, arguments: &[&str]) -> Run {
+        let run = self.run_once(arguments);
+        match advised(&run) {
+            Some(accept) => self.run_once(&[arguments, &["--accept", &accept]].concat()),
+            None => run,
+        }
+    }
+
+    /// Runs the program once, whatever it advises.
+    pub fn run_once(&self, arguments: &[&str]) -> Run {
         finished(self.command().args(arguments))
     }
 

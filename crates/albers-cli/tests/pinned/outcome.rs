@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use crate::common::{Folder, Run, finished};
+use crate::common::{Folder, Run, advised, finished};
 
 /// What a run came to.
 pub struct Outcome {
@@ -47,9 +47,15 @@ impl Program {
     pub fn run(&self, arguments: &str) -> Outcome {
         let folder = Folder::new();
         std::os::unix::fs::symlink(&self.tables, folder.path("tables")).unwrap();
-        let mut command = Command::new(&self.path);
-        command.current_dir(folder.path("")).args(arguments.split_whitespace()).arg("--json");
-        let run = finished(&mut command);
+        let run_with = |more: &[&str]| {
+            let mut command = Command::new(&self.path);
+            command.current_dir(folder.path("")).args(arguments.split_whitespace());
+            finished(command.arg("--json").args(more))
+        };
+        let mut run = run_with(&[]);
+        if let Some(accept) = advised(&run) {
+            run = run_with(&["--accept", &accept]);
+        }
         let mut outcome = Outcome {
             exit: run.code,
             files: BTreeMap::new(),

@@ -65,6 +65,14 @@ impl ColumnSums {
         ColumnSums { n_any: 0, cells }
     }
 
+    /// How many values its cells list, where they are sets.
+    pub(super) fn n_listed(&self) -> Option<u64> {
+        match &self.cells {
+            Cells::Sets { occurs, .. } => Some(occurs.iter().filter(|&&own| own).count() as u64),
+            Cells::Intervals(_) | Cells::Labels(_) => None,
+        }
+    }
+
     /// Adds the cell of a class of so many rows.
     pub(super) fn add(&mut self, describer: &Describer<'_>, cell: ShownCell, n_rows: u64) {
         match (describer.content(cell), &mut self.cells) {

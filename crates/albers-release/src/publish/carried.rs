@@ -234,6 +234,17 @@ impl RowKeys {
     }
 }
 
+/// A number for each cell that tells the texts of a column apart, all but surely; nothing where
+/// there is no value.
+pub fn cell_hashes(chunk: &ArrayRef) -> std::result::Result<Vec<Option<u64>>, ArrowError> {
+    let mut hashes = vec![0; chunk.len()];
+    add_hashes(chunk, &mut hashes)?;
+    let nulls = chunk.logical_nulls();
+    let is_null = |row_idx| nulls.as_ref().is_some_and(|nulls| nulls.is_null(row_idx));
+    let cells = hashes.into_iter().enumerate();
+    Ok(cells.map(|(row_idx, hash)| (!is_null(row_idx)).then_some(hash)).collect())
+}
+
 fn add_hashes(chunk: &ArrayRef, keys: &mut [u64]) -> std::result::Result<(), ArrowError> {
     match chunk.data_type() {
         DataType::Utf8 => add_text_hashes(chunk.as_string::<i32>().iter(), keys),

@@ -134,7 +134,7 @@ enum StoredSpec {
 
 impl StoredColumn {
     fn of(coding: &ColumnCoding) -> StoredColumn {
-        let Domain { name, column_type, data_type, kind, n_missing } = &coding.domain;
+        let Domain { name, column_type, data_type, kind, n_missing, .. } = &coding.domain;
         let values = match (kind, &coding.lookup) {
             (DomainKind::Near { min, max, occupancy, .. }, _) => {
                 let occupied = match occupancy {
@@ -183,7 +183,7 @@ impl StoredColumn {
         let column = ColumnKind { name: &name, column_type, unit };
         let leaves = hierarchy.map(|hierarchy| hierarchy.leaves);
         let (kind, lookup) = values.coded(&column, spec.as_ref(), leaves, n_missing > 0)?;
-        let domain = Domain { name, column_type, data_type, kind, n_missing };
+        let domain = Domain { name, column_type, data_type, kind, n_missing, n_single: None };
         Ok(ColumnCoding { domain, unit, lookup, hierarchy: spec })
     }
 }

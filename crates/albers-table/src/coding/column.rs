@@ -172,6 +172,7 @@ impl ColumnSurvey {
         let unit = self.unit.filter(|_| column_type.is_ordered());
         let column = ColumnKind { name: &name, column_type, unit };
         let mut counts = Vec::new();
+        let mut n_single = None;
         let ((kind, lookup), hierarchy) = match plan {
             CodingPlan::Ordered => (self.into_ordered(&column), None),
             CodingPlan::Categories { hierarchy, by_frequency } => {
@@ -184,10 +185,11 @@ impl ColumnSurvey {
                 };
                 let coded = values.into_category(&column, hierarchy.as_ref(), &order)?;
                 counts = coded.1.counts(&rows);
+                n_single = Some(rows.iter().filter(|&&n_rows| n_rows == 1).count() as u64);
                 (coded, hierarchy)
             }
         };
-        let domain = Domain { name, column_type, data_type, kind, n_missing };
+        let domain = Domain { name, column_type, data_type, kind, n_missing, n_single };
         if let Some(missing_code) = domain.missing_code().filter(|_| !domain.is_ordered()) {
             counts.push((missing_code, n_missing));
         }

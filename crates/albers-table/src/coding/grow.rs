@@ -132,7 +132,8 @@ impl ColumnCoding {
                 values.into_category(&self.kind_with(unit), self.hierarchy.as_ref(), &order)?
             }
         };
-        let domain = Domain { kind, n_missing, ..self.domain.clone() };
+        // Old rows of a value are not counted any more.
+        let domain = Domain { kind, n_missing, n_single: None, ..self.domain.clone() };
         let hierarchy = self.hierarchy.clone();
         let grown = ColumnCoding { domain, unit, lookup, hierarchy };
         let map = self.map_to(&grown, factor);

@@ -82,6 +82,11 @@ pub fn hint(name: &str) -> Option<Hint> {
     has(QUASI).then_some(Hint::Quasi)
 }
 
+/// Whether a column is named like what identifies a person: their name, or a number of theirs.
+pub(crate) fn names_a_person(column: &str) -> bool {
+    matches!(hint(column), Some(Hint::Direct | Hint::PersonId))
+}
+
 /// A `name` of something that is no person, such as a product, names nobody.
 fn is_direct(words: &[String]) -> bool {
     words.iter().any(|word| match word.as_str() {

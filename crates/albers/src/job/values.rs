@@ -125,6 +125,32 @@ pub(crate) mod as_text {
     }
 }
 
+/// Lists of texts of a job file and the values that they stand for.
+pub(crate) mod as_texts {
+    use std::fmt::Display;
+    use std::str::FromStr;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    /// Writes the texts.
+    pub fn serialize<T: Display, S: Serializer>(
+        values: &[T],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(values.iter().map(ToString::to_string))
+    }
+
+    /// Reads the values of some texts.
+    pub fn deserialize<'de, T, D>(deserializer: D) -> Result<Vec<T>, D::Error>
+    where
+        T: FromStr<Err: Display>,
+        D: Deserializer<'de>,
+    {
+        let texts = Vec::<String>::deserialize(deserializer)?;
+        texts.iter().map(|text| text.parse().map_err(serde::de::Error::custom)).collect()
+    }
+}
+
 /// Words of a job file and the choices that they stand for.
 pub(crate) mod as_word {
     use albers_storage::choice::Choice;

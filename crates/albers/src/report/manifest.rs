@@ -7,6 +7,7 @@ use albers_measure::PublishedLoss;
 use serde::{Deserialize, Serialize};
 
 use super::ClassSize;
+use crate::findings::PublishedFinding;
 
 /// The manifest of a release.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,6 +35,12 @@ pub struct Manifest {
     pub loss: PublishedLoss,
     /// The columns of the release, those that show a quasi-identifier by its bounds as one.
     pub columns: Vec<PublishedColumn>,
+    /// What of the release puts people at risk although the requirement holds, counted on it.
+    #[serde(default)]
+    pub findings: Vec<PublishedFinding>,
+    /// What the job accepts of that.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub accepted: Vec<String>,
     /// The SHA-256 of the release's bytes, where it has any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,

@@ -7,12 +7,12 @@ use albers_storage::wording;
 use albers_storage::wording::{Field, Wording};
 use serde::{Serialize, Serializer};
 
+use crate::findings::Acceptance;
+
 /// Something the user should know. Reports hold its sentence.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Note {
-    /// k is 1.
-    HidesNobody,
     /// How far the values of a column are apart.
     Closeness {
         /// The column.
@@ -83,6 +83,11 @@ pub enum Note {
     },
     /// The divergence was not computed.
     NoKey,
+    /// A finding is accepted that there is not.
+    NothingToAccept {
+        /// What is accepted.
+        accepted: Acceptance,
+    },
 }
 
 /// How far the values of a sensitive column are apart.
@@ -113,6 +118,9 @@ impl Note {
                  is unique in both files with ",
                 Field::Key
             ],
+            Note::NothingToAccept { accepted } => {
+                wording![Field::Accept.of(accepted.to_string()), " meets no finding"]
+            }
             other => other.to_string().into(),
         }
     }
@@ -121,7 +129,6 @@ impl Note {
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Note::HidesNobody => f.write_str("k = 1 hides nobody: a class may be a single row"),
             Note::Closeness { column, distance } => {
                 write!(f, "t-closeness of '{column}' {}", distance.words())
             }
@@ -167,7 +174,9 @@ impl fmt::Display for Note {
             Note::LossUnknown { why } => {
                 write!(f, "the loss before compaction is not known: {why}")
             }
-            Note::LabelsLoseMore | Note::NoKey => write!(f, "{}", self.wording()),
+            Note::LabelsLoseMore | Note::NoKey | Note::NothingToAccept { .. } => {
+                write!(f, "{}", self.wording())
+            }
             Note::KeyPublished { column } => {
                 write!(f, "the key '{column}' is published: whoever knows a key finds its row")
             }

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use albers_measure::{Loss, PublishedLoss};
 use serde::Serialize;
 
+use crate::findings::Finding;
+
 use super::{AlsoFile, ClassSize, Manifest, Note, PublishedColumn};
 
 /// Whom a report is for.
@@ -58,6 +60,11 @@ pub struct Report {
     pub generalization: Option<GeneralizationReport>,
     /// What became of each column of the table.
     pub columns: Vec<ColumnReport>,
+    /// What puts people at risk although the requirement holds.
+    pub findings: Vec<Finding>,
+    /// What the job accepts of that.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub accepted: Vec<String>,
     /// Things the user should know.
     pub notes: Vec<Note>,
     /// Where the time went.
@@ -98,6 +105,8 @@ impl Report {
             repeatable: self.repeatable,
             loss: self.loss.clone(),
             columns: self.columns.iter().filter_map(ColumnReport::published).collect(),
+            findings: self.findings.iter().map(Finding::published).collect(),
+            accepted: self.accepted.clone(),
             digest: self.digest.clone(),
             also: self.also.iter().map(AlsoReport::published).collect(),
             version: self.version.clone(),

@@ -173,6 +173,7 @@ fn draw_job(dice: &mut Dice, method: Method, folder: &Path) -> Job {
         compact: any_or_none(dice, &[true]),
         seed: any_or_none(dice, &[7]),
         threads: Some(1 + dice.below(3)),
+        accept: crate::accept::all(),
         ..Job::default()
     };
     job.method = job.method.filter(|&own| own != Method::Auto || dice.chance(0.5));

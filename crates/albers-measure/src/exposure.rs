@@ -1,0 +1,211 @@
+//! Who stands alone in what is published beside the classes: by a value that is kept, by all of
+//! them, or by a secret that a whole class shares.
+//!
+//! Rows are told by the hashes of their cells, and come class by class: rows of one class follow
+//! each other.
+//!
+//! Guarantee: counts are exact up to a number of distinct values, and beyond it estimates from all
+//! rows of the values of least hash, which do not depend on the memory. Only what is published has
+//! a part in them.
+//! Cost: O(1) per row and column; a bounded number of hashes per column.
+
+use albers_table::distinct_sample::DistinctSample;
+use albers_table::mix::mix;
+use rustc_hash::FxHashMap;
+
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExposurePlan {
+    /// Columns that are published as they are, and are not sensitive.
+    pub n_kept: usize,
+    /// Sensitive columns.
+    pub n_secrets: usize,
+    /// Distinct values of a column up to which counts are exact.
+    pub max_values: usize,
+}
+
+/// Some rows, by the hashes of their cells.
+pub struct HashedRows<'r> {
+    /// What the quasi-identifiers show, one number for each row.
+    pub shown: &'r [u64],
+    /// Each kept column; nothing for a missing cell.
+    pub kept: &'r [Vec<Option<u64>>],
+    /// Each sensitive column; a missing cell is a value of its own.
+    pub secrets: &'r [Vec<u64>],
+}
+
+/// Counts as rows come.
+pub struct Exposure {
+    n_rows: u64,
+    kept: Vec<DistinctSample>,
+    tuples: Option<DistinctSample>,
+    tuples_and_shown: Option<DistinctSample>,
+    secrets: Vec<SharedSecrets>,
+    class: Option<u64>,
+}
+
+/// A number of rows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RowCount {
+    /// How many.
+    pub n_rows: u64,
+    /// Whether it is an estimate.
+    pub is_about: bool,
+}
+
+/// The classes that share a secret.
+#[derive(Default)]
+struct SharedSecrets {
+    of_class: FxHashMap<u64, u64>,
+    n_rows: u64,
+    highest_share: f64,
+}
+
+impl Exposure {
+    /// No row yet.
+    pub fn new(plan: &ExposurePlan) -> Exposure {
+        let sample = || DistinctSample::new(plan.max_values.div_ceil(2).max(1));
+        let has_kept = plan.n_kept > 0;
+        Exposure {
+            n_rows: 0,
+            kept: (0..plan.n_kept).map(|_| sample()).collect(),
+            tuples: has_kept.then(sample),
+            tuples_and_shown: has_kept.then(sample),
+            secrets: (0..plan.n_secrets).map(|_| SharedSecrets::default()).collect(),
+            class: None,
+        }
+    }
+
+    /// Adds rows, the classes of which may go on in the next ones.
+    pub fn add(&mut self, rows: &HashedRows<'_>) {
+        self.n_rows += rows.shown.len() as u64;
+        for (sample, cells) in self.kept.iter_mut().zip(rows.kept) {
+            cells.iter().flatten().for_each(|&hash| sample.add(mix(hash), 1));
+        }
+        if let (Some(tuples), Some(with_shown)) = (&mut self.tuples, &mut self.tuples_and_shown) {
+            for (row_idx, &shown) in rows.shown.iter().enumerate() {
+                let cells = rows.kept.iter().map(|cells| cells[row_idx].unwrap_or(0));
+                let tuple = cells.fold(0, |tuple, cell| mix(tuple ^ cell));
+                tuples.add(tuple, 1);
+                with_shown.add(mix(tuple ^ shown), 1);
+            }
+        }
+        for (row_idx, &shown) in rows.shown.iter().enumerate() {
+            if self.class.replace(shown) != Some(shown) {
+                self.secrets.iter_mut().for_each(SharedSecrets::end_class);
+            }
+            for (secret, cells) in self.secrets.iter_mut().zip(rows.secrets) {
+                *secret.of_class.entry(cells[row_idx]).or_insert(0) += 1;
+            }
+        }
+    }
+
+    /// Ends the last class.
+    pub fn finish(&mut self) {
+        self.secrets.iter_mut().for_each(SharedSecrets::end_class);
+        self.class = None;
+    }
+
+    /// Rows that were added.
+    pub fn n_rows(&self) -> u64 {
+        self.n_rows
+    }
+
+    /// Rows whose value of a kept column nobody else has.
+    pub fn alone_by_value(&self, column: usize) -> RowCount {
+        alone(&self.kept[column])
+    }
+
+    /// Distinct values of a kept column.
+    pub fn n_values(&self, column: usize) -> u64 {
+        self.kept[column].n_distinct()
+    }
+
+    /// Rows that nobody equals in all kept columns.
+    pub fn alone_by_kept(&self) -> RowCount {
+        self.tuples.as_ref().map_or(RowCount::default(), alone)
+    }
+
+    /// Rows that nobody equals in all kept columns and in what is shown.
+    pub fn alone_by_kept_and_shown(&self) -> RowCount {
+        self.tuples_and_shown.as_ref().map_or(RowCount::default(), alone)
+    }
+
+    /// Rows in classes that share one value of a sensitive column, and the highest share of a class
+    /// that has the same value.
+    pub fn shared_secrets(&self, column: usize) -> (u64, f64) {
+        (self.secrets[column].n_rows, self.secrets[column].highest_share)
+    }
+}
+
+fn alone(sample: &DistinctSample) -> RowCount {
+    RowCount { n_rows: sample.n_unique().round() as u64, is_about: sample.is_estimate() }
+}
+
+impl SharedSecrets {
+    fn end_class(&mut self) {
+        let n_rows: u64 = self.of_class.values().sum();
+        if n_rows == 0 {
+            return;
+        }
+        let most = self.of_class.values().copied().max().unwrap_or(0);
+        self.highest_share = self.highest_share.max(most as f64 / n_rows as f64);
+        if self.of_class.len() == 1 {
+            self.n_rows += n_rows;
+        }
+        self.of_class.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exposure(rows: &[(u64, Option<u64>, u64, u64)], n_per_batch: usize) -> Exposure {
+        let mut exposure = Exposure::new(&ExposurePlan { n_kept: 2, n_secrets: 1, max_values: 64 });
+        for rows in rows.chunks(n_per_batch) {
+            exposure.add(&HashedRows {
+                shown: &rows.iter().map(|row| row.0).collect::<Vec<_>>(),
+                kept: &[
+                    rows.iter().map(|row| row.1).collect(),
+                    rows.iter().map(|row| Some(row.2)).collect(),
+                ],
+                secrets: &[rows.iter().map(|row| row.3).collect()],
+            });
+        }
+        exposure.finish();
+        exposure
+    }
+
+    #[test]
+    fn rows_alone_are_counted_by_value_by_tuple_and_beside_what_is_shown() {
+        let rows = [
+            (1, Some(7), 5, 0),
+            (1, Some(7), 5, 0),
+            (1, None, 6, 0),
+            (2, Some(7), 6, 1),
+            (2, Some(8), 6, 2),
+            (2, Some(7), 5, 1),
+            (2, Some(7), 5, 1),
+        ];
+        for n_per_batch in 1..=7 {
+            let exposure = exposure(&rows, n_per_batch);
+            assert_eq!(exposure.n_rows(), 7);
+            assert_eq!(exposure.alone_by_value(0).n_rows, 1, "8; a missing cell is no value");
+            assert_eq!((exposure.alone_by_value(1).n_rows, exposure.n_values(1)), (0, 2));
+            assert_eq!(exposure.alone_by_kept().n_rows, 3);
+            assert_eq!(exposure.alone_by_kept_and_shown().n_rows, 3);
+            assert_eq!(exposure.shared_secrets(0), (3, 1.0));
+        }
+    }
+
+    #[test]
+    fn many_values_are_estimated_and_said_to_be() {
+        let rows: Vec<_> = (0..4000).map(|row| (row / 10, Some(mix(row)), 0, row % 3)).collect();
+        let exposure = exposure(&rows, 100);
+        let alone = exposure.alone_by_value(0);
+        assert!(alone.is_about && (2000..6000).contains(&alone.n_rows), "{alone:?}");
+        assert_eq!(exposure.alone_by_value(1), RowCount::default());
+        assert_eq!(exposure.shared_secrets(0).0, 0);
+    }
+}

@@ -1,0 +1,274 @@
+//! Findings that are counted on the cells that are published, as they are written.
+//!
+//! ```text
+//!   door ──batches──► CountedSink ──batches──► sink
+//!                          │
+//!                      Exposure ──► findings
+//! ```
+//!
+//! Guarantee: what is found depends on the release alone, so that it may stand in its manifest.
+//! Cost: a hash per row and published column, where columns are kept or sensitive.
+
+use std::sync::{Arc, Mutex};
+
+use albers_classes::Attribute;
+use albers_classes::space::Shown;
+use albers_measure::exposure::{Exposure, ExposurePlan, HashedRows};
+use albers_partition::grain::Grain;
+use albers_release::publish::cell_hashes;
+use albers_table::mix::mix;
+use albers_table::schema::{ColumnType, Role};
+use albers_table::sink::{Sealed, Sink, WriteOptions};
+use albers_table::{Result as TableResult, TableError};
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+
+use super::{Finding, FindingName};
+use crate::init::names::names_a_person;
+use crate::plan::{Plan, TableColumn};
+
+/// Of the rows, those in one class of equal secrets that make a secret without a rule severe.
+const SEVERE_SHARED_SHARE: f64 = 0.05;
+/// Of the rows, those alone by a kept value that make it severe.
+const SEVERE_UNIQUE_SHARE: f64 = 0.5;
+/// Values of a text above which lists of it may be severe.
+const SEVERE_TEXT_VALUES: u64 = 100;
+/// A hash and a count in a table that is half full.
+const VALUE_BYTES: usize = 48;
+
+/// The columns that are watched, and what was counted of them.
+#[derive(Clone)]
+pub(crate) struct PublishedCounts {
+    /// Columns that are kept, and sensitive ones without a rule.
+    kept: Vec<String>,
+    secrets: Vec<String>,
+    /// All that leave as they came.
+    carried: Vec<String>,
+    exposure: Arc<Mutex<Exposure>>,
+}
+
+impl PublishedCounts {
+    /// Of a plan, before anything is published.
+    pub(crate) fn of_nothing(plan: &Plan) -> PublishedCounts {
+        let with = |role: Role| -> Vec<String> {
+            let own = |column: &&TableColumn| column.role == Some(role);
+            plan.table.iter().filter(own).map(|column| column.name.clone()).collect()
+        };
+        let (kept, sensitive) = (with(Role::Keep), with(Role::Sensitive));
+        let is_ruled = |name: &String| {
+            plan.columns.iter().any(|column| column.name == *name && !column.criteria.is_empty())
+        };
+        let carried = kept.iter().chain(&sensitive).cloned().collect();
+        let secrets: Vec<String> = sensitive.into_iter().filter(|name| !is_ruled(name)).collect();
+        let grain = plan.method.grain().unwrap_or_default();
+        let n_samples = if kept.is_empty() { 0 } else { kept.len() + 2 };
+        let exposure = Exposure::new(&ExposurePlan {
+            n_kept: kept.len(),
+            n_secrets: secrets.len(),
+            max_values: max_values(&grain, n_samples),
+        });
+        PublishedCounts { kept, secrets, carried, exposure: Arc::new(Mutex::new(exposure)) }
+    }
+
+    fn has_nothing_to_count(&self) -> bool {
+        self.kept.is_empty() && self.secrets.is_empty()
+    }
+
+    fn add(&self, batch: &RecordBatch) -> TableResult<()> {
+        let schema = batch.schema_ref();
+        let hashes = |name: &str| -> TableResult<Vec<Option<u64>>> {
+            let column = batch.column_by_name(name).ok_or_else(|| unfit(name))?;
+            cell_hashes(column).map_err(|_| unfit(name))
+        };
+        let mut shown = vec![0; batch.num_rows()];
+        for field in schema.fields().iter().filter(|own| !self.carried.contains(own.name())) {
+            for (hash, cell) in shown.iter_mut().zip(hashes(field.name())?) {
+                *hash = mix(*hash ^ cell.unwrap_or(0));
+            }
+        }
+        let kept: Vec<_> = self.kept.iter().map(|name| hashes(name)).collect::<TableResult<_>>()?;
+        let missing_as_value = |cells: Vec<Option<u64>>| -> Vec<u64> {
+            cells.into_iter().map(Option::unwrap_or_default).collect()
+        };
+        let secrets: Vec<_> = self
+            .secrets
+            .iter()
+            .map(|name| hashes(name).map(missing_as_value))
+            .collect::<TableResult<_>>()?;
+        let rows = HashedRows { shown: &shown, kept: &kept, secrets: &secrets };
+        self.exposure.lock().expect("no thread panics while it counts").add(&rows);
+        Ok(())
+    }
+
+    /// What was found in a release of at least `k` rows a class, which lists so many values of each
+    /// of its attributes.
+    pub(crate) fn findings(
+        &self,
+        k: u64,
+        attributes: &[Attribute],
+        n_listed: &[Option<u64>],
+    ) -> Vec<Finding> {
+        let mut exposure = self.exposure.lock().expect("no thread panics while it counts");
+        exposure.finish();
+        let mut findings: Vec<Finding> = Vec::new();
+        for (column, name) in self.kept.iter().enumerate() {
+            findings.extend(unique_keep(&exposure, column, name, k));
+        }
+        findings.extend(unique_keeps(&exposure, self.kept.len()));
+        for (column, name) in self.secrets.iter().enumerate() {
+            findings.extend(secret_without_rule(&exposure, column, name));
+        }
+        let lists = attributes.iter().zip(n_listed);
+        findings.extend(lists.filter_map(|(own, n_listed)| text_list(own, (*n_listed)?)));
+        findings
+    }
+}
+
+/// A finding that nothing hides anybody.
+pub(crate) fn low_k(n_rows: u64) -> Finding {
+    Finding {
+        name: FindingName::LowK,
+        column: None,
+        count: n_rows,
+        is_about: false,
+        is_severe: true,
+        sentence: "k = 1 without any other rule hides nobody: a class may be a single row"
+            .to_owned(),
+    }
+}
+
+fn unique_keep(exposure: &Exposure, column: usize, name: &str, k: u64) -> Option<Finding> {
+    let alone = exposure.alone_by_value(column);
+    let n_rows = exposure.n_rows();
+    let is_person = names_a_person(name) && exposure.n_values(column) > n_rows / k.max(1);
+    let is_severe = is_person || alone.n_rows as f64 >= SEVERE_UNIQUE_SHARE * n_rows as f64;
+    (alone.n_rows > 0 || is_person).then(|| Finding {
+        name: FindingName::UniqueKeep,
+        column: Some(name.to_owned()),
+        count: alone.n_rows,
+        is_about: alone.is_about,
+        is_severe,
+        sentence: format!(
+            "{}{} of {n_rows} rows have a value of '{name}' that nobody else has: whoever knows it \
+             finds the row",
+            about(alone.is_about),
+            alone.n_rows,
+        ),
+    })
+}
+
+fn unique_keeps(exposure: &Exposure, n_kept: usize) -> Option<Finding> {
+    let (alone, beside) = (exposure.alone_by_kept(), exposure.alone_by_kept_and_shown());
+    (n_kept > 0 && beside.n_rows > 0).then(|| Finding {
+        name: FindingName::UniqueKeeps,
+        column: None,
+        count: alone.n_rows,
+        is_about: alone.is_about,
+        is_severe: false,
+        sentence: format!(
+            "{}{} of {} rows are alone by their kept values together, and {}{} beside what their \
+             class shows",
+            about(alone.is_about),
+            alone.n_rows,
+            exposure.n_rows(),
+            about(beside.is_about),
+            beside.n_rows,
+        ),
+    })
+}
+
+fn secret_without_rule(exposure: &Exposure, column: usize, name: &str) -> Option<Finding> {
+    let (n_shared, highest_share) = exposure.shared_secrets(column);
+    let n_rows = exposure.n_rows();
+    (n_rows > 0).then(|| Finding {
+        name: FindingName::SecretWithoutRule,
+        column: Some(name.to_owned()),
+        count: n_shared,
+        is_about: false,
+        is_severe: n_shared as f64 >= SEVERE_SHARED_SHARE * n_rows as f64,
+        sentence: format!(
+            "no rule protects '{name}': {n_shared} of {n_rows} rows are in classes that share one \
+             value of it, and one value has up to {:.1} % of a class",
+            highest_share * 100.0,
+        ),
+    })
+}
+
+fn text_list(attribute: &Attribute, n_listed: u64) -> Option<Finding> {
+    let domain = &attribute.domain;
+    let is_text = matches!(domain.column_type(), ColumnType::Text | ColumnType::Code);
+    if !is_text || attribute.shown != Shown::Set || domain.hierarchy().is_some() || n_listed == 0 {
+        return None;
+    }
+    let name = domain.name();
+    let n_values = domain.n_values();
+    let n_single = domain.n_single().unwrap_or(0);
+    Some(Finding {
+        name: FindingName::TextList,
+        column: Some(name.to_owned()),
+        count: n_listed,
+        is_about: false,
+        is_severe: n_values > SEVERE_TEXT_VALUES && 2 * n_single >= n_values,
+        sentence: format!(
+            "'{name}' is text without a hierarchy, published as lists of {n_listed} of its own \
+             values: a value that one person has is still there"
+        ),
+    })
+}
+
+fn about(is_about: bool) -> &'static str {
+    if is_about { "about " } else { "" }
+}
+
+fn unfit(column: &str) -> TableError {
+    TableError::Column {
+        column: column.to_owned(),
+        problem: "its cells cannot be told apart".to_owned(),
+        hint: "convert the column to text, or leave it out".into(),
+    }
+}
+
+/// Distinct values up to which counts are exact: an eighth of the least memory, whatever more there
+/// is, since findings are published.
+fn max_values(grain: &Grain, n_samples: usize) -> usize {
+    (grain.sample_bytes / VALUE_BYTES / n_samples.max(1)).clamp(1 << 10, 1 << 20)
+}
+
+/// A sink that counts what goes through it.
+pub(crate) struct CountedSink {
+    sink: Box<dyn Sink>,
+    counts: PublishedCounts,
+}
+
+impl CountedSink {
+    /// Around another one.
+    pub(crate) fn around(sink: Box<dyn Sink>, counts: &PublishedCounts) -> Box<dyn Sink> {
+        match counts.has_nothing_to_count() {
+            true => sink,
+            false => Box::new(CountedSink { sink, counts: counts.clone() }),
+        }
+    }
+}
+
+impl Sink for CountedSink {
+    fn name(&self) -> &str {
+        self.sink.name()
+    }
+
+    fn is_typed(&self) -> bool {
+        self.sink.is_typed()
+    }
+
+    fn begin(&mut self, schema: SchemaRef, options: WriteOptions) -> TableResult<()> {
+        self.sink.begin(schema, options)
+    }
+
+    fn write(&mut self, batch: &RecordBatch) -> TableResult<()> {
+        self.counts.add(batch)?;
+        self.sink.write(batch)
+    }
+
+    fn seal(self: Box<Self>) -> TableResult<Box<dyn Sealed>> {
+        self.sink.seal()
+    }
+}
