@@ -34,7 +34,7 @@ use std::sync::Arc;
 
 use albers_classes::Region;
 use albers_classes::packed::{FactColumns, RowBlock, RowLayout};
-use albers_partition::grow::TableSize;
+use albers_partition::cell::TableSize;
 use albers_partition::mondrian::Plan;
 use albers_partition::sample::Tuples;
 use albers_partition::split::extent::has_small_sets;

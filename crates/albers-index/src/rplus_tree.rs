@@ -21,7 +21,7 @@ mod invariants;
 pub mod nodes;
 
 use albers_classes::Region;
-use albers_partition::split_tree::{Cut, TreeNode};
+use albers_partition::split_tree::{Cut, SplitTree, TreeNode};
 
 /// A split or a leaf, by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +63,7 @@ pub struct RPlusTree {
 
 impl RPlusTree {
     /// The tree of splits and leaves as they were grown: parents first, inside before outside.
-    pub fn new(n_attributes: usize, nodes: &[TreeNode], leaf_boxes: Vec<(u32, u32)>) -> RPlusTree {
+    pub fn new(n_attributes: usize, grown: &SplitTree, leaf_boxes: Vec<(u32, u32)>) -> RPlusTree {
         let mut tree = RPlusTree {
             n_attributes,
             root: Child::Leaf(0),
@@ -74,7 +74,7 @@ impl RPlusTree {
         };
         // Splits that still lack a child, and whether they have their first.
         let mut open: Vec<(u32, bool)> = Vec::new();
-        for node in nodes {
+        for node in grown.nodes() {
             let n_leaves = tree.leaf_ends.len() as u32;
             let child = match *node {
                 TreeNode::Leaf { n_rows } => {
@@ -82,7 +82,7 @@ impl RPlusTree {
                     tree.leaf_ends.push(start + n_rows);
                     Child::Leaf(n_leaves)
                 }
-                TreeNode::Cut(cut) => {
+                TreeNode::Cut(cut) | TreeNode::Next(cut) => {
                     let none = Child::Leaf(u32::MAX);
                     tree.splits.push(SplitNode {
                         cut,

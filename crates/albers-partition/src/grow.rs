@@ -1,144 +1,87 @@
-//! The one grower: splits some points until no allowable split is left, and keeps the splits.
+//! The one grower: splits points until it is told to stop or no allowable split is left, and keeps
+//! the splits.
 //!
 //! Source: LeFevre, DeWitt & Ramakrishnan 2008, section 2.2; Iwuchukwu & Naughton 2007, section
 //! 2.1.
-//! Departures: a split into many parts is kept as a chain of splits in two. Where regions are kept,
-//! a cut is moved to a round value between the points of its sides, and to one that no other point
-//! has if there is any.
-//! Guarantee: every leaf satisfies the requirement if all points do, and has no allowable split.
-//! The tree is a function of the points and their facts, whatever their order and the threads.
+//! Departures: a split into many parts is kept as a chain of splits in two, or made one in two.
+//! Guarantee: every leaf is allowable if all points are, and the grower stops there or no split of
+//! it is allowable. The tree is the same whatever the threads.
 //! Cost: O(points * attributes) per level.
-
-mod divide;
+//!
+//! | grown | stops | parts | cuts |
+//! | --- | --- | --- | --- |
+//! | cells of Mondrian and of the index | where no split is allowable | many | moved where regions are kept |
+//! | the top of a large table | at the share of a cell in the sample | two | moved |
+//! | cells of `local` | at some thousand tuples | many | as chosen |
 
 use albers_classes::space::AxisKind;
-use albers_privacy::Facts;
 
-use crate::grain::Grain;
-use crate::plan::Plan;
-use crate::sample::tuple_hash;
-use crate::split::apply::{apply, move_first};
-use crate::split::extent::Weigher;
+use crate::split::apply::{apply, as_binary, move_first};
 use crate::split::place::Placement;
-use crate::split::rule::{Allowance, Rule};
-use crate::split::{Chooser, Point, Policy, Scratch, Split};
-use crate::split_tree::{Cut, TreeNode};
+use crate::split::rule::Allowance;
+use crate::split::{Chooser, Point, Scratch, Split};
+use crate::split_tree::{Cut, SplitTree, TreeNode};
 
 /// Nodes above this size are split further on two threads.
 const PARALLEL_ROWS: usize = 8192;
 
-/// How often parts may be divided again before what is left is taken for indivisible.
-pub const MAX_DEPTH: usize = 64;
+/// What the parts of a node must satisfy, by the places of its points; nothing if it is a leaf.
+pub type Stop<'a> = dyn Fn(&[u32]) -> Option<Allowance<'a>> + Sync + 'a;
 
-/// Whether a table is cut with all its rows at hand.
+/// Into how many parts a node is split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TableSize {
-    /// It is.
-    Small,
-    /// It is not: also the large nodes of its cells may be weighed on a sample.
-    Large,
+pub enum Arity {
+    /// In two.
+    Two,
+    /// Into as many as were chosen.
+    Many,
 }
 
-impl TableSize {
-    /// Of a table of so many rows.
-    pub fn of(n_rows: u64, grain: &Grain) -> TableSize {
-        match n_rows > grain.whole_rows as u64 {
-            true => TableSize::Large,
-            false => TableSize::Small,
-        }
-    }
-}
-
-/// Points that are split, and the place of each in what they were taken from.
-pub struct Cell<const L: usize> {
-    /// The points, which are moved so that those of a leaf are neighbours.
-    pub points: Vec<Point<L>>,
-    /// Their places, which move along.
-    pub places: Vec<u32>,
-}
-
-impl<const L: usize> Cell<L> {
-    /// Points in their order.
-    pub fn new(points: Vec<Point<L>>) -> Cell<L> {
-        let places = (0..points.len() as u32).collect();
-        Cell { points, places }
-    }
-
-    /// Splits the points until no allowable split is left. `facts` are by place. More points than
-    /// are cut at once are divided first.
-    pub fn grow<const M: usize>(
-        &mut self,
-        plan: &Plan<'_>,
-        facts: Option<&Facts>,
-        table: TableSize,
-    ) -> Vec<TreeNode> {
-        match self.points.len() > plan.grain.whole_rows {
-            true => self.divide::<M>(plan, facts, 0),
-            false => self.grow_whole::<M>(plan, facts, table),
-        }
-    }
-
-    fn grow_whole<const M: usize>(
-        &mut self,
-        plan: &Plan<'_>,
-        facts: Option<&Facts>,
-        table: TableSize,
-    ) -> Vec<TreeNode> {
-        let chooser = Chooser::<L, M> {
-            space: plan.space,
-            weigher: Weigher::new(plan.space),
-            allowance: Allowance {
-                min_rows: plan.min_rows(),
-                rule: facts.map(|facts| Rule { requirement: plan.requirement, facts }),
-            },
-            policy: plan.policy,
-            may_sample: table == TableSize::Large,
-            arch: pulp::Arch::new(),
-        };
-        if table == TableSize::Large && plan.policy == Policy::Compact {
-            self.order_by_content(plan.space.axes.len(), plan.seed);
-        }
-        let Cell { points, places } = self;
-        let placement = plan.keep_regions.then(|| Placement::among(points, plan.space));
-        let grower = Grower { chooser, placement };
-        grow(&grower, Node { points, places })
-    }
-
-    /// Puts the points in an order that depends on their codes alone, so that a sample of those at
-    /// certain places does too.
-    fn order_by_content(&mut self, n_attributes: usize, seed: u64) {
-        // As much of the hash as fits beside the place.
-        let place_bits = usize::BITS - self.points.len().leading_zeros();
-        let mask = (1u64 << place_bits) - 1;
-        let key = |(place, point): (u64, &Point<L>)| {
-            tuple_hash(&point[..n_attributes], seed) & !mask | place
-        };
-        let mut order: Vec<u64> = (0..).zip(&self.points).map(key).collect();
-        order.sort_unstable();
-        let point = |key: u64| &self.points[(key & mask) as usize];
-        for same in order.chunk_by_mut(|a, b| a & !mask == b & !mask) {
-            same.sort_unstable_by(|&a, &b| point(a).cmp(point(b)));
-        }
-        let places = order.iter().map(|&key| self.places[(key & mask) as usize]).collect();
-        self.points = order.iter().map(|&key| *point(key)).collect();
-        self.places = places;
-    }
-}
-
-/// What splits nodes.
-struct Grower<'a, const L: usize, const M: usize> {
-    chooser: Chooser<'a, L, M>,
+/// How a tree is grown.
+pub struct Grower<'a, const L: usize, const M: usize> {
+    /// Chooses the splits.
+    pub chooser: Chooser<'a, L, M>,
+    /// Tells which nodes are split.
+    pub stop: &'a Stop<'a>,
+    /// Into how many parts.
+    pub arity: Arity,
     /// Where cuts are placed; without it they stay where they were chosen.
-    placement: Option<Placement>,
+    pub placement: Option<Placement>,
 }
 
-impl<const L: usize, const M: usize> Grower<'_, L, M> {
+impl<'a, const L: usize, const M: usize> Grower<'a, L, M> {
+    /// The split of a node, and what its parts satisfy; nothing if the node is a leaf.
+    fn choose(
+        &self,
+        points: &[Point<L>],
+        places: &[u32],
+        scratch: &mut Scratch<L, M>,
+    ) -> Option<(Split, Allowance<'a>)> {
+        let allowance = (self.stop)(places)?;
+        let split = self.chooser.choose(&allowance, points, places, scratch)?;
+        let split = match self.arity {
+            Arity::Two => as_binary(split, self.chooser.space, points),
+            Arity::Many => split,
+        };
+        Some((split, allowance))
+    }
+
     /// The split as it is kept, of points that are divided by it.
     fn placed(&self, split: Split, points: &[Point<L>], n_left: usize) -> Split {
         let Some(placement) = &self.placement else { return split };
         let (left, right) = points.split_at(n_left);
         placement.place(split, self.chooser.space, left, right)
     }
+}
+
+/// The tree of some points, which are moved so that those of a leaf are neighbours, and their
+/// places with them.
+pub fn grow<const L: usize, const M: usize>(
+    grower: &Grower<'_, L, M>,
+    points: &mut [Point<L>],
+    places: &mut [u32],
+) -> SplitTree {
+    grow_node(grower, Node { points, places })
 }
 
 /// A stretch of points that is still to be split.
@@ -148,22 +91,22 @@ struct Node<'n, const L: usize> {
 }
 
 /// The tree of a node; large nodes on two threads.
-fn grow<const L: usize, const M: usize>(
+fn grow_node<const L: usize, const M: usize>(
     grower: &Grower<'_, L, M>,
     node: Node<'_, L>,
-) -> Vec<TreeNode> {
-    let mut nodes = Vec::new();
+) -> SplitTree {
+    let mut tree = SplitTree::default();
     // What follows the part that is split in the loop, the last first.
-    let mut later: Vec<Vec<TreeNode>> = Vec::new();
+    let mut later: Vec<SplitTree> = Vec::new();
     let mut next = Some(node);
     while let Some(node) = next.take() {
         if node.points.len() <= PARALLEL_ROWS {
-            grow_here(grower, node, &mut nodes);
+            grow_here(grower, node, &mut tree);
             break;
         }
         let n_points = node.points.len();
         let Some((cuts, mut parts)) = split_once(grower, node) else {
-            nodes.push(TreeNode::Leaf { n_rows: n_points as u32 });
+            tree.push(TreeNode::Leaf { n_rows: n_points as u32 });
             break;
         };
         // A part that is nearly the whole node is split in this loop: a long chain of such cuts
@@ -174,30 +117,30 @@ fn grow<const L: usize, const M: usize>(
         next = most.and_then(|_| parts.pop());
         let mut grown = grow_all(grower, parts).into_iter();
         for place in 0..grown.len() {
-            nodes.extend(cuts.get(place).map(|cut| TreeNode::Cut(*cut)));
-            nodes.extend(grown.next().into_iter().flatten());
+            cuts.get(place).into_iter().for_each(|&cut| tree.push(cut));
+            grown.next().into_iter().for_each(|part| tree.append(part));
         }
         if let Some(most) = most {
-            nodes.extend(cuts.get(most).map(|cut| TreeNode::Cut(*cut)));
-            let mut rest = Vec::new();
+            cuts.get(most).into_iter().for_each(|&cut| tree.push(cut));
+            let mut rest = SplitTree::default();
             for (place, part) in grow_all(grower, after).into_iter().enumerate() {
-                rest.extend(cuts.get(most + 1 + place).map(|cut| TreeNode::Cut(*cut)));
-                rest.extend(part);
+                cuts.get(most + 1 + place).into_iter().for_each(|&cut| rest.push(cut));
+                rest.append(part);
             }
             later.push(rest);
         }
     }
-    later.into_iter().rev().for_each(|rest| nodes.extend(rest));
-    nodes
+    later.into_iter().rev().for_each(|rest| tree.append(rest));
+    tree
 }
 
 fn grow_all<const L: usize, const M: usize>(
     grower: &Grower<'_, L, M>,
     mut parts: Vec<Node<'_, L>>,
-) -> Vec<Vec<TreeNode>> {
+) -> Vec<SplitTree> {
     match parts.len() {
         0 => Vec::new(),
-        1 => parts.into_iter().map(|part| grow(grower, part)).collect(),
+        1 => parts.into_iter().map(|part| grow_node(grower, part)).collect(),
         n_parts => {
             let second = parts.split_off(n_parts / 2);
             let (mut grown, more) =
@@ -210,7 +153,7 @@ fn grow_all<const L: usize, const M: usize>(
 
 /// The cuts of a node's split, one for each part but the last, and the parts; nothing if it is a
 /// leaf.
-type Parts<'n, const L: usize> = (Vec<Cut>, Vec<Node<'n, L>>);
+type Parts<'n, const L: usize> = (Vec<TreeNode>, Vec<Node<'n, L>>);
 
 fn split_once<'n, const L: usize, const M: usize>(
     grower: &Grower<'_, L, M>,
@@ -218,8 +161,8 @@ fn split_once<'n, const L: usize, const M: usize>(
 ) -> Option<Parts<'n, L>> {
     let Node { mut points, mut places } = node;
     let mut scratch = Scratch::default();
-    let split = grower.chooser.choose(points, places, &mut scratch)?;
-    let ends = apply(split, &grower.chooser, points, places, &mut scratch);
+    let (split, allowance) = grower.choose(points, places, &mut scratch)?;
+    let ends = apply(split, &grower.chooser, &allowance, points, places, &mut scratch);
     let split = grower.placed(split, points, ends[0]);
     let cuts = cuts_of(&split, &grower.chooser, points, &ends);
     let mut parts = Vec::with_capacity(ends.len());
@@ -237,15 +180,15 @@ fn split_once<'n, const L: usize, const M: usize>(
 enum Task {
     /// Split these points further.
     Split { start: usize, end: usize },
-    /// A cut whose inside is done with, in a chain of cuts.
-    Next(Cut),
+    /// Go on with a chain of cuts.
+    Next(TreeNode),
 }
 
 /// The tree of a node, on this thread and without recursion.
 fn grow_here<const L: usize, const M: usize>(
     grower: &Grower<'_, L, M>,
     node: Node<'_, L>,
-    nodes: &mut Vec<TreeNode>,
+    tree: &mut SplitTree,
 ) {
     let Node { points, places } = node;
     let mut scratch = Scratch::default();
@@ -254,25 +197,26 @@ fn grow_here<const L: usize, const M: usize>(
         let (start, end) = match task {
             Task::Split { start, end } => (start, end),
             Task::Next(cut) => {
-                nodes.push(TreeNode::Cut(cut));
+                tree.push(cut);
                 continue;
             }
         };
         let (own_points, own_places) = (&mut points[start..end], &mut places[start..end]);
-        let Some(split) = grower.chooser.choose(own_points, own_places, &mut scratch) else {
-            nodes.push(TreeNode::Leaf { n_rows: (end - start) as u32 });
+        let chosen = grower.choose(own_points, own_places, &mut scratch);
+        let Some((split, allowance)) = chosen else {
+            tree.push(TreeNode::Leaf { n_rows: (end - start) as u32 });
             continue;
         };
         if let Split::Cut { axis, code } = split {
             let is_first = |point: &Point<L>| point[axis] <= code;
             let n_left = move_first(own_points, own_places, &mut scratch, is_first);
             let middle = start + n_left;
-            nodes.push(TreeNode::Cut(Cut::of(&grower.placed(split, own_points, n_left))));
+            tree.push(TreeNode::Cut(Cut::of(&grower.placed(split, own_points, n_left))));
             pending.push(Task::Split { start: middle, end });
             pending.push(Task::Split { start, end: middle });
             continue;
         }
-        let ends = apply(split, &grower.chooser, own_points, own_places, &mut scratch);
+        let ends = apply(split, &grower.chooser, &allowance, own_points, own_places, &mut scratch);
         let cuts = cuts_of(&split, &grower.chooser, own_points, &ends);
         let part = |place: usize| {
             let from = if place == 0 { 0 } else { ends[place - 1] };
@@ -286,7 +230,7 @@ fn grow_here<const L: usize, const M: usize>(
                 pending.push(Task::Next(cut));
             }
         }
-        nodes.push(TreeNode::Cut(cuts[0]));
+        tree.push(cuts[0]);
     }
 }
 
@@ -296,8 +240,10 @@ fn cuts_of<const L: usize, const M: usize>(
     chooser: &Chooser<'_, L, M>,
     points: &[Point<L>],
     ends: &[usize],
-) -> Vec<Cut> {
-    let Split::Specialize { axis, step } = *split else { return vec![Cut::of(split)] };
+) -> Vec<TreeNode> {
+    let Split::Specialize { axis, step } = *split else {
+        return vec![TreeNode::Cut(Cut::of(split))];
+    };
     let AxisKind::Label(tree) = &chooser.space.axes[axis].kind else {
         unreachable!("only labels are specialized")
     };
@@ -314,5 +260,9 @@ fn cuts_of<const L: usize, const M: usize>(
     {
         cut.rest = (lo, hi);
     }
-    cuts
+    let node = |(place, cut): (usize, Cut)| match place {
+        0 => TreeNode::Cut(cut),
+        _ => TreeNode::Next(cut),
+    };
+    cuts.into_iter().enumerate().map(node).collect()
 }

@@ -3,6 +3,7 @@
 //! - [`split`]: policies that choose where to cut a set of points.
 //! - [`grain`]: sizes that decide which cuts are made.
 //! - [`grow`]: the one grower; [`split_tree`]: what it grows.
+//! - [`cell`]: points that are split to the end, at once or divided first.
 //! - [`local`]: local recoding, rows grouped by least added loss.
 //! - [`mondrian`]: the recursion that cuts until no allowable cut is left.
 //! - [`plan`]: what all of them are given.
@@ -10,6 +11,7 @@
 //! - [`specialize`]: one recoding of each attribute for all rows, found by specialization.
 //! - [`top`]: the first cuts of a large table, chosen on a sample.
 
+pub mod cell;
 pub mod grain;
 pub mod grow;
 pub mod local;

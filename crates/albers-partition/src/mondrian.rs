@@ -26,11 +26,11 @@ use albers_storage::Result;
 use albers_storage::watch::{Phase, Watch};
 use rayon::prelude::*;
 
-use crate::grow::{Cell, TableSize};
+use crate::cell::{Cell, TableSize};
 use crate::plan::whole_region;
 use crate::sample::{TupleSample, Tuples, tuple_hash};
 use crate::split::extent::has_small_sets;
-use crate::split_tree::{TreeNode, leaf_regions, leaf_rows};
+use crate::split_tree::SplitTree;
 use crate::top::Top;
 use routed::route;
 
@@ -131,23 +131,23 @@ impl Cutter<'_> {
         let CellRows { points, row_ids, region } = rows;
         let facts = self.plan.has_rule().then(|| self.plan.facts.gather(&row_ids));
         let mut cell = Cell::new(points);
-        let nodes = cell.grow::<M>(self.plan, facts.as_ref(), table);
+        let tree = cell.grow::<M>(self.plan, facts.as_ref(), table);
         self.watch.done(row_ids.len() as u64)?;
-        Ok(self.block(&cell, &nodes, &row_ids, region.as_ref()))
+        Ok(self.block(&cell, &tree, &row_ids, region.as_ref()))
     }
 
     /// The leaves of a grown cell as classes.
     fn block<const L: usize>(
         &self,
         cell: &Cell<L>,
-        nodes: &[TreeNode],
+        tree: &SplitTree,
         row_ids: &[u32],
         region: Option<&Region>,
     ) -> ClassBlock {
         let n_attributes = self.plan.space.axes.len();
         let mut codes = Vec::with_capacity(cell.points.len() * n_attributes);
         cell.points.iter().for_each(|point| codes.extend_from_slice(&point[..n_attributes]));
-        let ends = leaf_rows(nodes).scan(0, |end, n_rows| {
+        let ends = tree.leaf_rows().scan(0, |end, n_rows| {
             *end += n_rows;
             Some(*end)
         });
@@ -155,7 +155,7 @@ impl Cutter<'_> {
             row_ids: cell.places.iter().map(|&place| row_ids[place as usize]).collect(),
             codes,
             class_ends: ends.collect(),
-            regions: region.map_or(Vec::new(), |region| leaf_regions(nodes, region)),
+            regions: region.map_or(Vec::new(), |region| tree.leaf_regions(region)),
             ..ClassBlock::default()
         }
     }

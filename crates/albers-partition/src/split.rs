@@ -1,7 +1,11 @@
 //! Policies that choose where to cut a set of points.
 //!
-//! A policy is a pure function from points to a [`Split`]; Mondrian acts on it. A split
+//! A policy is a pure function from points to a [`Split`]; the grower acts on it. A split
 //! is *allowable* when every part satisfies the requirement.
+//!
+//! What is decided on is always points, one for each row, or for the rows that a tuple of a sample
+//! stands for. Counts of values for each attribute would tell less: neither the boxes of both sides,
+//! which `compact` weighs, nor the counts of the parts, which are to be split next.
 //!
 //! - [`mod@compact`]: the least loss of the parts, over all allowable cuts of all attributes.
 //! - [`mod@median`]: the widest attribute, cut nearest its median.
@@ -81,26 +85,24 @@ pub struct Scratch<const L: usize, const M: usize> {
     pub(crate) moved_locals: Vec<u32>,
 }
 
-/// Everything a policy looks at besides the points.
+/// Everything a policy looks at besides the points and what their parts must satisfy.
 pub struct Chooser<'a, const L: usize, const M: usize> {
     /// The attributes.
     pub space: &'a Space,
     /// The loss of a box.
-    pub weigher: Weigher<'a, L, M>,
-    /// Which parts are allowable.
-    pub allowance: Allowance<'a>,
-    /// How to choose.
-    pub policy: Policy,
+    weigher: Weigher<'a, L, M>,
+    policy: Policy,
     /// Whether cuts of large nodes may be weighed on a sample of their points.
-    pub may_sample: bool,
+    may_sample: bool,
     /// The vector instructions of this machine.
-    pub arch: pulp::Arch,
+    arch: pulp::Arch,
 }
 
 /// A choice about to be made. A type of its own, so that all of it is compiled for each instruction
 /// set: a closure would be compiled once, for the least.
 struct Choice<'n, 'c, const L: usize, const M: usize> {
     chooser: &'n Chooser<'c, L, M>,
+    allowance: &'n Allowance<'c>,
     points: &'n [Point<L>],
     locals: &'n [u32],
     scratch: &'n mut Scratch<L, M>,
@@ -111,29 +113,37 @@ impl<const L: usize, const M: usize> pulp::WithSimd for Choice<'_, '_, L, M> {
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _simd: S) -> Option<Split> {
-        let Choice { chooser, points, locals, scratch } = self;
+        let Choice { chooser, allowance, points, locals, scratch } = self;
         match chooser.policy {
-            Policy::Compact => compact::choose(chooser, points, locals, scratch),
-            Policy::Median => median::choose(chooser, points, locals, scratch),
+            Policy::Compact => compact::choose(chooser, allowance, points, locals, scratch),
+            Policy::Median => median::choose(chooser, allowance, points, locals, scratch),
         }
     }
 }
 
-impl<const L: usize, const M: usize> Chooser<'_, L, M> {
+impl<'a, const L: usize, const M: usize> Chooser<'a, L, M> {
+    /// Chooses by a policy; `may_sample` if cuts of large nodes may be weighed on a sample of their
+    /// points.
+    pub fn new(space: &'a Space, policy: Policy, may_sample: bool) -> Chooser<'a, L, M> {
+        let weigher = Weigher::new(space);
+        Chooser { space, weigher, policy, may_sample, arch: pulp::Arch::new() }
+    }
+
     /// The chosen split of some points, or nothing if no split is allowable. `locals` names the
     /// points' places in the facts that the requirement looks at.
     ///
     /// Runs with the widest vector instructions that the machine has.
     pub fn choose(
         &self,
+        allowance: &Allowance<'_>,
         points: &[Point<L>],
         locals: &[u32],
         scratch: &mut Scratch<L, M>,
     ) -> Option<Split> {
-        if points.len() < 2 * self.allowance.min_rows {
+        if points.len() < 2 * allowance.min_rows {
             return None;
         }
-        self.arch.dispatch(Choice { chooser: self, points, locals, scratch })
+        self.arch.dispatch(Choice { chooser: self, allowance, points, locals, scratch })
     }
 
     /// The hierarchy of an axis that is shown as labels.

@@ -5,25 +5,24 @@
 //! 2001 for indexes that are loaded along a sampled one.
 //! Departures: no test decides whether the sample may be trusted; a cell whose rows violate the
 //! requirement is merged with its siblings instead. A cut is moved to a round value of the gap in
-//! the sample, whether or not regions are kept, since it decides where rows go.
+//! the sample, whether or not regions are kept, since it decides where rows go. Every split is one in
+//! two: a sample may not show all children of a label, and a comparison routes them anyway.
 //! Guarantee: the same sample gives the same tree, whatever the order and the number of the rows.
 //! Cost: that of cutting the sample; O(depth) per row to route it.
 
 use std::collections::BinaryHeap;
 
 use albers_classes::Region;
-use albers_classes::space::{AxisKind, Space};
 use albers_privacy::Facts;
 use rustc_hash::FxHashMap;
 
+use crate::grow::{Arity, Grower, grow};
 use crate::plan::{Plan, whole_region};
 use crate::sample::Tuples;
-use crate::split::apply::apply;
-use crate::split::extent::Weigher;
 use crate::split::place::Placement;
 use crate::split::rule::{Allowance, Rule};
-use crate::split::{Chooser, Point, Scratch, Split, place_of, sort_by_part, value_of};
-use crate::split_tree::Cut;
+use crate::split::{Chooser, Point};
+use crate::split_tree::{Cut, SplitTree, TreeNode};
 
 /// No part of the sample gets smaller: fewer points say too little about the rows they stand for.
 const MIN_SAMPLE_ROWS: usize = 32;
@@ -43,16 +42,16 @@ struct TopNode {
 
 enum TopKind {
     Cell { cell_idx: u32 },
-    Inner { split: Split, children: Vec<u32> },
+    Inner { cut: Cut, children: [u32; 2] },
 }
 
 /// A node that is left when cells have been merged, in the order of a walk from left to right that
 /// meets parents before their children.
-pub enum KeptNode<'t> {
+pub enum KeptNode {
     /// A run of cells, cut as one.
     Cell(RoutedCell),
-    /// Two children follow, the first with the codes that the split names first.
-    Inner(&'t Split),
+    /// Two children follow, the first with the codes inside the cut.
+    Inner(Cut),
 }
 
 /// A run of the tree's cells that is cut as one.
@@ -85,8 +84,7 @@ impl Attempt {
 impl Top {
     /// A tree that is one cell.
     pub fn single(plan: &Plan<'_>) -> Top {
-        let kind = TopKind::Cell { cell_idx: 0 };
-        Top { nodes: vec![TopNode { region: whole_region(plan), n_sampled: 1, kind }], n_cells: 1 }
+        Top::of_tree(&SplitTree::leaf(1)).within(whole_region(plan))
     }
 
     /// The tree of a table of so many rows, grown on a sample by counts alone, until a cell has
@@ -143,48 +141,48 @@ impl Top {
         cell_rows: usize,
         plan: &Plan<'_>,
     ) -> Top {
-        let chooser = Chooser::<L, M> {
-            space: plan.space,
-            weigher: Weigher::new(plan.space),
-            allowance,
-            policy: plan.policy,
-            may_sample: true,
-            arch: pulp::Arch::new(),
-        };
-        let mut locals: Vec<u32> = (0..sample.len() as u32).collect();
         let cell_sample = (cell_rows as u64 * sample.len() as u64 / n_rows.max(1)) as usize;
-        let mut top = Top { nodes: Vec::new(), n_cells: 0 };
-        let mut scratch = Scratch::default();
-        // Children are pushed in reverse, so that cells are numbered from left to right.
-        let mut pending = vec![(0, sample.len(), None, whole_region(plan))];
-        while let Some((start, end, parent, region)) = pending.pop() {
-            let node_idx = top.nodes.len() as u32;
-            if let Some(parent) = parent {
-                top.add_child(parent, node_idx);
-            }
-            let own = &mut sample[start..end];
-            let own_locals = &mut locals[start..end];
-            let n_sampled = own.len() as u32;
-            let is_large = own.len() > cell_sample.max(2 * chooser.allowance.min_rows);
-            let split = if is_large { chooser.choose(own, own_locals, &mut scratch) } else { None };
-            let Some(split) = split else {
-                let kind = TopKind::Cell { cell_idx: top.n_cells as u32 };
-                top.nodes.push(TopNode { region, n_sampled, kind });
-                top.n_cells += 1;
-                continue;
+        let most = cell_sample.max(2 * allowance.min_rows);
+        let grower = Grower::<L, M> {
+            chooser: Chooser::new(plan.space, plan.policy, true),
+            stop: &|places| (places.len() > most).then_some(allowance),
+            arity: Arity::Two,
+            placement: Some(Placement::default()),
+        };
+        let mut places: Vec<u32> = (0..sample.len() as u32).collect();
+        let tree = grow(&grower, &mut sample, &mut places);
+        Top::of_tree(&tree).within(whole_region(plan))
+    }
+
+    /// The tree whose leaves are cells, of the whole space and without regions.
+    fn of_tree(tree: &SplitTree) -> Top {
+        let mut nodes: Vec<TopNode> = Vec::with_capacity(tree.nodes().len());
+        let mut n_cells = 0;
+        for node in tree.nodes() {
+            let (n_sampled, kind) = match *node {
+                TreeNode::Leaf { n_rows } => {
+                    n_cells += 1;
+                    (n_rows, TopKind::Cell { cell_idx: n_cells - 1 })
+                }
+                TreeNode::Cut(cut) | TreeNode::Next(cut) => {
+                    (0, TopKind::Inner { cut, children: [0; 2] })
+                }
             };
-            let split = as_binary(split, plan.space, own);
-            let ends = apply(split, &chooser, own, own_locals, &mut scratch);
-            let (own_left, own_right) = own.split_at(ends[0]);
-            let split = Placement::default().place(split, plan.space, own_left, own_right);
-            let regions = region.as_ref().map(|region| Cut::of(&split).regions(region));
-            let [left, right] = regions.map_or([None, None], |regions| regions.map(Some));
-            let kind = TopKind::Inner { split, children: Vec::new() };
-            top.nodes.push(TopNode { region, n_sampled, kind });
-            pending.push((start + ends[0], end, Some(node_idx), right));
-            pending.push((start, start + ends[0], Some(node_idx), left));
+            nodes.push(TopNode { region: None, n_sampled, kind });
         }
-        top
+        // From the end, so that children come before their parents.
+        let mut roots: Vec<(u32, u32)> = Vec::new();
+        for (node_idx, node) in nodes.iter_mut().enumerate().rev() {
+            if let TopKind::Inner { children, .. } = &mut node.kind {
+                for child in children {
+                    let (root, n_sampled) = roots.pop().expect("every split has two children");
+                    *child = root;
+                    node.n_sampled += n_sampled;
+                }
+            }
+            roots.push((node_idx as u32, node.n_sampled));
+        }
+        Top { nodes, n_cells: n_cells as usize }
     }
 
     /// The same tree of a part of space, where regions are kept.
@@ -192,23 +190,17 @@ impl Top {
         self.nodes[0].region = region;
         // Parents stand before their children.
         for node_idx in 0..self.nodes.len() {
-            let TopNode { region: Some(region), kind: TopKind::Inner { split, children }, .. } =
+            let TopNode { region: Some(region), kind: TopKind::Inner { cut, children }, .. } =
                 &self.nodes[node_idx]
             else {
                 continue;
             };
-            let regions = Cut::of(split).regions(region);
-            for (child, region) in children.clone().into_iter().zip(regions) {
+            let (children, regions) = (*children, cut.regions(region));
+            for (child, region) in children.into_iter().zip(regions) {
                 self.nodes[child as usize].region = Some(region);
             }
         }
         self
-    }
-
-    fn add_child(&mut self, parent: u32, child: u32) {
-        if let TopKind::Inner { children, .. } = &mut self.nodes[parent as usize].kind {
-            children.push(child);
-        }
     }
 
     /// Number of cells.
@@ -291,7 +283,7 @@ impl Top {
         root: u32,
         holds: impl Fn(usize) -> bool,
         union_holds: impl Fn(usize, usize) -> bool,
-    ) -> Vec<KeptNode<'_>> {
+    ) -> Vec<KeptNode> {
         let spans = self.spans(root, holds, union_holds);
         let mut kept = Vec::new();
         let mut pending = vec![root];
@@ -299,8 +291,8 @@ impl Top {
             let Span { first, end, is_cell, .. } = spans[&node_idx];
             let node = &self.nodes[node_idx as usize];
             match &node.kind {
-                TopKind::Inner { children, split } if !is_cell => {
-                    kept.push(KeptNode::Inner(split));
+                TopKind::Inner { children, cut } if !is_cell => {
+                    kept.push(KeptNode::Inner(*cut));
                     pending.extend(children.iter().rev());
                 }
                 _ => {
@@ -316,7 +308,7 @@ impl Top {
     pub fn children(&self, node_idx: u32) -> Option<[u32; 2]> {
         match &self.nodes[node_idx as usize].kind {
             TopKind::Cell { .. } => None,
-            TopKind::Inner { children, .. } => Some([children[0], children[1]]),
+            TopKind::Inner { children, .. } => Some(*children),
         }
     }
 
@@ -367,20 +359,13 @@ impl Top {
                     children: [node_idx; 2],
                     cell_idx: *cell_idx,
                 },
-                TopKind::Inner { split, children } => {
-                    let (axis, lo, hi) = match *split {
-                        Split::Cut { axis, code } => (axis, 0, code),
-                        Split::Peel { axis, lo, hi } => (axis, lo, hi),
-                        Split::Specialize { .. } => unreachable!("made binary when grown"),
-                    };
-                    RouteStep {
-                        axis: axis as u32,
-                        lo,
-                        length: hi - lo,
-                        children: [children[1], children[0]],
-                        cell_idx: NO_CELL,
-                    }
-                }
+                TopKind::Inner { cut, children } => RouteStep {
+                    axis: cut.axis,
+                    lo: cut.lo,
+                    length: cut.hi - cut.lo,
+                    children: [children[1], children[0]],
+                    cell_idx: NO_CELL,
+                },
             })
             .collect()
     }
@@ -416,24 +401,6 @@ pub struct RouteStep {
     length: u32,
     children: [u32; 2],
     cell_idx: u32,
-}
-
-/// A specialization into many parts becomes a cut between two parts, as near the middle as there is
-/// one; the halves are specialized further down. So a label with many children does not make a deep
-/// tree. A sample may not show all parts, a comparison routes them anyway.
-fn as_binary<const L: usize>(split: Split, space: &Space, points: &[Point<L>]) -> Split {
-    let Split::Specialize { axis, step } = split else { return split };
-    let AxisKind::Label(tree) = &space.axes[axis].kind else {
-        unreachable!("only labels are specialized")
-    };
-    let mut keys = Vec::new();
-    sort_by_part(points, axis, tree, step, &mut keys);
-    let n_before = (1..keys.len())
-        .filter(|&n_before| value_of(keys[n_before - 1]) != value_of(keys[n_before]))
-        .min_by_key(|&n_before| (2 * n_before).abs_diff(keys.len()))
-        .expect("a specialization has two parts or more");
-    let (_, code) = tree.part_range(step, points[place_of(keys[n_before - 1])][axis]);
-    Split::Cut { axis, code }
 }
 
 /// The cell of each row, whose codes stand row by row, from a node that the rows belong to. Rows go

@@ -5,7 +5,7 @@ use albers_classes::packed::{RowBlock, RowLayout};
 use albers_partition::sample::{TupleSample, Tuples, tuple_hash};
 use albers_partition::split::extent::has_small_sets;
 use albers_partition::split::rule::{Rule, RuleScratch};
-use albers_partition::split_tree::{Cut, TreeNode};
+use albers_partition::split_tree::{SplitTree, TreeNode};
 use albers_partition::top::{Attempt, KeptNode, Span, Top, cells_of_rows};
 use albers_privacy::Requirement;
 use albers_storage::Result;
@@ -102,18 +102,18 @@ pub fn units(plan: &BulkPlan<'_>, top: &Top, root: u32, rows: &RowBlock) -> Vec<
             let sets = has_small_sets(plan.plan.space);
             let n_attributes = plan.layout.n_attributes();
             let strict = (!plan.has_coarser).then_some(&strict[..]);
-            let (nodes, order, boxes) = albers_partition::with_lanes!(
+            let (grown, order, boxes) = albers_partition::with_lanes!(
                 n_attributes,
                 sets,
                 grow_unit(plan, (top, node), source, &cells, strict)
             );
-            Unit::Subtree { node, tree: RPlusTree::new(n_attributes, &nodes, boxes), order }
+            Unit::Subtree { node, tree: RPlusTree::new(n_attributes, &grown, boxes), order }
         }
     };
     found.into_par_iter().map(unit).collect()
 }
 
-type GrownUnit = (Vec<TreeNode>, Vec<u32>, Vec<(u32, u32)>);
+type GrownUnit = (SplitTree, Vec<u32>, Vec<(u32, u32)>);
 
 /// Splits a unit to the end. `known` tells of each cell whether it satisfies the requirement, where
 /// that is known.
@@ -133,24 +133,24 @@ fn grow_unit<const L: usize, const M: usize>(
         |cell| known.map_or_else(|| holds(cell, cell + 1), |known| known[cell - first_cell]),
         holds,
     );
-    let grown: Vec<(Option<Cut>, GrownCell)> = kept
+    let grown: Vec<(Option<TreeNode>, GrownCell)> = kept
         .into_par_iter()
         .map(|node| match node {
-            KeptNode::Inner(split) => (Some(Cut::of(split)), GrownCell::default()),
+            KeptNode::Inner(cut) => (Some(TreeNode::Cut(cut)), GrownCell::default()),
             KeptNode::Cell(cell) => {
                 let own = cells.rows(cell.first - first_cell, cell.end - first_cell);
                 (None, grow_cell::<L, M>(source, own, &plan.plan, plan.table))
             }
         })
         .collect();
-    let (mut nodes, mut order, mut boxes) = GrownUnit::default();
+    let (mut tree, mut order, mut boxes) = GrownUnit::default();
     for (cut, cell) in grown {
-        nodes.extend(cut.map(TreeNode::Cut));
-        nodes.extend(cell.nodes);
+        cut.into_iter().for_each(|cut| tree.push(cut));
+        tree.append(cell.tree);
         order.extend(cell.rows);
         boxes.extend(cell.boxes);
     }
-    (nodes, order, boxes)
+    (tree, order, boxes)
 }
 
 /// The rows of a part, cell by cell; cells are numbered from the first one of the part.

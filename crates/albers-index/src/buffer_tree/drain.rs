@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use albers_classes::Region;
 use albers_classes::packed::RowBlock;
-use albers_partition::grow::MAX_DEPTH;
+use albers_partition::cell::MAX_DEPTH;
 use albers_partition::top::{Attempt, Top};
 use albers_storage::memory_budget::Reservation;
 use albers_storage::spill::Block;

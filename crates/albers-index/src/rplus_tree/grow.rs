@@ -1,17 +1,17 @@
 //! Packed records become points, the one grower splits them, and their boxes are found.
 
 use albers_classes::packed::{FactColumns, RowBlock, RowLayout};
-use albers_partition::grow::{Cell, TableSize};
+use albers_partition::cell::{Cell, TableSize};
 use albers_partition::mondrian::Plan;
 use albers_partition::split::Point;
 use albers_partition::split::extent::Extent;
-use albers_partition::split_tree::{TreeNode, leaf_rows};
+use albers_partition::split_tree::SplitTree;
 
 /// A cell, grown.
 #[derive(Default)]
 pub struct GrownCell {
     /// Its splits and leaves.
-    pub nodes: Vec<TreeNode>,
+    pub tree: SplitTree,
     /// Its rows, leaf by leaf.
     pub rows: Vec<u32>,
     /// The boxes of its leaves.
@@ -44,23 +44,23 @@ pub fn grow_cell<const L: usize, const M: usize>(
     };
     let facts = plan.has_rule().then(|| facts.facts_of(layout, block, rows.iter().copied()));
     let mut cell = Cell::new(rows.iter().map(point).collect());
-    let nodes = cell.grow::<M>(plan, facts.as_ref(), table);
+    let tree = cell.grow::<M>(plan, facts.as_ref(), table);
     GrownCell {
-        boxes: boxes_of::<L>(&nodes, &cell.points, layout.n_attributes()),
-        nodes,
+        boxes: boxes_of::<L>(&tree, &cell.points, layout.n_attributes()),
+        tree,
         rows: cell.places.into_iter().map(|place| rows[place as usize]).collect(),
     }
 }
 
 /// The boxes of the leaves.
 fn boxes_of<const L: usize>(
-    nodes: &[TreeNode],
+    tree: &SplitTree,
     points: &[Point<L>],
     n_attributes: usize,
 ) -> Vec<(u32, u32)> {
     let mut boxes = Vec::new();
     let mut start = 0;
-    for n_rows in leaf_rows(nodes) {
+    for n_rows in tree.leaf_rows() {
         let end = start + n_rows as usize;
         let extent = Extent::<L, 0>::of(&points[start..end]);
         boxes.extend((0..n_attributes).map(|axis| (extent.lo[axis], extent.hi[axis])));

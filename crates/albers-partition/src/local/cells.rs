@@ -1,12 +1,10 @@
 //! Cells of near tuples, so that nothing is compared with the whole table.
 
-use rayon::prelude::*;
-
+use crate::grow::{Arity, Grower, grow};
 use crate::plan::Plan;
-use crate::split::apply::apply;
-use crate::split::extent::{Weigher, has_small_sets};
+use crate::split::extent::has_small_sets;
 use crate::split::rule::Allowance;
-use crate::split::{Chooser, Policy, Scratch};
+use crate::split::{Chooser, Policy};
 
 /// What is divided into cells: items, each with the codes of a point and a size.
 pub struct Items<'a> {
@@ -39,65 +37,34 @@ struct Cutter<'a, 'i> {
 }
 
 fn cut<const L: usize, const M: usize>(cutter: &Cutter<'_, '_>) -> Vec<Vec<u32>> {
-    let n_items = cutter.items.n_items;
-    let mut points = vec![[0u32; L]; n_items];
+    let Cutter { plan, policy, items, cell_size } = *cutter;
+    let mut points = vec![[0u32; L]; items.n_items];
     for (item, point) in (0u32..).zip(&mut points) {
-        let own = (cutter.items.codes)(item);
+        let own = (items.codes)(item);
         point[..own.len()].copy_from_slice(own);
     }
-    let mut cells = Vec::new();
-    let mut pending = vec![(points, (0..n_items as u32).collect())];
-    while !pending.is_empty() {
-        let parts: Vec<_> = pending
-            .into_par_iter()
-            .flat_map_iter(|(points, items)| divide::<L, M>(cutter, points, items))
-            .collect();
-        pending = Vec::new();
-        for part in parts {
-            match part {
-                Part::Cell(items) => cells.push(items),
-                Part::Large(points, items) => pending.push((points, items)),
-            }
-        }
-    }
-    cells
-}
-
-enum Part<const L: usize> {
-    Cell(Vec<u32>),
-    Large(Vec<[u32; L]>, Vec<u32>),
-}
-
-/// Cuts a set of items once, if it is too large for a cell.
-fn divide<const L: usize, const M: usize>(
-    cutter: &Cutter<'_, '_>,
-    mut points: Vec<[u32; L]>,
-    mut items: Vec<u32>,
-) -> Vec<Part<L>> {
-    let size: usize = items.iter().map(|&item| (cutter.items.size)(item)).sum();
-    if size <= cutter.cell_size {
-        return vec![Part::Cell(items)];
-    }
-    // Parts of a quarter of a cell or more, so that there are not many small ones.
-    let min_rows = (cutter.cell_size * items.len() / size / 4).max(1);
-    let chooser = Chooser::<L, M> {
-        space: cutter.plan.space,
-        weigher: Weigher::new(cutter.plan.space),
-        allowance: Allowance { min_rows, rule: None },
-        policy: cutter.policy,
-        may_sample: true,
-        arch: pulp::Arch::new(),
+    let stop = |node: &[u32]| {
+        let size: usize = node.iter().map(|&item| (items.size)(item)).sum();
+        // Parts of a quarter of a cell or more, so that there are not many small ones.
+        let min_rows = || (cell_size * node.len() / size / 4).max(1);
+        (size > cell_size).then(|| Allowance { min_rows: min_rows(), rule: None })
     };
-    let mut scratch = Scratch::default();
-    let Some(split) = chooser.choose(&points, &items, &mut scratch) else {
-        return vec![Part::Cell(items)];
+    let grower = Grower::<L, M> {
+        chooser: Chooser::new(plan.space, policy, true),
+        stop: &stop,
+        arity: Arity::Many,
+        placement: None,
     };
-    let mut start = 0;
-    let ends = apply(split, &chooser, &mut points, &mut items, &mut scratch);
-    ends.into_iter()
-        .map(|end| {
-            let range = std::mem::replace(&mut start, end)..end;
-            Part::Large(points[range.clone()].to_vec(), items[range].to_vec())
-        })
-        .collect()
+    let mut places: Vec<u32> = (0..items.n_items as u32).collect();
+    let tree = grow(&grower, &mut points, &mut places);
+    let mut rest = places.as_slice();
+    let cells = tree.leaf_rows().map(|n_items| {
+        let (own, after) = rest.split_at(n_items as usize);
+        rest = after;
+        own.to_vec()
+    });
+    // Level by level: classes are improved in the order of their cells.
+    let mut by_level: Vec<(u32, Vec<u32>)> = tree.leaf_levels().into_iter().zip(cells).collect();
+    by_level.sort_by_key(|&(level, _)| level);
+    by_level.into_iter().map(|(_, cell)| cell).collect()
 }

@@ -1,11 +1,33 @@
-//! Acts on a choice: moves the points of each part together.
+//! Acts on a choice: moves the points of each part together, and makes it one in two if asked to.
 
+use albers_classes::space::{AxisKind, Space};
+
+use super::rule::Allowance;
 use super::{Chooser, Point, Scratch, Split, kept_parts, place_of, sort_by_part, value_of};
+
+/// A specialization into many parts becomes a cut between two parts, as near the middle as there is
+/// one; the halves are specialized further down. So a label with many children does not make a deep
+/// tree. A sample may not show all parts, a comparison routes them anyway.
+pub fn as_binary<const L: usize>(split: Split, space: &Space, points: &[Point<L>]) -> Split {
+    let Split::Specialize { axis, step } = split else { return split };
+    let AxisKind::Label(tree) = &space.axes[axis].kind else {
+        unreachable!("only labels are specialized")
+    };
+    let mut keys = Vec::new();
+    sort_by_part(points, axis, tree, step, &mut keys);
+    let n_before = (1..keys.len())
+        .filter(|&n_before| value_of(keys[n_before - 1]) != value_of(keys[n_before]))
+        .min_by_key(|&n_before| (2 * n_before).abs_diff(keys.len()))
+        .expect("a specialization has two parts or more");
+    let (_, code) = tree.part_range(step, points[place_of(keys[n_before - 1])][axis]);
+    Split::Cut { axis, code }
+}
 
 /// Moves the points of each part together and returns where each part ends.
 pub fn apply<const L: usize, const M: usize>(
     split: Split,
     chooser: &Chooser<'_, L, M>,
+    allowance: &Allowance<'_>,
     points: &mut [Point<L>],
     locals: &mut [u32],
     scratch: &mut Scratch<L, M>,
@@ -24,7 +46,7 @@ pub fn apply<const L: usize, const M: usize>(
             let tree = chooser.label_tree(axis).expect("only labels are specialized");
             let Scratch { keys, rule, .. } = scratch;
             sort_by_part(points, axis, tree, step, keys);
-            let kept = kept_parts(&chooser.allowance, keys, locals, rule)
+            let kept = kept_parts(allowance, keys, locals, rule)
                 .expect("a chosen specialization has parts");
             let parts = || keys.chunk_by(|a, b| value_of(*a) == value_of(*b)).zip(&kept);
             let old_points = points.to_vec();

@@ -54,17 +54,19 @@ impl Best {
 #[inline(always)]
 pub fn choose<const L: usize, const M: usize>(
     chooser: &Chooser<'_, L, M>,
+    allowance: &Allowance<'_>,
     points: &[Point<L>],
     locals: &[u32],
     scratch: &mut Scratch<L, M>,
 ) -> Option<Split> {
     if chooser.may_sample && points.len() > LARGE_NODE {
-        let split = choose_on_sample(chooser, points, scratch);
-        if split.is_some_and(|split| is_allowed(chooser, split, points, locals, scratch)) {
+        let split = choose_on_sample(chooser, allowance, points, scratch);
+        if split.is_some_and(|split| is_allowed(chooser, allowance, split, points, locals, scratch))
+        {
             return split;
         }
     }
-    best_split(chooser, &chooser.allowance, points, locals, scratch)
+    best_split(chooser, allowance, points, locals, scratch)
 }
 
 /// The best split of a sample of the points, by counts alone; it remains to be seen whether it is
@@ -72,6 +74,7 @@ pub fn choose<const L: usize, const M: usize>(
 #[inline(always)]
 fn choose_on_sample<const L: usize, const M: usize>(
     chooser: &Chooser<'_, L, M>,
+    allowance: &Allowance<'_>,
     points: &[Point<L>],
     scratch: &mut Scratch<L, M>,
 ) -> Option<Split> {
@@ -79,7 +82,7 @@ fn choose_on_sample<const L: usize, const M: usize>(
     sample.clear();
     sample.extend((0..SAMPLE_ROWS).map(|at| points[at * points.len() / SAMPLE_ROWS]));
     // Half as many again as the share of the least part, so that few choices turn out too small.
-    let min_rows = chooser.allowance.min_rows * SAMPLE_ROWS * 3 / (points.len() * 2) + 1;
+    let min_rows = allowance.min_rows * SAMPLE_ROWS * 3 / (points.len() * 2) + 1;
     let allowance = Allowance { min_rows, rule: None };
     let split = best_split(chooser, &allowance, &sample, &[], scratch);
     scratch.sample = sample;
@@ -89,6 +92,7 @@ fn choose_on_sample<const L: usize, const M: usize>(
 /// Whether all parts of a split satisfy the requirement.
 fn is_allowed<const L: usize, const M: usize>(
     chooser: &Chooser<'_, L, M>,
+    allowance: &Allowance<'_>,
     split: Split,
     points: &[Point<L>],
     locals: &[u32],
@@ -101,16 +105,16 @@ fn is_allowed<const L: usize, const M: usize>(
             let tree = chooser.label_tree(axis).expect("only labels are specialized");
             let Scratch { keys, rule, .. } = scratch;
             sort_by_part(points, axis, tree, step, keys);
-            return kept_parts(&chooser.allowance, keys, locals, rule).is_some();
+            return kept_parts(allowance, keys, locals, rule).is_some();
         }
     };
     let is_first = |point: &Point<L>| codes.contains(&point[axis]);
     let n_first = points.iter().filter(|point| is_first(point)).count();
-    let min_rows = chooser.allowance.min_rows;
+    let min_rows = allowance.min_rows;
     if n_first < min_rows || points.len() - n_first < min_rows {
         return false;
     }
-    chooser.allowance.rule.as_ref().is_none_or(|rule| {
+    allowance.rule.as_ref().is_none_or(|rule| {
         let (first, second) = rule.sides(&mut scratch.rule);
         for (point, &local) in points.iter().zip(locals) {
             rule.facts.add(local as usize, if is_first(point) { first } else { second });

@@ -9,7 +9,7 @@
 //! Cost: O(points) per node for plain k-anonymity, O(points log points) otherwise.
 
 use crate::split::extent::Extent;
-use crate::split::rule::{Rule, RuleScratch};
+use crate::split::rule::{Allowance, Rule, RuleScratch};
 use crate::split::{
     Chooser, Point, Scratch, Split, kept_parts, place_of, sort_by_code, sort_by_part, value_of,
 };
@@ -18,6 +18,7 @@ use crate::split::{
 #[inline(always)]
 pub fn choose<const L: usize, const M: usize>(
     chooser: &Chooser<'_, L, M>,
+    allowance: &Allowance<'_>,
     points: &[Point<L>],
     locals: &[u32],
     scratch: &mut Scratch<L, M>,
@@ -36,12 +37,12 @@ pub fn choose<const L: usize, const M: usize>(
         if rank(axis) > rank(best) { axis } else { best }
     }) {
         let split = if chooser.label_tree(axis).is_some() {
-            specialize(chooser, points, locals, axis, scratch)
-        } else if let Some(rule) = &chooser.allowance.rule {
+            specialize(chooser, allowance, points, locals, axis, scratch)
+        } else if let Some(rule) = &allowance.rule {
             let range = (whole.lo[axis], whole.hi[axis]);
-            cut_by_rule(rule, chooser.allowance.min_rows, points, locals, axis, range, scratch)
+            cut_by_rule(rule, allowance.min_rows, points, locals, axis, range, scratch)
         } else {
-            cut_by_count(chooser.allowance.min_rows, points, axis, &mut scratch.values)
+            cut_by_count(allowance.min_rows, points, axis, &mut scratch.values)
         };
         if split.is_some() {
             return split;
@@ -157,6 +158,7 @@ impl<'a, 's> Sweep<'a, 's> {
 /// The children of the label's node that satisfy the requirement, and the rest.
 fn specialize<const L: usize, const M: usize>(
     chooser: &Chooser<'_, L, M>,
+    allowance: &Allowance<'_>,
     points: &[Point<L>],
     locals: &[u32],
     axis: usize,
@@ -166,6 +168,6 @@ fn specialize<const L: usize, const M: usize>(
     let step = tree.specialization(points.iter().map(|point| point[axis]));
     let Scratch { keys, rule, .. } = scratch;
     sort_by_part(points, axis, tree, step, keys);
-    kept_parts(&chooser.allowance, keys, locals, rule)?;
+    kept_parts(allowance, keys, locals, rule)?;
     Some(Split::Specialize { axis, step })
 }

@@ -3,6 +3,7 @@
 use albers_privacy::{ClassSummary, Facts, Requirement};
 
 /// Which parts are allowable.
+#[derive(Clone, Copy)]
 pub struct Allowance<'a> {
     /// No part with fewer rows can satisfy the requirement.
     pub min_rows: usize,

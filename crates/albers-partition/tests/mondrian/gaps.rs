@@ -1,11 +1,11 @@
 //! Where cuts lie, by a walk over a grown tree that looks at the points of both sides.
 
 use albers_classes::space::Space;
+use albers_partition::cell::{Cell, TableSize};
 use albers_partition::grain::Grain;
-use albers_partition::grow::{Cell, TableSize};
 use albers_partition::mondrian::Plan;
 use albers_partition::split::Policy;
-use albers_partition::split_tree::{Cut, TreeNode};
+use albers_partition::split_tree::{Cut, SplitTree, TreeNode};
 use albers_privacy::{Facts, Requirement};
 
 use super::table::{Dice, interval};
@@ -37,19 +37,19 @@ pub fn check_cuts(seed: u64, n_rows: usize, n_attributes: usize, policy: Policy,
             seed: 0,
         };
         let mut cell = Cell::new(points.clone());
-        let nodes = cell.grow::<0>(&plan, None, TableSize::Small);
-        (cell, nodes)
+        let tree = cell.grow::<0>(&plan, None, TableSize::Small);
+        (cell, tree)
     };
-    let (cell, nodes) = grow(true);
+    let (cell, tree) = grow(true);
     let (without, plain) = grow(false);
     assert_eq!(cell.places, without.places, "regions change the classes");
-    assert_eq!(nodes.len(), plain.len());
-    let mut walk = Walk { nodes: &nodes, points: &cell.points, at: 0, first: 0 };
+    assert_eq!(tree.nodes().len(), plain.nodes().len());
+    let mut walk = Walk { tree: &tree, points: &cell.points, at: 0, first: 0 };
     assert_eq!(walk.below().len(), n_rows);
 }
 
 struct Walk<'w> {
-    nodes: &'w [TreeNode],
+    tree: &'w SplitTree,
     points: &'w [[u32; 8]],
     at: usize,
     first: usize,
@@ -59,11 +59,11 @@ impl<'w> Walk<'w> {
     /// The points below the next node, whose cuts are looked at.
     fn below(&mut self) -> &'w [[u32; 8]] {
         let start = self.first;
-        let node = self.nodes[self.at];
+        let node = self.tree.nodes()[self.at];
         self.at += 1;
         match node {
             TreeNode::Leaf { n_rows } => self.first += n_rows as usize,
-            TreeNode::Cut(cut) => {
+            TreeNode::Cut(cut) | TreeNode::Next(cut) => {
                 let (inside, outside) = (self.below(), self.below());
                 self.check(&cut, inside, outside);
             }

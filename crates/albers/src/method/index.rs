@@ -9,7 +9,7 @@
 use albers_classes::points::row_fingerprint;
 use albers_index::buffer_tree::{BufferTree, BulkPlan, Loaded, RoutedRows, Sizes, Subtree};
 use albers_index::granularity::{self, FAN_OUT, Granularity};
-use albers_partition::grow::TableSize;
+use albers_partition::cell::TableSize;
 use albers_partition::mondrian::Plan as CutSettings;
 use albers_partition::sample::Tuples;
 use albers_partition::top::Top;

@@ -7,7 +7,7 @@ use super::{Cell, MAX_DEPTH, TableSize};
 use crate::plan::Plan;
 use crate::sample::{TupleSample, Tuples, tuple_hash};
 use crate::split::rule::{Rule, RuleScratch};
-use crate::split_tree::{Cut, TreeNode};
+use crate::split_tree::{SplitTree, TreeNode};
 use crate::top::{Attempt, KeptNode, Top, cells_of_rows};
 
 impl<const L: usize> Cell<L> {
@@ -17,7 +17,7 @@ impl<const L: usize> Cell<L> {
         plan: &Plan<'_>,
         facts: Option<&Facts>,
         depth: usize,
-    ) -> Vec<TreeNode> {
+    ) -> SplitTree {
         let n_rows = self.points.len();
         let tuples = self.tuples(plan, facts);
         let attempts = if depth < MAX_DEPTH { &Attempt::ALL[..] } else { &[] };
@@ -33,7 +33,7 @@ impl<const L: usize> Cell<L> {
                 return self.grow_kept::<M>(plan, facts, &kept, &ends, depth + 1);
             }
         }
-        vec![TreeNode::Leaf { n_rows: n_rows as u32 }]
+        SplitTree::leaf(n_rows)
     }
 
     fn tuples(&self, plan: &Plan<'_>, facts: Option<&Facts>) -> Tuples {
@@ -91,40 +91,49 @@ impl<const L: usize> Cell<L> {
         &mut self,
         plan: &Plan<'_>,
         facts: Option<&Facts>,
-        kept: &[KeptNode<'_>],
+        kept: &[KeptNode],
         ends: &[usize],
         depth: usize,
-    ) -> Vec<TreeNode> {
-        let grown: Vec<(Vec<TreeNode>, Option<Cell<L>>)> = kept
+    ) -> SplitTree {
+        let grown: Vec<Grown<L>> = kept
             .par_iter()
             .map(|node| match node {
-                KeptNode::Inner(split) => (vec![TreeNode::Cut(Cut::of(split))], None),
+                KeptNode::Inner(cut) => Grown::Inner(TreeNode::Cut(*cut)),
                 KeptNode::Cell(cell) => {
                     let range = start_of(ends, cell.first)..ends[cell.end - 1];
                     let mut own = Cell {
                         points: self.points[range.clone()].to_vec(),
                         places: self.places[range].to_vec(),
                     };
-                    let nodes = match own.points.len() > plan.grain.whole_rows {
+                    let tree = match own.points.len() > plan.grain.whole_rows {
                         true => own.divide::<M>(plan, facts, depth),
                         false => own.grow_whole::<M>(plan, facts, TableSize::Large),
                     };
-                    (nodes, Some(own))
+                    Grown::Cell(own, tree)
                 }
             })
             .collect();
         self.points.clear();
         self.places.clear();
-        let mut nodes = Vec::new();
-        for (own, cell) in grown {
-            nodes.extend(own);
-            if let Some(cell) = cell {
-                self.points.extend(cell.points);
-                self.places.extend(cell.places);
+        let mut tree = SplitTree::default();
+        for grown in grown {
+            match grown {
+                Grown::Inner(cut) => tree.push(cut),
+                Grown::Cell(cell, below) => {
+                    tree.append(below);
+                    self.points.extend(cell.points);
+                    self.places.extend(cell.places);
+                }
             }
         }
-        nodes
+        tree
     }
+}
+
+/// What has become of a node of the sampled top.
+enum Grown<const L: usize> {
+    Inner(TreeNode),
+    Cell(Cell<L>, SplitTree),
 }
 
 fn start_of(ends: &[usize], cell: usize) -> usize {

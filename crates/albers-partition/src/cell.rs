@@ -1,0 +1,115 @@
+//! The points of a cell, split until no allowable split is left: what Mondrian and the index do with
+//! a table, or with a cell of its top.
+//!
+//! Departures: where regions are kept, a cut is moved to a round value between the points of its
+//! sides, and to one that no other point has if there is any.
+//! Guarantee: every leaf satisfies the requirement if all points do, and has no allowable split
+//! unless it has more rows than are cut at once. The tree is a function of the points and their
+//! facts, whatever their order and the threads.
+//! Cost: O(points * attributes) per level.
+
+mod divide;
+
+use albers_privacy::Facts;
+
+use crate::grain::Grain;
+use crate::grow::{Arity, Grower, grow};
+use crate::plan::Plan;
+use crate::sample::tuple_hash;
+use crate::split::place::Placement;
+use crate::split::rule::{Allowance, Rule};
+use crate::split::{Chooser, Point, Policy};
+use crate::split_tree::SplitTree;
+
+/// How often parts may be divided again before what is left is taken for indivisible.
+pub const MAX_DEPTH: usize = 64;
+
+/// Whether a table is cut with all its rows at hand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TableSize {
+    /// It is.
+    Small,
+    /// It is not: also the large nodes of its cells may be weighed on a sample.
+    Large,
+}
+
+impl TableSize {
+    /// Of a table of so many rows.
+    pub fn of(n_rows: u64, grain: &Grain) -> TableSize {
+        match n_rows > grain.whole_rows as u64 {
+            true => TableSize::Large,
+            false => TableSize::Small,
+        }
+    }
+}
+
+/// Points that are split, and the place of each in what they were taken from.
+pub struct Cell<const L: usize> {
+    /// The points, which are moved so that those of a leaf are neighbours.
+    pub points: Vec<Point<L>>,
+    /// Their places, which move along.
+    pub places: Vec<u32>,
+}
+
+impl<const L: usize> Cell<L> {
+    /// Points in their order.
+    pub fn new(points: Vec<Point<L>>) -> Cell<L> {
+        let places = (0..points.len() as u32).collect();
+        Cell { points, places }
+    }
+
+    /// Splits the points until no allowable split is left. `facts` are by place. More points than
+    /// are cut at once are divided first.
+    pub fn grow<const M: usize>(
+        &mut self,
+        plan: &Plan<'_>,
+        facts: Option<&Facts>,
+        table: TableSize,
+    ) -> SplitTree {
+        match self.points.len() > plan.grain.whole_rows {
+            true => self.divide::<M>(plan, facts, 0),
+            false => self.grow_whole::<M>(plan, facts, table),
+        }
+    }
+
+    fn grow_whole<const M: usize>(
+        &mut self,
+        plan: &Plan<'_>,
+        facts: Option<&Facts>,
+        table: TableSize,
+    ) -> SplitTree {
+        let rule = facts.map(|facts| Rule { requirement: plan.requirement, facts });
+        let allowance = Allowance { min_rows: plan.min_rows(), rule };
+        if table == TableSize::Large && plan.policy == Policy::Compact {
+            self.order_by_content(plan.space.axes.len(), plan.seed);
+        }
+        let Cell { points, places } = self;
+        let grower = Grower::<L, M> {
+            chooser: Chooser::new(plan.space, plan.policy, table == TableSize::Large),
+            stop: &|_| Some(allowance),
+            arity: Arity::Many,
+            placement: plan.keep_regions.then(|| Placement::among(points, plan.space)),
+        };
+        grow(&grower, points, places)
+    }
+
+    /// Puts the points in an order that depends on their codes alone, so that a sample of those at
+    /// certain places does too.
+    fn order_by_content(&mut self, n_attributes: usize, seed: u64) {
+        // As much of the hash as fits beside the place.
+        let place_bits = usize::BITS - self.points.len().leading_zeros();
+        let mask = (1u64 << place_bits) - 1;
+        let key = |(place, point): (u64, &Point<L>)| {
+            tuple_hash(&point[..n_attributes], seed) & !mask | place
+        };
+        let mut order: Vec<u64> = (0..).zip(&self.points).map(key).collect();
+        order.sort_unstable();
+        let point = |key: u64| &self.points[(key & mask) as usize];
+        for same in order.chunk_by_mut(|a, b| a & !mask == b & !mask) {
+            same.sort_unstable_by(|&a, &b| point(a).cmp(point(b)));
+        }
+        let places = order.iter().map(|&key| self.places[(key & mask) as usize]).collect();
+        self.points = order.iter().map(|&key| *point(key)).collect();
+        self.places = places;
+    }
+}
