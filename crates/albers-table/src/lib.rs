@@ -10,6 +10,7 @@
 //! - [`profile`]: what a table looks like, in bounded memory.
 //! - [`sink`]: where tables go: files, streams, record batches.
 
+mod calendar;
 pub mod chunk;
 pub mod distinct_sample;
 pub mod domain;
