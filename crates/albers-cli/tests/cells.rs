@@ -133,7 +133,11 @@ fn quoted(cell: &str) -> String {
 fn nasty_table(names: &[&str], n_each: usize) -> String {
     let row = |row: usize| {
         let name = quoted(names[row % names.len()]);
-        format!("{row},{name},{},{}\n", row % 7, if row % 3 == 0 { "flu" } else { "cough" })
+        format!(
+            "{row},{name},{},{}\n",
+            row % 7,
+            if row.is_multiple_of(3) { "flu" } else { "cough" }
+        )
     };
     let rows: String = (0..names.len() * n_each).map(row).collect();
     format!("id,name,age,ill\n{rows}")

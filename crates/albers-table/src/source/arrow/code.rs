@@ -281,33 +281,36 @@ mod tests {
         assert_eq!(fault, Some((1, ParseProblem::BeyondMicrosecond)));
     }
 
-    fn coded(array: ArrayRef, kind: ColumnType) -> std::result::Result<ColumnChunk, CellFault> {
-        code_array(&array, kind, &ReadOptions::default())
+    fn coded<A: Array + 'static>(
+        array: A,
+        kind: ColumnType,
+    ) -> std::result::Result<ColumnChunk, CellFault> {
+        code_array(&(Arc::new(array) as ArrayRef), kind, &ReadOptions::default())
     }
 
     #[test]
     fn what_cannot_be_shown_is_refused_where_it_stands() {
         let seconds = TimestampSecondArray::from(vec![Some(0), None, Some(i64::MAX / 1000)]);
-        let fault = coded(Arc::new(seconds), ColumnType::Timestamp).err();
+        let fault = coded(seconds, ColumnType::Timestamp).err();
         assert_eq!(fault, Some((2, ParseProblem::BeyondI64(ColumnType::Timestamp))));
         let noon = Date64Array::from(vec![86_400_000, 86_400_000 / 2]);
-        let fault = coded(Arc::new(noon), ColumnType::Date).err();
+        let fault = coded(noon, ColumnType::Date).err();
         assert_eq!(fault, Some((1, ParseProblem::NotA(ColumnType::Date))));
         let far = Date64Array::from(vec![86_400_000, i64::MAX / 86_400_000 * 86_400_000]);
-        let fault = coded(Arc::new(far), ColumnType::Date).err();
+        let fault = coded(far, ColumnType::Date).err();
         assert_eq!(fault, Some((1, ParseProblem::BeyondI64(ColumnType::Date))));
     }
 
     #[test]
     fn days_and_times_that_are_read_as_names_are_written_as_everywhere() {
-        let names = |array: ArrayRef| {
+        fn names<A: Array + 'static>(array: A) -> Vec<String> {
             let chunk = coded(array, ColumnType::Text).map_err(|_| "fine").unwrap();
             let Cells::Names { names, .. } = chunk.cells else { panic!("names") };
             names
-        };
+        }
         let days = Date32Array::from(vec![Some(i32::MAX), None, Some(2_932_896)]);
-        assert_eq!(names(Arc::new(days)), ["+5881580-07-11", "9999-12-31"]);
+        assert_eq!(names(days), ["+5881580-07-11", "9999-12-31"]);
         let zoned = TimestampSecondArray::from(vec![253_402_214_400]).with_timezone("Europe/Rome");
-        assert_eq!(names(Arc::new(zoned)), ["9999-12-31 00:00:00Z"]);
+        assert_eq!(names(zoned), ["9999-12-31 00:00:00Z"]);
     }
 }
