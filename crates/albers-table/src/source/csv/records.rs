@@ -167,7 +167,7 @@ mod tests {
     fn a_byte_order_mark_at_the_beginning_of_a_block_is_text() {
         for blank_lines in [BlankLines::Records, BlankLines::Skipped] {
             let records = records_of("\u{feff}a,\u{feff}b\n\u{feff}\n", blank_lines);
-            let expected = [(0, "\u{feff}a|\u{feff}b".to_owned()), (9, "\u{feff}".to_owned())];
+            let expected = [(0, "\u{feff}a|\u{feff}b".to_owned()), (10, "\u{feff}".to_owned())];
             assert_eq!(records, expected);
         }
     }
