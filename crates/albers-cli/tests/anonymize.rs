@@ -80,8 +80,9 @@ fn cells_with_delimiters_quotes_and_line_breaks_survive() {
     for cell in ["\"Smith, Ann\"", "\"she said \"\"no\"\"\"", "\"two\nlines\"", " x "] {
         assert!(text.contains(cell), "{text}");
     }
-    // The release is a table again.
+    // The release is a table again, in which the interval is a name.
     folder.anonymize("out.csv -o again.csv --quasi age --keep note -k 1 --type age=text");
+    let text = text.replace("\"[31, 34]\"", "\"\"\"[31, 34]\"\"\"");
     assert_eq!(sorted(text.lines().collect()), sorted(folder.read("again.csv").lines().collect()));
 }
 
@@ -131,8 +132,8 @@ fn every_type_is_shown_by_its_exact_bounds() {
             "-9223372036854775808",
             "[-9223372036854775808, 9223372036854775807]",
         ),
-        ("decimal", "0.10", "2.5", "[0.10, 2.50]"),
-        ("decimal", "-0.05", "3", "[-0.05, 3.00]"),
+        ("decimal", "0.10", "2.5", "[0.1, 2.5]"),
+        ("decimal", "-0.05", "3", "[-0.05, 3]"),
         ("float", "1e3", "0.1", "[0.1, 1000.0]"),
         ("float", "1e300", "-2.5", "[-2.5, 1e300]"),
         ("date", "2024-02-29", "1969-12-31", "[1969-12-31, 2024-02-29]"),
@@ -267,11 +268,15 @@ fn text_becomes_parquet_and_comes_back() {
     // Kept numbers are numbers in a typed file.
     let pay = folder.parquet("out.parquet").column_by_name("pay").unwrap().clone();
     assert_eq!(pay.data_type(), &DataType::Int64);
-    // As text, all columns kept: the same rows.
+    // As text, all columns kept: the same rows, with intervals as names.
     folder.anonymize(
         "out.parquet -o back.csv --quasi age --keep zip,city,disease,pay -k 1 --type age=text",
     );
-    let rows = |name: &str| sorted(folder.csv(name));
+    let rows = |name: &str| {
+        let mut rows = folder.csv(name);
+        rows.iter_mut().for_each(|row| row[0] = row[0].trim_matches('"').to_owned());
+        sorted(rows)
+    };
     assert_eq!(rows("back.csv"), rows("out.csv"));
 }
 

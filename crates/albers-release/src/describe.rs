@@ -9,6 +9,8 @@
 
 mod content;
 mod content_hash;
+mod facts;
+mod name;
 mod text_hash;
 
 use std::sync::Mutex;
@@ -21,6 +23,8 @@ use rustc_hash::FxHashMap;
 
 pub use content::CellContent;
 pub(crate) use content::{ANY, share_of_steps};
+pub use facts::ShownFacts;
+use name::{push_member, push_name, reads_as_interval};
 
 /// What a class shows on one attribute. Two classes show the same if and only if their cells are
 /// equal.
@@ -88,6 +92,12 @@ impl SetNumbers {
     fn sum_over(&self, number: u32, of: impl Fn(u32) -> usize) -> usize {
         let tables = self.tables.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         tables.sets[number as usize].iter().map(|&code| of(code)).sum()
+    }
+
+    /// Whether a set has this member and no other.
+    fn is_only(&self, number: u32, code: u32) -> bool {
+        let tables = self.tables.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        *tables.sets[number as usize] == [code]
     }
 
     fn set_of(&self, number: u32) -> Vec<u32> {
@@ -233,6 +243,12 @@ impl<'a> Describer<'a> {
         ShownCell { a: lo, b: hi | if with_missing { WITH_MISSING } else { 0 } }
     }
 
+    /// Whether a node is the top of the hierarchy, and every class shows it.
+    fn is_top_for_all(&self, node: Node) -> bool {
+        let height = self.attribute.domain.hierarchy().map(Hierarchy::height);
+        height == Some(node.level) && height == self.attribute.level
+    }
+
     /// The node that shows the codes from `lo` to `hi`: never below the attribute's own level.
     fn node_of(&self, hierarchy: &Hierarchy, lo: u32, hi: u32) -> Node {
         let lowest = hierarchy.lowest_common_ancestor(lo, hi);
@@ -360,8 +376,21 @@ impl<'a> Describer<'a> {
 
     /// Writes what the cell shows at the end of `out`.
     pub fn write_text(&self, cell: ShownCell, out: &mut String) {
+        self.write_content(cell, self.content(cell), out);
+    }
+
+    /// The same in a release none of whose rows misses the value.
+    pub(crate) fn write_text_of_values(&self, cell: ShownCell, out: &mut String) {
+        let content = match self.content(cell) {
+            CellContent::Label { node, .. } => CellContent::Label { node, with_missing: false },
+            other => other,
+        };
+        self.write_content(cell, content, out);
+    }
+
+    fn write_content(&self, cell: ShownCell, content: CellContent, out: &mut String) {
         let domain = &self.attribute.domain;
-        match self.content(cell) {
+        match content {
             CellContent::Missing => {}
             CellContent::Interval { with_missing, .. } => {
                 let (lo, hi) = self.ends(cell).expect("an interval has ends");
@@ -380,8 +409,11 @@ impl<'a> Describer<'a> {
             CellContent::Label { node, with_missing } => {
                 let hierarchy = domain.hierarchy().expect("labels come from a hierarchy");
                 let label = hierarchy.label(node);
-                with_braces(with_missing, out, |out| {
-                    if with_missing { push_member(label, out) } else { out.push_str(label) }
+                let is_bare = self.is_bare(node, label, with_missing);
+                with_braces(with_missing, out, |out| match is_bare {
+                    true => out.push_str(label),
+                    false if with_missing => push_member(label, out),
+                    false => push_name(label, out),
                 });
             }
             CellContent::Set(codes) => self.write_set(&codes, out),
@@ -389,10 +421,22 @@ impl<'a> Describer<'a> {
         }
     }
 
+    /// Whether a label is written without quotes although it reads like something else, because it
+    /// is just that: everything, or in a column of numbers or times an interval of them.
+    fn is_bare(&self, node: Node, label: &str, with_missing: bool) -> bool {
+        let domain = &self.attribute.domain;
+        let is_top = domain.hierarchy().is_some_and(|tree| tree.height() == node.level);
+        let is_interval = || domain.column_type().is_ordered() && reads_as_interval(label);
+        (label == ANY && is_top) || (!with_missing && is_interval())
+    }
+
     fn write_set(&self, codes: &[u32], out: &mut String) {
         let domain = &self.attribute.domain;
         if let [code] = codes {
-            return domain.write_value(*code, out);
+            if let Some(name) = domain.category(*code) {
+                push_name(name, out);
+            }
+            return;
         }
         out.push('{');
         let with_missing = self.missing.is_some_and(|missing| codes.contains(&missing));
@@ -436,19 +480,5 @@ fn with_braces(with_missing: bool, out: &mut String, write: impl FnOnce(&mut Str
     write(out);
     if with_missing {
         out.push('}');
-    }
-}
-
-/// Writes a member of a set, quoted if it could be taken for more than one member.
-pub fn push_member(member: &str, out: &mut String) {
-    let is_plain = !member.is_empty()
-        && member.trim() == member
-        && !member.contains([',', '{', '}', '"', '[', ']']);
-    if is_plain {
-        out.push_str(member);
-    } else {
-        out.push('"');
-        out.push_str(&member.replace('"', "\"\""));
-        out.push('"');
     }
 }

@@ -129,7 +129,7 @@ impl<'a> Door<'a> {
                 (Way::Buckets(by_bucket, shuffles), Some(memory))
             }
         };
-        let left_out = LeftOut::of(plan.n_rows, memory);
+        let left_out = LeftOut::of(plan.n_rows, plan.attributes, memory);
         let published = may_rebind.then_some(counts);
         Ok(Door { plan, requirements, watch, way, left_out, published, n_leaves: 0 })
     }
@@ -241,8 +241,14 @@ impl<'a> Door<'a> {
         places: impl Iterator<Item = u32>,
     ) -> Result<()> {
         let mut codes = vec![0; self.plan.attributes.len()];
-        for place in places {
-            let row = place as usize;
+        let places: Vec<usize> = places.map(|place| place as usize).collect();
+        if let Way::Buckets(plan, _) = &self.way
+            && !places.is_empty()
+        {
+            let payload = plan.rows.payload;
+            self.left_out.add_cells(&payload.decode(places.iter().map(|&row| rows.payload(row)))?);
+        }
+        for row in places {
             let row_id = rows.row_id(layout, row);
             rows.codes(layout, row, &mut codes);
             match &self.way {

@@ -6,11 +6,14 @@
 //!   Teaching                  a label of the hierarchy
 //!   {A, "B, C"}               a set; members as `describe` writes them
 //!   {, [48, 62]}              the missing value, or what follows
+//!   "{A, B}"  "*"             a value or a label that would be read as something else
 //!   *                         any value
 //! ```
 //!
-//! Guarantee: a cell is read in one way only: as a value or a label first, then as a set, then as
-//! an interval. What a cell shows is never narrowed: only its bounds beyond the table are cut off.
+//! Guarantee: a cell is read in one way only: as what its first letter says it is, a name in
+//! quotes, a set or any value; then as a value or a label, then as an interval. Only a cell of a
+//! release of others that is no such name and no such set is looked for as a value. What a cell
+//! shows is never narrowed: only its bounds beyond the table are cut off.
 //! Cost: linear in the text; one table of the names of a category.
 
 use albers_classes::Attribute;
@@ -121,17 +124,26 @@ impl<'a> CellParser<'a> {
     /// What a cell shows; `None` is the empty cell.
     pub fn parse(&self, text: Option<&str>) -> Result<ReadCell, CellProblem> {
         let Some(text) = text else { return self.missing() };
-        if let Some(cell) = self.value_or_label(text)? {
-            return Ok(cell);
-        }
         let trimmed = text.trim();
         if trimmed == ANY {
-            return Ok(self.of(CellContent::Everything));
+            return Ok(self.any());
+        }
+        let quoted = trimmed.strip_prefix('"').and_then(quoted_member);
+        if let Some((name, "")) = quoted
+            && let Some(cell) = self.value_or_label(&name.text)?
+        {
+            return Ok(cell);
         }
         if let Some(inner) = trimmed.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
-            return self.set(inner);
+            return self.set(inner).or_else(|problem| match self.value_or_label(text) {
+                Ok(Some(cell)) => Ok(cell),
+                _ => Err(problem),
+            });
         }
-        self.interval(trimmed)
+        match self.value_or_label(text)? {
+            Some(cell) => Ok(cell),
+            None => self.interval(trimmed),
+        }
     }
 
     /// What two columns of bounds, and one that tells of missing values, show.
@@ -169,6 +181,16 @@ impl<'a> CellParser<'a> {
 
     fn missing_code(&self) -> Result<u32, CellProblem> {
         self.domain().missing_code().ok_or(CellProblem::NothingMissing)
+    }
+
+    /// What a lone `*` shows.
+    fn any(&self) -> ReadCell {
+        let top = self.domain().hierarchy().and_then(|hierarchy| {
+            let n_leaves = hierarchy.n_leaves() as usize;
+            let is_top = |node: &Node| hierarchy.leaves_of(*node).len() == n_leaves;
+            hierarchy.node_by_label(ANY).filter(is_top)
+        });
+        self.of(top.map_or(CellContent::Everything, |node| self.label(node)))
     }
 
     /// The cell as a value of the table or as a label, if it is one.
@@ -278,10 +300,11 @@ impl<'a> CellParser<'a> {
         }
         let mut cells = Vec::new();
         for member in &members {
+            let is_any = !member.quoted && member.text == ANY;
             let cell = match self.value_or_label(&member.text)? {
+                _ if is_any => self.any(),
                 Some(cell) => cell,
                 None if member.quoted => return Err(CellProblem::NotUnderstood),
-                None if member.text == ANY => return Ok(self.of(CellContent::Everything)),
                 None => self.interval(&member.text)?,
             };
             if members.len() == 1 && !with_missing {

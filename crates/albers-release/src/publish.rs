@@ -28,13 +28,15 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{Field, Schema, SchemaRef};
 use rayon::prelude::*;
 
-use crate::describe::Describer;
+use crate::describe::{Describer, ShownFacts};
 use crate::error::{ReleaseError, Result};
 use crate::verify::Verified;
 
 /// The bytes of carried cells, row by row.
 pub use arrow_row::Rows as PayloadRows;
-pub use carried::{CarriedColumn, CarriedSurvey, Payload, PayloadField, cell_hashes};
+pub use carried::{
+    CarriedColumn, CarriedSurvey, CellCounts, Payload, PayloadField, Typing, cell_hashes,
+};
 pub use columns::{FeatureColumn, FeatureKind, Values};
 
 pub(crate) use carried::RowKeys;
@@ -65,9 +67,6 @@ pub(crate) struct Output<'a> {
     pub(crate) features: &'a [FeatureColumn],
     /// How intervals are written.
     pub(crate) values: Values,
-    /// Whether rows may be left out: then all columns may miss values, lest their fields tell
-    /// whether some of the rows left out do.
-    pub(crate) may_leave_out: bool,
     /// The byte between the cells of text, where the sink does not tell it.
     pub(crate) delimiter: Option<u8>,
     /// Decides the order of rows within a class.
@@ -97,44 +96,52 @@ impl Output<'_> {
     }
 }
 
+/// What the schema of a release must have room for: told from what is published, since everybody
+/// sees it.
+pub(crate) struct Contents {
+    /// What classes show, attribute by attribute.
+    pub(crate) shown: Vec<ShownFacts>,
+    /// The columns that leave as they came.
+    pub(crate) carried: Vec<Field>,
+}
+
 /// A release that is being written, some classes at a time.
 pub(crate) struct Writer<'a> {
     output: Output<'a>,
     columns: Vec<Published>,
+    contents: Contents,
     schema: SchemaRef,
     sink: Box<dyn Sink>,
 }
 
 impl<'a> Writer<'a> {
-    /// Begins the table, with these fields for the columns that leave as they came.
+    /// Begins a table of these contents.
     pub(crate) fn begin(
         mut sink: Box<dyn Sink>,
         describers: &[Describer<'_>],
         output: Output<'a>,
-        carried: &[Field],
+        contents: Contents,
     ) -> Result<Writer<'a>> {
         let columns = output.published();
         let mut fields: Vec<Field> = Vec::new();
         for column in &columns {
             match *column {
                 Published::Given(OutputColumn::Attribute(attribute)) => {
-                    fields.extend(columns::fields(&describers[attribute], output.values));
+                    let (describer, facts) = (&describers[attribute], contents.shown[attribute]);
+                    fields.extend(columns::fields(describer, output.values, facts));
                 }
                 Published::Given(OutputColumn::Carried(column)) => {
-                    fields.push(carried[column].clone());
+                    fields.push(contents.carried[column].clone());
                 }
                 Published::Feature(feature) => fields.push(output.features[feature].field()),
             }
-        }
-        if output.may_leave_out {
-            fields = fields.into_iter().map(|field| field.with_nullable(true)).collect();
         }
         check_names(&fields, output.features)?;
         let schema = Arc::new(Schema::new(fields));
         let delimiter = output.delimiter;
         let options = WriteOptions { delimiter, has_runs: true };
         sink.begin(schema.clone(), options)?;
-        Ok(Writer { output, columns, schema, sink })
+        Ok(Writer { output, columns, contents, schema, sink })
     }
 
     /// Writes verified classes, in their order.
@@ -144,14 +151,14 @@ impl<'a> Writer<'a> {
         carried: &[CarriedColumn],
         watch: &dyn Watch,
     ) -> Result<()> {
-        let Writer { output, columns, schema, sink } = self;
+        let Writer { output, columns, contents, schema, sink } = self;
         let keys = RowKeys::of(carried, output.seed)?;
         let mut cutter = Cutter::new(classes, carried, keys.as_ref(), output.limits);
         let mut slab = cutter.next_slab()?;
         while slab.n_rows > 0 {
             let (written, next) = rayon::join(
                 || -> Result<()> {
-                    let arrays = arrays_of(&slab, classes, output, columns, carried)?;
+                    let arrays = arrays_of(&slab, classes, (output, contents), columns, carried)?;
                     let batch = RecordBatch::try_new(schema.clone(), arrays)
                         .expect("columns are built by the schema and have the slab's rows");
                     Ok(sink.write(&batch)?)
@@ -175,7 +182,7 @@ impl<'a> Writer<'a> {
 fn arrays_of(
     slab: &Slab,
     classes: &Verified<'_>,
-    output: &Output<'_>,
+    (output, contents): (&Output<'_>, &Contents),
     columns: &[Published],
     carried: &[CarriedColumn],
 ) -> Result<Vec<ArrayRef>> {
@@ -184,10 +191,12 @@ fn arrays_of(
         .map(|column| match *column {
             Published::Given(OutputColumn::Attribute(attribute)) => {
                 let describer = &classes.describers()[attribute];
-                Ok(columns::arrays(describer, slab, attribute, output.values))
+                let facts = contents.shown[attribute];
+                Ok(columns::arrays(describer, slab, attribute, output.values, facts))
             }
             Published::Given(OutputColumn::Carried(column)) => {
-                Ok(vec![carried[column].take(&slab.row_ids)?])
+                let data_type = contents.carried[column].data_type();
+                Ok(vec![carried[column].take(&slab.row_ids, data_type)?])
             }
             Published::Feature(feature) => Ok(vec![output.features[feature].array(slab, feature)]),
         })
@@ -238,7 +247,6 @@ mod tests {
                 columns,
                 features: &features,
                 values: Values::Interval,
-                may_leave_out: false,
                 delimiter: None,
                 seed: 0,
                 limits: SlabLimits::default(),

@@ -17,7 +17,7 @@ use albers_storage::watch::Watch;
 use albers_table::mix::mix;
 use rayon::prelude::*;
 
-use crate::describe::{Describer, ShownCell};
+use crate::describe::{Describer, ShownCell, ShownFacts};
 use crate::error::{ReleaseError, Result};
 
 /// What classes show beside the bounds of their points, and in which order they leave.
@@ -144,6 +144,22 @@ impl<'a> Verified<'a> {
     /// One describer per attribute.
     pub(crate) fn describers(&self) -> &[Describer<'a>] {
         &self.describers
+    }
+
+    /// What the classes show, attribute by attribute.
+    pub(crate) fn facts(&self) -> Vec<ShownFacts> {
+        let n_attributes = self.describers.len();
+        let of_block = |block: &VerifiedBlock| {
+            let mut all = vec![ShownFacts::default(); n_attributes];
+            let classes = block.cells.chunks_exact(n_attributes.max(1));
+            classes.for_each(|cells| ShownFacts::add_class(&mut all, &self.describers, cells));
+            all
+        };
+        let nothing = || vec![ShownFacts::default(); n_attributes];
+        self.blocks.par_iter().map(of_block).reduce(nothing, |mut all, others| {
+            ShownFacts::add_all(&mut all, &others);
+            all
+        })
     }
 
     /// The keys that order the classes, of the first and of the last.

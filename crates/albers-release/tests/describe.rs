@@ -58,7 +58,7 @@ fn intervals_show_their_ends_and_the_missing_value_beside_them() {
     assert_eq!(text(&["40", ""]), "{, 40}");
     let decimals = ["1.5", "-2", "0.25"];
     let text = |class: &[&str]| shown(ColumnType::Decimal, Shown::Interval, &decimals, class);
-    assert_eq!(text(&["1.5", "-2"]), "[-2.00, 1.50]");
+    assert_eq!(text(&["1.5", "-2"]), "[-2, 1.5]");
 }
 
 #[test]

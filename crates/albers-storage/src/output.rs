@@ -139,14 +139,53 @@ impl Drop for OutputFile {
     }
 }
 
-/// An [`OutputFile`] that packs what is written, and takes the digest of the packed bytes.
+/// An [`OutputFile`] that packs what is written, and takes the digest of the packed bytes. These are
+/// a function of the bytes, in whatever pieces they come.
 pub enum PackedOutput {
     /// As it is.
     Plain(io::BufWriter<Digested<OutputFile>>),
     /// `.gz`
-    Gzip(flate2::write::GzEncoder<Digested<OutputFile>>),
+    Gzip(EvenBlocks<flate2::write::GzEncoder<Digested<OutputFile>>>),
     /// `.zst` or `.zstd`
-    Zstd(zstd::stream::write::Encoder<'static, Digested<OutputFile>>),
+    Zstd(EvenBlocks<zstd::stream::write::Encoder<'static, Digested<OutputFile>>>),
+}
+
+/// Hands bytes on in blocks of one size: what packers make of bytes depends on the pieces in which
+/// they are given.
+pub struct EvenBlocks<W> {
+    inner: W,
+    block: Vec<u8>,
+}
+
+const BLOCK_BYTES: usize = 1 << 18;
+
+impl<W: Write> EvenBlocks<W> {
+    fn new(inner: W) -> EvenBlocks<W> {
+        EvenBlocks { inner, block: Vec::with_capacity(BLOCK_BYTES) }
+    }
+
+    /// Hands the last block on.
+    fn into_inner(mut self) -> io::Result<W> {
+        self.inner.write_all(&self.block)?;
+        Ok(self.inner)
+    }
+}
+
+impl<W: Write> Write for EvenBlocks<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let n_bytes = bytes.len().min(BLOCK_BYTES - self.block.len());
+        self.block.extend_from_slice(&bytes[..n_bytes]);
+        if self.block.len() == BLOCK_BYTES {
+            self.inner.write_all(&self.block)?;
+            self.block.clear();
+        }
+        Ok(n_bytes)
+    }
+
+    /// What fills no block stays until the end.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 impl PackedOutput {
@@ -161,14 +200,14 @@ impl PackedOutput {
         let file = Digested::new(OutputFile::create(target)?);
         Ok(match packing {
             Packing::Plain => PackedOutput::Plain(io::BufWriter::with_capacity(BUFFER_BYTES, file)),
-            Packing::Gzip => PackedOutput::Gzip(flate2::write::GzEncoder::new(
+            Packing::Gzip => PackedOutput::Gzip(EvenBlocks::new(flate2::write::GzEncoder::new(
                 file,
                 flate2::Compression::default(),
-            )),
-            Packing::Zstd => PackedOutput::Zstd(
+            ))),
+            Packing::Zstd => PackedOutput::Zstd(EvenBlocks::new(
                 zstd::stream::write::Encoder::new(file, zstd::DEFAULT_COMPRESSION_LEVEL)
                     .map_err(|source| StorageError::Write { path: target.to_owned(), source })?,
-            ),
+            )),
         })
     }
 
@@ -184,8 +223,14 @@ impl PackedOutput {
             PackedOutput::Plain(buffered) => {
                 buffered.into_inner().map_err(|error| write_error(error.into_error()))?
             }
-            PackedOutput::Gzip(encoder) => encoder.finish().map_err(write_error)?,
-            PackedOutput::Zstd(encoder) => encoder.finish().map_err(write_error)?,
+            PackedOutput::Gzip(blocks) => blocks
+                .into_inner()
+                .and_then(flate2::write::GzEncoder::finish)
+                .map_err(write_error)?,
+            PackedOutput::Zstd(blocks) => blocks
+                .into_inner()
+                .and_then(zstd::stream::write::Encoder::finish)
+                .map_err(write_error)?,
         };
         let (file, digest) = file.finish();
         Ok((file.seal()?, digest))
@@ -285,6 +330,26 @@ mod tests {
             let mut input = crate::input::open_unpacked(&target).unwrap();
             input.read_to_string(&mut text).unwrap();
             assert_eq!(text, "a,b\n1,2\n", "{name}");
+        }
+    }
+
+    #[test]
+    fn packed_bytes_are_the_same_in_whatever_pieces_they_come() {
+        let folder = tempfile::tempdir().unwrap();
+        let rows = (0..120_000u64).map(|row| format!("{},{}\n", row % 977, row * row % 10_007));
+        let text = rows.collect::<String>().into_bytes();
+        for name in ["a.csv.gz", "a.csv.zst"] {
+            let target = folder.path().join(name);
+            let packed = |n_bytes: usize| {
+                let mut output = PackedOutput::create(&target).unwrap();
+                text.chunks(n_bytes).for_each(|piece| output.write_all(piece).unwrap());
+                output.finish(&target).unwrap();
+                std::fs::read(&target).unwrap()
+            };
+            let whole = packed(text.len());
+            for n_bytes in [997, 65_536, 300_000] {
+                assert!(packed(n_bytes) == whole, "{name} in pieces of {n_bytes}");
+            }
         }
     }
 

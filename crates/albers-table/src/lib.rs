@@ -11,6 +11,7 @@
 //! - [`profile`]: what a table looks like, in bounded memory.
 //! - [`sink`]: where tables go: files, streams, record batches.
 
+mod calendar;
 pub mod chunk;
 pub mod coding;
 pub mod distinct_sample;

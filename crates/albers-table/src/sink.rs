@@ -14,7 +14,7 @@
 //! behind.
 
 mod batches;
-mod cell;
+pub(crate) mod cell;
 mod csv;
 mod file;
 mod parquet;

@@ -6,12 +6,12 @@
 
 use albers_storage::wording;
 use albers_storage::wording::{Field, Wording};
-use jiff::civil;
 
+use crate::calendar::{CivilDate, DateText};
 use crate::schema::ColumnType;
 
-/// The day that ticks are counted from.
-const EPOCH: civil::Date = civil::date(1970, 1, 1);
+const DAY_MICROSECONDS: i64 = 86_400_000_000;
+const SECOND_MICROSECONDS: i64 = 1_000_000;
 
 /// Why a text is not a value of a type. Never holds the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +45,9 @@ impl ParseProblem {
         match self {
             ParseProblem::NotA(kind) | ParseProblem::NeedsWider { kind, .. } => {
                 format!("the cell is not of type {kind}")
+            }
+            ParseProblem::BeyondI64(ColumnType::Date | ColumnType::Timestamp) => {
+                "the point in time is too far away to be shown".to_owned()
             }
             ParseProblem::BeyondI64(_) => "the number does not fit in 64 bits".to_owned(),
             ParseProblem::LeadingZero => {
@@ -83,7 +86,8 @@ impl ParseProblem {
             ParseProblem::BeyondI64(ColumnType::Decimal) => {
                 wording!["read the column with ", typed("float")]
             }
-            ParseProblem::BeyondI64(ColumnType::Timestamp) | ParseProblem::NoSuchDate => {
+            ParseProblem::BeyondI64(ColumnType::Date | ColumnType::Timestamp)
+            | ParseProblem::NoSuchDate => {
                 wording!["correct the cell, or read the column with ", typed("text")]
             }
             ParseProblem::BeyondI64(_) | ParseProblem::LeadingZero => {
@@ -141,23 +145,9 @@ impl TickFormat {
         use std::fmt::Write as _;
         let written = match self {
             TickFormat::Integer => write!(out, "{ticks}"),
-            TickFormat::Decimal { scale: 0 } => write!(out, "{ticks}"),
-            TickFormat::Decimal { scale } => {
-                let unit = 10u64.pow(u32::from(scale));
-                let sign = if ticks < 0 { "-" } else { "" };
-                let size = ticks.unsigned_abs();
-                write!(out, "{sign}{}.{:0width$}", size / unit, size % unit, width = scale.into())
-            }
-            TickFormat::Date => write!(out, "{}", date_of_days(ticks)),
-            TickFormat::Timestamp { zoned } => {
-                let time = jiff::Timestamp::from_microsecond(ticks).unwrap_or(if ticks < 0 {
-                    jiff::Timestamp::MIN
-                } else {
-                    jiff::Timestamp::MAX
-                });
-                let local = jiff::tz::Offset::UTC.to_datetime(time);
-                write!(out, "{} {}{}", local.date(), local.time(), if zoned { "Z" } else { "" })
-            }
+            TickFormat::Decimal { scale } => return write_decimal(ticks, scale, out),
+            TickFormat::Date => write!(out, "{}", CivilDate::of_days(ticks)),
+            TickFormat::Timestamp { zoned } => return write_timestamp(ticks, zoned, out),
         };
         written.expect("writing to a String cannot fail");
     }
@@ -170,23 +160,48 @@ impl TickFormat {
     }
 }
 
-/// The day that is so many days after 1970-01-01; the calendar's ends beyond it.
-fn date_of_days(days: i64) -> civil::Date {
-    let days = days.clamp(-4_371_587, 2_932_896);
-    EPOCH.saturating_add(jiff::Span::new().days(days))
+/// Writes a decimal with as few digits after the point as it takes: how many other cells of its
+/// column need says nothing about it.
+fn write_decimal(ticks: i64, scale: u8, out: &mut String) {
+    use std::fmt::Write as _;
+    let Decimal { mantissa, scale } = Decimal { mantissa: ticks, scale }.without_trailing_zeros();
+    let sign = if mantissa < 0 { "-" } else { "" };
+    let (size, unit) = (mantissa.unsigned_abs(), 10u64.pow(u32::from(scale)));
+    let written = match scale {
+        0 => write!(out, "{mantissa}"),
+        _ => write!(out, "{sign}{}.{:0width$}", size / unit, size % unit, width = scale.into()),
+    };
+    written.expect("writing to a String cannot fail");
 }
 
-/// The month that a day lies in, counted from that of the year 0; nothing beyond the calendar.
-pub fn month_of_days(days: i64) -> Option<i64> {
-    let date = Some(date_of_days(days)).filter(|&date| days_of_date(date) == days)?;
-    Some(i64::from(date.year()) * 12 + i64::from(date.month()) - 1)
+/// Writes a point in time with as much of a fraction as there is.
+fn write_timestamp(ticks: i64, zoned: bool, out: &mut String) {
+    use std::fmt::Write as _;
+    let date = CivilDate::of_days(ticks.div_euclid(DAY_MICROSECONDS));
+    let time = ticks.rem_euclid(DAY_MICROSECONDS);
+    let (second, part) = (time / SECOND_MICROSECONDS, time % SECOND_MICROSECONDS);
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    write!(out, "{date} {hour:02}:{minute:02}:{second:02}")
+        .and_then(|()| if part == 0 { Ok(()) } else { write!(out, ".{part:06}") })
+        .expect("writing to a String cannot fail");
+    if part != 0 {
+        out.truncate(out.trim_end_matches('0').len());
+    }
+    if zoned {
+        out.push('Z');
+    }
 }
 
-/// The first day of a month; nothing beyond the calendar.
-pub fn days_of_month(month: i64) -> Option<i64> {
-    let year = i16::try_from(month.div_euclid(12)).ok()?;
-    let month = i8::try_from(month.rem_euclid(12) + 1).ok()?;
-    civil::Date::new(year, month, 1).ok().map(days_of_date)
+/// The month that a day lies in, counted from that of the year 0.
+pub fn month_of_days(days: i64) -> i64 {
+    let CivilDate { year, month, .. } = CivilDate::of_days(days);
+    year * 12 + i64::from(month) - 1
+}
+
+/// The first day of a month.
+pub fn days_of_month(month: i64) -> i64 {
+    let (year, month) = (month.div_euclid(12), month.rem_euclid(12) as u8 + 1);
+    CivilDate { year, month, day: 1 }.days()
 }
 
 /// Writes a float at the end of `out`, by the shortest text that reads back as the same one: `1.0`,
@@ -353,56 +368,54 @@ pub fn parse_boolean(cell: &[u8]) -> Result<bool, ParseProblem> {
 /// A day, as days since 1970-01-01.
 pub fn parse_date(cell: &[u8]) -> Result<i64, ParseProblem> {
     const NOT: ParseProblem = ParseProblem::NotA(ColumnType::Date);
-    let cell = cell.trim_ascii();
-    let shaped = cell.len() == 10
-        && cell.iter().enumerate().all(|(at, &byte)| match at {
-            4 | 7 => byte == b'-',
-            _ => byte.is_ascii_digit(),
-        });
-    if !shaped {
+    let found = DateText::at_start_of(cell.trim_ascii()).ok_or(NOT)?;
+    if !found.rest.is_empty() {
         return Err(NOT);
     }
-    let number = |digits: &[u8]| digits.iter().fold(0i16, |n, d| n * 10 + i16::from(d - b'0'));
-    let small = |digits: &[u8]| i8::try_from(number(digits)).expect("two digits fit");
-    let date = civil::Date::new(number(&cell[..4]), small(&cell[5..7]), small(&cell[8..]))
-        .map_err(|_| ParseProblem::NoSuchDate)?;
-    Ok(days_of_date(date))
-}
-
-fn days_of_date(date: civil::Date) -> i64 {
-    date.duration_since(EPOCH).as_secs() / 86_400
+    found.date().map(CivilDate::days).ok_or(ParseProblem::NoSuchDate)
 }
 
 /// A point in time, as microseconds since 1970-01-01, and whether it carried an offset.
 pub fn parse_timestamp(cell: &[u8]) -> Result<(i64, bool), ParseProblem> {
-    let (time, zoned) = parse_time(cell)?;
-    if time.subsec_nanosecond() % 1_000 != 0 {
+    let (nanoseconds, zoned) = parse_time(cell)?;
+    if nanoseconds % 1_000 != 0 {
         return Err(ParseProblem::BeyondMicrosecond);
     }
-    Ok((time.as_microsecond(), zoned))
+    let beyond = |_| ParseProblem::BeyondI64(ColumnType::Timestamp);
+    Ok((i64::try_from(nanoseconds / 1_000).map_err(beyond)?, zoned))
 }
 
 /// A point in time as nanoseconds since 1970-01-01.
 pub fn parse_nanoseconds(cell: &[u8]) -> Result<i128, ParseProblem> {
-    parse_time(cell).map(|(time, _)| time.as_nanosecond())
+    parse_time(cell).map(|(nanoseconds, _)| nanoseconds)
 }
 
-fn parse_time(cell: &[u8]) -> Result<(jiff::Timestamp, bool), ParseProblem> {
+/// Nanoseconds since 1970-01-01, and whether the text carried an offset. The calendar library reads
+/// the time of the day, on a day from which no offset leads out of its range.
+fn parse_time(cell: &[u8]) -> Result<(i128, bool), ParseProblem> {
     const NOT: ParseProblem = ParseProblem::NotA(ColumnType::Timestamp);
-    let text = std::str::from_utf8(cell.trim_ascii()).map_err(|_| NOT)?;
-    if text.len() < 16 || !text.is_ascii() {
+    const ON_THE_FIRST_DAY: &[u8] = b"1970-01-01";
+    let cell = cell.trim_ascii();
+    if !cell.is_ascii() {
         return Err(NOT);
     }
-    parse_date(&text.as_bytes()[..10]).map_err(|problem| match problem {
-        ParseProblem::NoSuchDate => ParseProblem::NoSuchDate,
-        _ => NOT,
-    })?;
-    if let Ok(time) = text.parse::<jiff::Timestamp>() {
-        return Ok((time, true));
+    let found = DateText::at_start_of(cell).filter(|found| found.rest.len() >= 6).ok_or(NOT)?;
+    let days = found.date().map(CivilDate::days).ok_or(ParseProblem::NoSuchDate)?;
+    let is_leap_second = found.rest.get(6..9) == Some(b":60");
+    let text = [ON_THE_FIRST_DAY, found.rest].concat();
+    let text = std::str::from_utf8(&text).map_err(|_| NOT)?;
+    let (time, zoned) = match text.parse::<jiff::Timestamp>() {
+        Ok(time) => (time, true),
+        Err(_) => {
+            let local: jiff::civil::DateTime = text.parse().map_err(|_| NOT)?;
+            (jiff::tz::Offset::UTC.to_timestamp(local).map_err(|_| NOT)?, false)
+        }
+    };
+    if is_leap_second {
+        // It would be shown as the second before.
+        return Err(ParseProblem::NoSuchDate);
     }
-    let local: civil::DateTime = text.parse().map_err(|_| NOT)?;
-    let time = jiff::tz::Offset::UTC.to_timestamp(local).map_err(|_| NOT)?;
-    Ok((time, false))
+    Ok((i128::from(days) * i128::from(DAY_MICROSECONDS) * 1_000 + time.as_nanosecond(), zoned))
 }
 
 fn split_sign(cell: &[u8]) -> (bool, &[u8]) {
@@ -431,8 +444,11 @@ mod tests {
 
     #[test]
     fn decimals_keep_their_digits() {
-        for text in ["0.05", "-0.50", "12.345", "7", "-3.0"] {
+        for text in ["0.05", "-0.5", "12.345", "7", "-3", "0"] {
             assert_eq!(parse_decimal(text.as_bytes()).unwrap().text(), text);
+            // Zeros that only other cells of the column need are not written.
+            let longer = parse_decimal(text.as_bytes()).unwrap().mantissa_at(9).unwrap();
+            assert_eq!(TickFormat::Decimal { scale: 9 }.text(longer), text);
         }
         assert!(parse_decimal(b"1.2.3").is_err());
         assert!(parse_decimal(b"1e5").is_err());
@@ -440,7 +456,9 @@ mod tests {
 
     #[test]
     fn dates_survive_a_round_trip_and_impossible_ones_are_refused() {
-        for text in ["1970-01-01", "1969-12-31", "2024-02-29", "0001-01-01", "9999-12-31"] {
+        let far = ["0000-01-01", "-000001-12-31", "+010000-01-01", "-5877641-06-23"];
+        let near = ["1970-01-01", "1969-12-31", "2024-02-29", "0001-01-01", "9999-12-31"];
+        for text in near.into_iter().chain(far) {
             let days = parse_date(text.as_bytes()).unwrap();
             assert_eq!(TickFormat::Date.text(days), text);
         }
@@ -455,6 +473,31 @@ mod tests {
         assert_eq!(TickFormat::Timestamp { zoned }.text(ticks), "2024-03-01 12:30:05");
         let (ticks, zoned) = parse_timestamp(b"2024-03-01T12:30:05.25+02:00").unwrap();
         assert_eq!(TickFormat::Timestamp { zoned }.text(ticks), "2024-03-01 10:30:05.25Z");
+    }
+
+    #[test]
+    fn times_at_the_ends_of_the_calendar_and_beyond_are_themselves() {
+        for text in [
+            "9999-12-31 00:00:00",
+            "9999-12-31 23:59:59.999999",
+            "0000-01-01 00:00:00",
+            "-000001-12-31 23:59:59",
+            "+010000-01-01 00:00:00.5",
+            "+294247-01-10 04:00:54.775807",
+            "-290308-12-21 19:59:05.224192",
+        ] {
+            let (ticks, zoned) = parse_timestamp(text.as_bytes()).unwrap();
+            assert_eq!(TickFormat::Timestamp { zoned }.text(ticks), text);
+        }
+        let (ticks, zoned) = parse_timestamp(b"9999-12-31T23:00:00-02:00").unwrap();
+        assert_eq!(TickFormat::Timestamp { zoned }.text(ticks), "+010000-01-01 01:00:00Z");
+        let beyond = parse_timestamp(b"+294247-01-10 04:00:54.775808");
+        assert_eq!(beyond, Err(ParseProblem::BeyondI64(ColumnType::Timestamp)));
+        assert_eq!(parse_timestamp(b"2016-12-31 23:59:60"), Err(ParseProblem::NoSuchDate));
+        assert_eq!(
+            parse_timestamp(b"2016-12-31 23:59:61"),
+            Err(ParseProblem::NotA(ColumnType::Timestamp))
+        );
     }
 
     #[test]

@@ -23,6 +23,7 @@ mod tuples;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use albers_classes::space::Shown;
+use albers_release::publish::Typing;
 use albers_storage::StorageError;
 use albers_storage::memory_budget::Reservation;
 use albers_storage::watch::{Phase, Watch};
@@ -136,6 +137,17 @@ impl KnownColumns {
             kinds.map(|(column, &kind)| shown_as(kind, column.hierarchy.is_some(), categories));
         self.shown = shown.collect();
         self
+    }
+
+    /// Whether the text of a carried column becomes typed: not where the source is typed already,
+    /// unless the job says what its text is.
+    fn typing(&self, column_idx: usize, typed_output: bool) -> Typing {
+        let declared = self.planned[column_idx].column_type;
+        match (&self.types.data_types[column_idx], declared) {
+            _ if !typed_output => Typing::AsRead,
+            (Some(_), None) => Typing::AsRead,
+            (_, declared) => Typing::ByCells(declared),
+        }
     }
 
     /// How a column is coded, if it is.

@@ -10,7 +10,7 @@
 //! ```
 
 use albers_table::mix::mix;
-use albers_table::value::TickFormat;
+use albers_table::value::{Decimal, TickFormat};
 
 /// The hash of the bytes so far.
 pub(super) struct TextHash {
@@ -88,11 +88,8 @@ impl TextHash {
                 self.push_number(ticks.unsigned_abs());
             }
             TickFormat::Decimal { scale } => {
-                let unit = 10u64.pow(u32::from(scale));
-                self.push_sign(ticks);
-                self.push_number(ticks.unsigned_abs() / unit);
-                self.push_word(u64::from(b'.'), 1);
-                self.push_padded(ticks.unsigned_abs() % unit, u32::from(scale));
+                let short = Decimal { mantissa: ticks, scale }.without_trailing_zeros();
+                self.push_decimal(short.mantissa, short.scale);
             }
             TickFormat::Date => match date_of_days(ticks) {
                 Some(date) => self.push_date(date),
@@ -106,6 +103,17 @@ impl TextHash {
                     None => self.push(&format.text(ticks)),
                 }
             }
+        }
+    }
+
+    /// Adds the digits of a decimal, all of its scale.
+    pub(super) fn push_decimal(&mut self, mantissa: i64, scale: u8) {
+        let unit = 10u64.pow(u32::from(scale));
+        self.push_sign(mantissa);
+        self.push_number(mantissa.unsigned_abs() / unit);
+        if scale > 0 {
+            self.push_word(u64::from(b'.'), 1);
+            self.push_padded(mantissa.unsigned_abs() % unit, u32::from(scale));
         }
     }
 

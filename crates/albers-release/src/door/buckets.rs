@@ -28,7 +28,7 @@ use rayon::prelude::*;
 use super::giant;
 use super::leaves::{ClassLeaves, GiantLeaf, LeafClasses, LeafRows};
 use super::plan::{BucketSizes, PackedRows};
-use crate::describe::Describer;
+use crate::describe::{Describer, ShownFacts};
 use crate::error::Result;
 use crate::verify::ShowOptions;
 use bucket::Bucket;
@@ -88,6 +88,8 @@ pub(super) struct Shuffle<'a> {
     pub(super) buckets: Vec<Bucket>,
     pub(super) n_classes: u64,
     pub(super) n_rows: u64,
+    /// What the classes show, attribute by attribute.
+    pub(super) shown: Vec<ShownFacts>,
     buffers: Reservation,
 }
 
@@ -103,6 +105,7 @@ impl<'a> Shuffle<'a> {
             buckets: (0..n_buckets).map(|_| Bucket::default()).collect(),
             n_classes: 0,
             n_rows: 0,
+            shown: vec![ShownFacts::default(); plan.attributes.len()],
             buffers,
         })
     }
@@ -120,7 +123,7 @@ impl<'a> Shuffle<'a> {
         let classes = ClassLeaves::new(leaves.ends.len(), classes, plan.options.n_features)?;
         let n_classes = classes.n_classes();
         let starts: Vec<usize> = (0..n_classes).step_by(CLASSES_PER_TASK).collect();
-        let Shuffle { describers, buckets, n_classes: first_class, .. } = &mut *self;
+        let Shuffle { describers, buckets, n_classes: first_class, shown, .. } = &mut *self;
         let from = scatter::Numbers { first_class: *first_class, first_leaf };
         let mut ready: Vec<Scattered> = Vec::new();
         // What was scattered in the last round goes to its buckets while the next is scattered.
@@ -138,6 +141,7 @@ impl<'a> Shuffle<'a> {
                 },
             );
             appended?;
+            scattered.iter().for_each(|piece| ShownFacts::add_all(shown, &piece.shown));
             ready = scattered;
         }
         self.n_classes += n_classes as u64;

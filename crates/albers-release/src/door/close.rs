@@ -17,8 +17,9 @@ use super::memory::MemoryDoor;
 use super::passed::{ClassSizes, LeftOut, Passed, PassedClasses};
 use super::plan::{DoorPlan, TableRows};
 use super::{Measure, Passage};
+use crate::describe::ShownFacts;
 use crate::error::{ReleaseError, Result};
-use crate::publish::{CarriedColumn, Writer};
+use crate::publish::{Contents, Writer};
 use crate::verify::describe;
 
 /// What all releases are checked against.
@@ -39,6 +40,12 @@ impl<'a> Closing<'_, 'a> {
         }
     }
 
+    /// What a release that shows this has, and nothing of rows that are left out.
+    fn contents(&self, mut shown: Vec<ShownFacts>, carried: &[Field]) -> Contents {
+        self.left_out.hide_missing(self.plan.attributes, &mut shown);
+        Contents { shown, carried: carried.to_vec() }
+    }
+
     fn measure_left_out(&self, release: usize, measure: &mut Measure<'_>) {
         if self.left_out.n_rows() > 0 {
             measure(release, &Passed::LeftOut(self.left_out));
@@ -55,7 +62,7 @@ impl<'a> Closing<'_, 'a> {
         measure: &mut Measure<'_>,
     ) -> Result<Vec<Passage>> {
         let mut passages = Vec::with_capacity(sinks.len());
-        let fields: Vec<Field> = rows.carried.iter().map(CarriedColumn::field).collect();
+        let carried = self.left_out.fields_of_table(rows.carried)?;
         for (release, (requirement, sink)) in requirements.into_iter().zip(sinks).enumerate() {
             let start = Instant::now();
             self.watch.phase(Phase::Verify, Some(door.n_rows(release)));
@@ -72,7 +79,8 @@ impl<'a> Closing<'_, 'a> {
             let verify_seconds = start.elapsed().as_secs_f64();
             self.watch.phase(Phase::Write, Some(classes.n_rows()));
             let output = self.plan.output(None);
-            let mut writer = Writer::begin(sink, classes.describers(), output, &fields)?;
+            let contents = self.contents(classes.facts(), &carried);
+            let mut writer = Writer::begin(sink, classes.describers(), output, contents)?;
             writer.write(classes, rows.carried, self.watch)?;
             passages.push(Passage {
                 sink: writer.into_sink(),
@@ -97,19 +105,20 @@ impl<'a> Closing<'_, 'a> {
     ) -> Result<Vec<Passage>> {
         let mut passages = Vec::with_capacity(sinks.len());
         let mut finest: Option<Totals> = None;
-        let fields = by_bucket.rows.payload.fields().iter();
-        let fields: Vec<Field> = fields.map(|field| field.field()).collect();
+        let carried = self.left_out.fields_of_payload(by_bucket.rows.payload);
         // The buffers of all releases are emptied before anything is loaded.
-        let n_rows: Vec<u64> = shuffles.iter().map(|shuffle| shuffle.n_rows).collect();
+        let facts = shuffles.iter().map(|shuffle| (shuffle.n_rows, shuffle.shown.clone()));
+        let facts: Vec<(u64, Vec<ShownFacts>)> = facts.collect();
         let shuffled = shuffles.into_iter().map(|shuffle| shuffle.into_buckets(by_bucket));
         let shuffled = shuffled.collect::<Result<Vec<_>>>()?;
-        let releases = requirements.into_iter().zip(sinks).zip(shuffled).zip(n_rows);
-        for (release, (((requirement, sink), buckets), n_rows)) in releases.enumerate() {
+        let releases = requirements.into_iter().zip(sinks).zip(shuffled).zip(facts);
+        for (release, (((requirement, sink), buckets), (n_rows, shown))) in releases.enumerate() {
             let start = Instant::now();
             self.watch.phase(Phase::Verify, Some(n_rows));
             let describers = by_bucket.describers();
             let output = self.plan.output(Some(&by_bucket.sizes));
-            let writer = Writer::begin(sink, &describers, output, &fields)?;
+            let contents = self.contents(shown, &carried);
+            let writer = Writer::begin(sink, &describers, output, contents)?;
             drop(describers);
             let mut of_release = |passed: &Passed<'_, '_>| measure(release, passed);
             let mut gate =

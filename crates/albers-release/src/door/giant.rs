@@ -23,7 +23,7 @@ use super::buckets::scatter::{Run, Scattered, bucket_of};
 use super::buckets::{BucketPlan, Shuffle, Totals, leaf_row, whole_leaf};
 use super::leaves::GiantLeaf;
 use super::passed::{Passed, secret_hash};
-use crate::describe::{Describer, ShownCell};
+use crate::describe::{Describer, ShownCell, ShownFacts};
 use crate::error::{ReleaseError, Result};
 use crate::publish::RowKeys;
 use crate::verify::{Verified, content_key, covering};
@@ -132,6 +132,7 @@ pub(super) fn scatter_giant(
         }
     }
     let cells = witnesses.cells(&shuffle.describers);
+    ShownFacts::add_class(&mut shuffle.shown, &shuffle.describers, &cells);
     let key = witnesses.key(&cells, &shuffle.describers, plan.options.seed);
     let bucket = &mut shuffle.buckets[bucket_of(key, plan.sizes.n_buckets)];
     let mut details = ClassDetails { features: leaf.features.to_vec(), ..Default::default() };
@@ -147,7 +148,8 @@ pub(super) fn scatter_giant(
         let run = Run { class_id: shuffle.n_classes, leaf_id, key, n_rows: n_own as u32 };
         let regions = region[..plan.region_len()].to_vec();
         let details = details.clone();
-        let piece = Scattered { runs: vec![run], rows, regions, details, ends: Vec::new() };
+        let runs = vec![run];
+        let piece = Scattered { runs, rows, regions, details, ..Scattered::default() };
         bucket.append(plan, &piece, 0..1, 0..n_own)?;
     }
     Ok(n_rows)

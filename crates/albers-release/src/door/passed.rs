@@ -1,12 +1,15 @@
 //! What those who measure a release get to see.
 
+use albers_classes::Attribute;
 use albers_classes::points::{codes_hash, row_fingerprint};
 use albers_storage::memory_budget::Reservation;
 use albers_table::mix::mix;
+use arrow_schema::Field;
 
 use super::giant::GiantClass;
-use crate::describe::Describer;
+use crate::describe::{Describer, ShownFacts};
 use crate::error::Result;
+use crate::publish::{CarriedColumn, CellCounts, Payload};
 use crate::verify::{Class, Verified};
 
 /// Some rows that passed the door, or were left out before it, for those who measure them.
@@ -96,12 +99,31 @@ pub struct LeftOut {
     tuples: Vec<(u64, u64)>,
     fingerprint: u64,
     memory: Option<Reservation>,
+    /// The codes of missing values, and how many rows have each.
+    missing: Vec<(Option<u32>, u64)>,
+    /// The numbers of the rows, where the table is in memory.
+    row_ids: Vec<u32>,
+    /// What the cells of the columns that leave as they came look like, where rows are packed.
+    cells: Vec<CellCounts>,
 }
 
 impl LeftOut {
     /// No row yet, of so many; what they take is reserved where memory is counted.
-    pub(super) fn of(n_original: u64, memory: Option<Reservation>) -> LeftOut {
-        LeftOut { n_original, tuples: Vec::new(), fingerprint: 0, memory }
+    pub(super) fn of(
+        n_original: u64,
+        attributes: &[Attribute],
+        memory: Option<Reservation>,
+    ) -> LeftOut {
+        let missing = attributes.iter().map(|attribute| (attribute.domain.missing_code(), 0));
+        LeftOut {
+            n_original,
+            tuples: Vec::new(),
+            fingerprint: 0,
+            memory,
+            missing: missing.collect(),
+            row_ids: Vec::new(),
+            cells: Vec::new(),
+        }
     }
 
     /// Adds a row.
@@ -114,10 +136,46 @@ impl LeftOut {
         if let Some(memory) = &mut self.memory {
             // Once here, and once for those who sort them anew.
             memory.try_grow(2 * size_of::<(u64, u64)>())?;
+        } else {
+            self.row_ids.push(row_id);
+        }
+        for ((missing, n_rows), &code) in self.missing.iter_mut().zip(codes) {
+            *n_rows += u64::from(*missing == Some(code));
         }
         self.tuples.push((secret_hash(sensitive), codes_hash(codes)));
         self.fingerprint = self.fingerprint.wrapping_add(row_fingerprint(row_id, codes));
         Ok(())
+    }
+
+    /// Adds what rows carry, column by column.
+    pub(super) fn add_cells(&mut self, carried: &[CarriedColumn]) {
+        self.cells.resize(carried.len(), CellCounts::nothing());
+        self.cells.iter_mut().zip(carried).for_each(|(cells, column)| cells.add(&column.counts()));
+    }
+
+    /// Notes of which attributes all missing values are left out.
+    pub(super) fn hide_missing(&self, attributes: &[Attribute], shown: &mut [ShownFacts]) {
+        let attributes = attributes.iter().zip(&self.missing).zip(shown);
+        for ((attribute, &(missing, n_rows)), facts) in attributes {
+            facts.hides_missing = missing.is_some() && n_rows == attribute.domain.n_missing();
+        }
+    }
+
+    /// The fields of the columns that leave as they came, for the rows that are published.
+    pub(super) fn fields_of_table(&self, carried: &[CarriedColumn]) -> Result<Vec<Field>> {
+        let field = |column: &CarriedColumn| {
+            let mut published = column.counts();
+            published.remove(&column.counts_of(&self.row_ids)?);
+            Ok(column.field(&published))
+        };
+        carried.iter().map(field).collect()
+    }
+
+    /// The same where rows are packed.
+    pub(super) fn fields_of_payload(&self, payload: &Payload) -> Vec<Field> {
+        let nothing = CellCounts::nothing();
+        let left_out = self.cells.iter().chain(std::iter::repeat(&nothing));
+        payload.fields().iter().zip(left_out).map(|(field, cells)| field.field(cells)).collect()
     }
 
     /// No more rows come.

@@ -109,7 +109,6 @@ impl<'a> DoorPlan<'a> {
             columns: self.columns,
             features: self.features,
             values: self.values,
-            may_leave_out: self.max_left_out > 0,
             delimiter: self.delimiter,
             seed: self.seed,
             limits: sizes.map_or_else(SlabLimits::default, |sizes| sizes.slab),

@@ -1,80 +1,107 @@
 //! Columns that leave as they came, and the order of rows within a class.
+//!
+//! Guarantee: the field of a column tells of the cells that are published only. What leaves holds
+//! no bytes of other rows.
+
+mod payload;
+mod typing;
 
 use std::hash::{BuildHasher, Hasher};
 
 use albers_table::TableError;
 use albers_table::mix::mix;
-use albers_table::schema::ColumnType;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, new_empty_array};
 use arrow_cast::can_cast_types;
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
-use arrow_schema::{ArrowError, DataType, Field, TimeUnit};
+use arrow_schema::{ArrowError, DataType, Field};
 use arrow_select::interleave::interleave;
 use rayon::prelude::*;
 use rustc_hash::FxBuildHasher;
 
 use crate::error::{ReleaseError, Result};
 
+pub use payload::{CarriedSurvey, Payload, PayloadField};
+pub use typing::{CellCounts, Typing};
+
 /// A column that is published as it is.
 pub struct CarriedColumn {
     name: String,
-    /// The type in the release.
-    data_type: DataType,
+    /// The type in the release, unless its text becomes typed.
+    read_as: DataType,
+    typing: Typing,
     chunks: Vec<ArrayRef>,
     /// The number of each chunk's first row.
     first_rows: Vec<u32>,
-    /// Whether cells of the whole column are missing.
-    has_nulls: bool,
 }
 
 impl CarriedColumn {
-    /// A column as read. Text of a typed column becomes typed if `typed` is asked for and every
-    /// cell reads back as it was. Dictionaries leave as their values.
-    pub fn new(
-        name: String,
-        column_type: ColumnType,
-        chunks: Vec<ArrayRef>,
-        typed: bool,
-    ) -> CarriedColumn {
-        let first_type = chunks.first().map(|chunk| chunk.data_type());
-        let is_dictionary = matches!(first_type, Some(DataType::Dictionary(..)));
-        let converted = if typed { typed_chunks(&chunks, column_type) } else { None };
-        let chunks = converted.or_else(|| unfolded_chunks(&chunks)).unwrap_or(chunks);
+    /// A column as read, and whether its text becomes typed. Dictionaries leave as their values.
+    pub fn new(name: String, typing: Typing, chunks: Vec<ArrayRef>) -> CarriedColumn {
+        let read_as = match chunks.first().map(|chunk| chunk.data_type()) {
+            Some(own) => unfolded(own).clone(),
+            None => DataType::Utf8,
+        };
+        let chunks = unfolded_chunks(&chunks).unwrap_or(chunks);
         let mut first_rows = Vec::with_capacity(chunks.len());
         let mut n_rows = 0;
         for chunk in &chunks {
             first_rows.push(n_rows);
             n_rows += chunk.len() as u32;
         }
-        let data_type = match chunks.first().map(|chunk| chunk.data_type()) {
-            // What was unfolded leaves as the text that every reader knows.
-            Some(DataType::Utf8View) if is_dictionary => DataType::Utf8,
-            Some(own) => own.clone(),
-            None => DataType::Utf8,
+        CarriedColumn { name, read_as, typing, chunks, first_rows }
+    }
+
+    /// What the cells of all rows look like.
+    pub fn counts(&self) -> CellCounts {
+        let counts = self.chunks.par_iter().map(|chunk| CellCounts::of(chunk, self.typing));
+        counts.reduce(CellCounts::nothing, |mut all, other| {
+            all.add(&other);
+            all
+        })
+    }
+
+    /// What the cells of some rows look like.
+    pub fn counts_of(&self, row_ids: &[u32]) -> Result<CellCounts> {
+        Ok(CellCounts::of(&self.as_read(row_ids)?, self.typing))
+    }
+
+    /// The column's field in a release whose cells look like this.
+    pub fn field(&self, published: &CellCounts) -> Field {
+        published_field(&self.name, &self.read_as, self.typing, published)
+    }
+
+    /// The cells of some rows, in the type of the release.
+    pub fn take(&self, row_ids: &[u32], data_type: &DataType) -> Result<ArrayRef> {
+        let taken = self.as_read(row_ids)?;
+        if taken.data_type() == data_type {
+            return Ok(taken);
+        }
+        let typed = match taken.data_type() {
+            DataType::Utf8 => typing::typed(taken.as_string(), data_type),
+            _ => arrow_cast::cast(&taken, data_type).ok(),
         };
-        let has_nulls = chunks.iter().any(|chunk| chunk.logical_null_count() > 0);
-        CarriedColumn { name, data_type, chunks, first_rows, has_nulls }
+        typed.ok_or_else(|| self.refused("do not fit into their column"))
     }
 
-    /// The column's field in the release.
-    pub fn field(&self) -> Field {
-        Field::new(&self.name, self.data_type.clone(), self.has_nulls)
-    }
-
-    /// The cells of some rows.
-    pub fn take(&self, row_ids: &[u32]) -> Result<ArrayRef> {
+    /// The cells of some rows as they were read.
+    fn as_read(&self, row_ids: &[u32]) -> Result<ArrayRef> {
         if row_ids.is_empty() {
-            return Ok(new_empty_array(&self.data_type));
+            return Ok(new_empty_array(&self.read_as));
         }
         let places: Vec<(usize, usize)> = row_ids.iter().map(|&row| self.place_of(row)).collect();
         let chunks: Vec<&dyn Array> = self.chunks.iter().map(AsRef::as_ref).collect();
-        interleave(&chunks, &places)
-            .and_then(|taken| match taken.data_type() == &self.data_type {
-                true => Ok(taken),
-                false => arrow_cast::cast(&taken, &self.data_type),
-            })
-            .map_err(|_| self.refused("cannot be put in another order"))
+        let taken = interleave(&chunks, &places)
+            .map_err(|_| self.refused("cannot be put in another order"))?;
+        // What was unfolded leaves as the text that every reader knows. Views would hold the text
+        // of all rows.
+        Ok(match taken.data_type() {
+            own if own != &self.read_as => arrow_cast::cast(&taken, &self.read_as)
+                .map_err(|_| self.refused("cannot be put in another order"))?,
+            DataType::Utf8View => std::sync::Arc::new(taken.as_string_view().gc()),
+            DataType::BinaryView => std::sync::Arc::new(taken.as_binary_view().gc()),
+            _ => taken,
+        })
     }
 
     /// The bytes that the text of a row's cell takes.
@@ -107,7 +134,7 @@ impl CarriedColumn {
     fn refused(&self, problem: &str) -> ReleaseError {
         ReleaseError::Table(TableError::Column {
             column: self.name.clone(),
-            problem: format!("cells of type {} {problem}", self.data_type),
+            problem: format!("cells of type {} {problem}", self.read_as),
             hint: "convert the column to text, or leave it out".into(),
         })
     }
@@ -142,55 +169,26 @@ fn unfolded_chunks(chunks: &[ArrayRef]) -> Option<Vec<ArrayRef>> {
     chunks.iter().map(|chunk| arrow_cast::cast(chunk, plain).ok()).collect()
 }
 
-/// The chunks of a text column in the type that its values have, if every value of that type is
-/// written as the very text that was read.
-fn typed_chunks(chunks: &[ArrayRef], column_type: ColumnType) -> Option<Vec<ArrayRef>> {
-    if chunks.iter().any(|chunk| chunk.data_type() != &DataType::Utf8) {
-        return None;
+/// The type of plain values, where a type is that of a dictionary.
+fn unfolded(own: &DataType) -> &DataType {
+    match own {
+        DataType::Dictionary(_, values) => match values.as_ref() {
+            DataType::LargeUtf8 => &DataType::Utf8,
+            other => other,
+        },
+        other => other,
     }
-    let target = match column_type {
-        ColumnType::Integer => DataType::Int64,
-        ColumnType::Float => DataType::Float64,
-        ColumnType::Date => DataType::Date32,
-        ColumnType::Boolean => DataType::Boolean,
-        ColumnType::Decimal => {
-            let scale = chunks.iter().map(longest_fraction).max()?;
-            DataType::Decimal128(38, i8::try_from(scale).ok().filter(|&scale| scale <= 18)?)
-        }
-        ColumnType::Timestamp => DataType::Timestamp(TimeUnit::Microsecond, None),
-        ColumnType::Text | ColumnType::Code => return None,
-    };
-    let separator = time_separator(chunks);
-    chunks
-        .par_iter()
-        .map(|chunk| {
-            let typed = arrow_cast::cast(chunk, &target).ok()?;
-            let written = arrow_cast::cast(&typed, &DataType::Utf8).ok()?;
-            let mut cells = chunk.as_string::<i32>().iter().zip(written.as_string::<i32>());
-            let is_same = cells.all(|cells| match cells {
-                (Some(read), Some(written)) if column_type == ColumnType::Timestamp => {
-                    written.split_once('T').is_some_and(|(day, time)| {
-                        read.strip_prefix(day).and_then(|rest| rest.strip_prefix(separator))
-                            == Some(time)
-                    })
-                }
-                (read, written) => read == written,
-            });
-            is_same.then_some(typed)
-        })
-        .collect()
 }
 
-/// What stands between day and time in the first cell: a column may have a `T` or a space, but one
-/// that has both would lose which.
-fn time_separator(chunks: &[ArrayRef]) -> char {
-    let first = chunks.iter().flat_map(|chunk| chunk.as_string::<i32>().iter().flatten()).next();
-    if first.is_some_and(|cell| cell.contains('T')) { 'T' } else { ' ' }
-}
-
-fn longest_fraction(chunk: &ArrayRef) -> usize {
-    let cells = chunk.as_string::<i32>().iter().flatten();
-    cells.map(|cell| cell.find('.').map_or(0, |point| cell.len() - point - 1)).max().unwrap_or(0)
+/// The field of a column in a release whose cells look like this.
+fn published_field(
+    name: &str,
+    read_as: &DataType,
+    typing: Typing,
+    published: &CellCounts,
+) -> Field {
+    let typed = published.data_type(typing).filter(|_| read_as == &DataType::Utf8);
+    Field::new(name, typed.unwrap_or_else(|| read_as.clone()), published.has_missing())
 }
 
 /// A number per row that depends on the seed and on what the row's carried cells hold.
@@ -311,10 +309,6 @@ fn hash_of(cell: Option<&[u8]>) -> u64 {
     }
     hasher.finish()
 }
-
-mod payload;
-
-pub use payload::{CarriedSurvey, Payload, PayloadField};
 
 #[cfg(test)]
 mod tests;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use albers_classes::space::Shown;
 use albers_table::domain::OrderedValue;
 use albers_table::schema::ColumnType;
+use albers_table::value::TickFormat;
 use arrow_array::builder::StringBuilder;
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type,
@@ -16,7 +17,7 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field, TimeUnit};
 
 use super::slab::Slab;
-use crate::describe::{CellContent, Describer};
+use crate::describe::{CellContent, Describer, ShownFacts};
 
 /// How intervals of ordered values are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,18 +77,17 @@ albers_storage::choices!(Values {
     Bounds: "bounds", "Two typed columns, age_min and age_max (default for Parquet)";
 });
 
-/// The fields that show an attribute.
-pub fn fields(describer: &Describer<'_>, values: Values) -> Vec<Field> {
-    let domain = &describer.attribute().domain;
-    let name = domain.name();
-    let has_missing = domain.n_missing() > 0;
+/// The fields that show an attribute in a release that shows this of it.
+pub fn fields(describer: &Describer<'_>, values: Values, facts: ShownFacts) -> Vec<Field> {
+    let name = describer.attribute().domain.name();
+    let has_nulls = facts.has_missing_alone;
     if values == Values::Interval || describer.attribute().shown != Shown::Interval {
-        return vec![Field::new(name, DataType::Utf8, has_missing)];
+        return vec![Field::new(name, DataType::Utf8, has_nulls)];
     }
-    let data_type = bounds_type(describer);
-    let bound = |end: &str| Field::new(format!("{name}_{end}"), data_type.clone(), has_missing);
+    let data_type = bounds_type(describer, facts);
+    let bound = |end: &str| Field::new(format!("{name}_{end}"), data_type.clone(), has_nulls);
     let mut fields = vec![bound("min"), bound("max")];
-    if has_missing {
+    if facts.shows_missing {
         fields.push(Field::new(format!("{name}_missing"), DataType::Boolean, false));
     }
     fields
@@ -99,6 +99,7 @@ pub fn arrays(
     slab: &Slab,
     attribute: usize,
     values: Values,
+    facts: ShownFacts,
 ) -> Vec<ArrayRef> {
     let cells = slab.cells_of(attribute);
     if values == Values::Interval || describer.attribute().shown != Shown::Interval {
@@ -106,7 +107,10 @@ pub fn arrays(
         let mut text = String::new();
         for (cell, &size) in cells.zip(&slab.sizes) {
             text.clear();
-            describer.write_text(cell, &mut text);
+            match facts.hides_missing {
+                true => describer.write_text_of_values(cell, &mut text),
+                false => describer.write_text(cell, &mut text),
+            }
             for _ in 0..size {
                 if text.is_empty() {
                     builder.append_null();
@@ -126,10 +130,10 @@ pub fn arrays(
         })
         .collect();
     let mut arrays = vec![
-        bound_array(describer, slab, &bounds, |(lo, _)| lo),
-        bound_array(describer, slab, &bounds, |(_, hi)| hi),
+        bound_array(describer, slab, &bounds, facts, |(lo, _)| lo),
+        bound_array(describer, slab, &bounds, facts, |(_, hi)| hi),
     ];
-    if describer.attribute().domain.n_missing() > 0 {
+    if facts.shows_missing {
         let flags = repeat(slab, bounds.iter().map(|bounds| bounds.with_missing));
         arrays.push(Arc::new(BooleanArray::from(flags)));
     }
@@ -143,16 +147,14 @@ struct Bounds {
 }
 
 /// The type of the bounds: the column's own in a typed file, else the natural one.
-fn bounds_type(describer: &Describer<'_>) -> DataType {
+fn bounds_type(describer: &Describer<'_>, facts: ShownFacts) -> DataType {
     let domain = &describer.attribute().domain;
     let natural = match domain.column_type() {
         ColumnType::Integer => DataType::Int64,
         ColumnType::Decimal => {
-            let scale = match domain.tick_format() {
-                Some(albers_table::value::TickFormat::Decimal { scale }) => scale,
-                _ => 0,
-            };
-            DataType::Decimal128(38, i8::try_from(scale).expect("at most 18 digits"))
+            let n_digits = facts.n_whole_digits + facts.n_fraction_digits;
+            let scale = i8::try_from(facts.n_fraction_digits).expect("at most 18 digits");
+            DataType::Decimal128(n_digits.max(1), scale)
         }
         ColumnType::Float => DataType::Float64,
         ColumnType::Date => DataType::Date32,
@@ -181,11 +183,12 @@ fn bound_array(
     describer: &Describer<'_>,
     slab: &Slab,
     bounds: &[Bounds],
+    facts: ShownFacts,
     end: impl Fn((OrderedValue, OrderedValue)) -> OrderedValue,
 ) -> ArrayRef {
-    let domain = &describer.attribute().domain;
-    let data_type = bounds_type(describer);
-    let nulls = (domain.n_missing() > 0)
+    let data_type = bounds_type(describer, facts);
+    let nulls = facts
+        .has_missing_alone
         .then(|| NullBuffer::from(repeat(slab, bounds.iter().map(|bounds| bounds.ends.is_some()))));
     let ticks = |bounds: &Bounds| match bounds.ends.map(&end) {
         Some(OrderedValue::Ticks(ticks)) => ticks,
@@ -208,7 +211,11 @@ fn bound_array(
         DataType::UInt32 => of_ticks!(UInt32Type, |tick| tick as u32),
         DataType::UInt64 => of_ticks!(UInt64Type, |tick| tick as u64),
         DataType::Date32 => of_ticks!(Date32Type, |tick| tick as i32),
-        DataType::Decimal128(..) => of_ticks!(Decimal128Type, i128::from),
+        DataType::Decimal128(_, scale) => {
+            // Digits that nothing shown needs are zeros.
+            let unit = unit_at(describer, *scale);
+            of_ticks!(Decimal128Type, |tick: i64| i128::from(tick / unit))
+        }
         DataType::Timestamp(TimeUnit::Second, _) => {
             of_ticks!(TimestampSecondType, |tick: i64| tick.div_euclid(1_000_000))
         }
@@ -233,6 +240,17 @@ fn bound_array(
                 primitive::<Float64Type>(slab, bounds.iter().map(float), nulls, &data_type)
             }
         }
+    }
+}
+
+/// The ticks that the last of so many digits after the point counts.
+fn unit_at(describer: &Describer<'_>, scale: i8) -> i64 {
+    match describer.attribute().domain.tick_format() {
+        Some(TickFormat::Decimal { scale: own }) => {
+            let n_more = own.saturating_sub(scale.unsigned_abs());
+            10i64.pow(u32::from(n_more))
+        }
+        _ => 1,
     }
 }
 

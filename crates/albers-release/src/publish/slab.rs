@@ -202,6 +202,7 @@ mod tests {
     use arrow_array::StringArray;
 
     use super::*;
+    use crate::publish::Typing;
     use crate::verify::{ShowOptions, describe};
 
     /// Ages, three rows each.
@@ -243,7 +244,7 @@ mod tests {
         let notes = (0..n_rows).map(|row| "x".repeat(row as usize * 3));
         let notes = Arc::new(StringArray::from_iter_values(notes));
         let note = "note".to_owned();
-        let carried = [CarriedColumn::new(note, ColumnType::Text, vec![notes], false)];
+        let carried = [CarriedColumn::new(note, Typing::AsRead, vec![notes])];
         let keys = RowKeys::of(&carried, seed).unwrap();
         let rows_within = |limits: SlabLimits| {
             let mut cutter = Cutter::new(&classes, &carried, keys.as_ref(), limits);

@@ -1,13 +1,16 @@
 //! Rows that are left out.
 
 use albers_classes::class_block::Suppressed;
+use albers_classes::space::Shown;
 use albers_privacy::{ClassSummary, Criterion, Requirement};
 use albers_release::ReleaseError;
 use albers_release::door::LeafClasses;
+use albers_release::publish::Values;
 use albers_storage::watch::Silent;
+use albers_table::schema::ColumnType;
 
 use super::refused::AGES;
-use super::table::{Case, Outcome, Table, WAYS, Way, groups_of};
+use super::table::{Case, Outcome, Table, WAYS, Way, attribute, groups_of};
 
 /// Publishes classes and leaves rows out, as packed rows.
 fn pass(case: &Case<'_>, classes: &[&[u32]], left_out: &[u32]) -> Result<Outcome, ReleaseError> {
@@ -62,6 +65,30 @@ fn not_all_rows_may_be_left_out() {
         let case = Case { max_left_out: 6, ..Case::of_k(&table, way, 2) };
         let outcome = pass(&case, &[], &[0, 1, 2, 3, 4, 5]);
         assert!(matches!(outcome, Err(ReleaseError::NothingLeft { n_rows: 6 })));
+    }
+}
+
+#[test]
+fn rows_that_are_left_out_leave_no_trace_in_any_file() {
+    let published = [("1.5", "7"), ("2", ""), ("3.25", "8.5"), ("3.5", "7"), ("3.5", "9")];
+    // Longer fractions, larger numbers, missing values, other types.
+    let left_out =
+        [("1.5", "7"), ("0.123456", "1e9"), ("", ""), ("-123456.5", "x"), ("7", "123456.789")];
+    for values in [Values::Interval, Values::Bounds] {
+        for ending in ["csv", "parquet"] {
+            let mut files = std::collections::BTreeSet::new();
+            for (last, way) in left_out.iter().flat_map(|last| WAYS.map(|way| (last, way))) {
+                let rows: Vec<_> = published.iter().chain([last]).collect();
+                let pays: Vec<&str> = rows.iter().map(|row| row.0).collect();
+                let pay = attribute("pay", ColumnType::Decimal, Shown::Interval, &pays);
+                let mut table = Table::new(vec![pay], &[0; 6]);
+                table.notes = rows.iter().map(|row| row.1.to_owned()).collect();
+                let case = Case { max_left_out: 1, values, ending, ..Case::of_k(&table, way, 2) };
+                let mut outcome = pass(&case, &[&[0, 1], &[2, 3, 4]], &[5]).unwrap();
+                files.insert(outcome.files.remove(0));
+            }
+            assert_eq!(files.len(), 1, "{values} {ending}");
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use albers_privacy::{
 };
 use albers_release::door::{ClassSizes, LeafClasses, LeafRows, PackedRows, TableRows};
 use albers_release::publish::{
-    CarriedColumn, CarriedSurvey, FeatureColumn, OutputColumn, Payload, Values,
+    CarriedColumn, CarriedSurvey, FeatureColumn, OutputColumn, Payload, Typing, Values,
 };
 use albers_release::{Door, DoorPlan, Passed, ReleaseError, RowStore};
 use albers_storage::memory_budget::MemoryBudget;
@@ -216,6 +216,8 @@ pub struct Case<'t> {
     pub show_regions: bool,
     pub is_nested: bool,
     pub max_left_out: u64,
+    /// The ending of the files.
+    pub ending: &'static str,
 }
 
 /// What came out.
@@ -223,6 +225,8 @@ pub struct Case<'t> {
 pub struct Outcome {
     /// The text of each release.
     pub texts: Vec<String>,
+    /// Its bytes.
+    pub files: Vec<Vec<u8>>,
     pub classes: Vec<ClassSizes>,
     pub n_left_out: u64,
     /// What the requirements are now.
@@ -254,6 +258,7 @@ impl<'t> Case<'t> {
             show_regions: false,
             is_nested: false,
             max_left_out: 0,
+            ending: "csv",
         }
     }
 
@@ -302,13 +307,13 @@ impl<'t> Case<'t> {
         let store = store.with_room(budget.limit_bytes());
         let facts = table.facts();
         let sensitive = [table.secrets.clone()];
-        let carried = [CarriedColumn::new(
-            "note".to_owned(),
-            ColumnType::Text,
-            vec![table.note_cells()],
-            false,
-        )];
-        let survey = CarriedSurvey::of(&table.note_cells(), ColumnType::Text, false);
+        let note = "note".to_owned();
+        let typing = match self.ending {
+            "parquet" => Typing::ByCells(None),
+            _ => Typing::AsRead,
+        };
+        let carried = [CarriedColumn::new(note, typing, vec![table.note_cells()])];
+        let survey = CarriedSurvey::of(&table.note_cells(), typing);
         let payload = Payload::new(vec![survey.finish("note")])?;
         let greatest = |column: &Vec<u32>| column.iter().copied().max().unwrap_or(0);
         let greatest: Vec<u32> = table.columns.iter().map(greatest).collect();
@@ -352,8 +357,8 @@ impl<'t> Case<'t> {
     }
 
     fn close(&self, door: Door<'_>, folder: &Path) -> Result<Outcome, ReleaseError> {
-        let paths: Vec<_> =
-            (0..door.n_releases()).map(|release| folder.join(format!("{release}.csv"))).collect();
+        let path = |release: usize| folder.join(format!("{release}.{}", self.ending));
+        let paths: Vec<_> = (0..door.n_releases()).map(path).collect();
         let sink = |path: &std::path::PathBuf| -> Box<dyn Sink> {
             Box::new(FileSink::new(path, None, None).expect("a name of a file"))
         };
@@ -370,6 +375,7 @@ impl<'t> Case<'t> {
         assert!(paths.iter().all(|path| !path.exists()), "nothing appears before it is named");
         let mut outcome = Outcome {
             texts: Vec::new(),
+            files: Vec::new(),
             classes: passages.iter().map(|passage| passage.classes).collect(),
             n_left_out: passages[0].n_left_out,
             requirements: passages.iter().map(|passage| passage.requirement.clone()).collect(),
@@ -379,7 +385,9 @@ impl<'t> Case<'t> {
         };
         for (passage, path) in passages.into_iter().zip(&paths) {
             passage.seal()?.name()?;
-            outcome.texts.push(std::fs::read_to_string(path).expect("the release is there"));
+            let bytes = std::fs::read(path).expect("the release is there");
+            outcome.texts.push(String::from_utf8_lossy(&bytes).into_owned());
+            outcome.files.push(bytes);
         }
         Ok(outcome)
     }

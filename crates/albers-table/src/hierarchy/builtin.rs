@@ -6,6 +6,7 @@
 
 use super::builder::Builder;
 use super::{Hierarchy, Place, TOP};
+use crate::calendar::DateText;
 use crate::schema::ColumnType;
 use crate::{Result, TableError};
 
@@ -64,12 +65,14 @@ pub(super) fn dates(
     let mut builder = Builder::new(if has_time { 5 } else { 4 });
     let mut n_refused = 0usize;
     for value in values {
-        let Some((day, month)) = day_and_month(value) else {
+        let Some((day, n_month)) = day_and_month(value) else {
             n_refused += 1;
             continue;
         };
-        let quarter = format!("{}-Q{}", &day[..4], month.div_ceil(3));
-        let path = [day, &day[..7], &quarter, &day[..4], TOP];
+        // A day ends in -MM-DD, however many digits its year has.
+        let (month, year) = (&day[..day.len() - 3], &day[..day.len() - 6]);
+        let quarter = format!("{year}-Q{}", n_month.div_ceil(3));
+        let path = [day, month, &quarter, year, TOP];
         let path = if has_time { &path[..] } else { &path[1..] };
         builder.add(0, value, path).map_err(|_| ambiguous(place))?;
     }
@@ -114,13 +117,9 @@ pub(super) fn ambiguous(place: &Place) -> TableError {
 }
 
 /// `2024-03-15` and 3 of a text that starts with that day.
-fn day_and_month(text: &str) -> Option<(&str, u32)> {
-    let day = text.get(..10)?;
-    let well_formed = day.bytes().enumerate().all(|(place, byte)| match place {
-        4 | 7 => byte == b'-',
-        _ => byte.is_ascii_digit(),
-    });
-    let goes_on = text.as_bytes().get(10).is_some_and(u8::is_ascii_digit);
-    let month: u32 = if well_formed && !goes_on { day[5..7].parse().ok()? } else { return None };
-    (1..=12).contains(&month).then_some((day, month))
+fn day_and_month(text: &str) -> Option<(&str, u8)> {
+    let found = DateText::at_start_of(text.as_bytes())?;
+    let goes_on = found.rest.first().is_some_and(u8::is_ascii_digit);
+    let date = found.date().filter(|_| !goes_on)?;
+    Some((&text[..text.len() - found.rest.len()], date.month))
 }

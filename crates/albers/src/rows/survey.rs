@@ -151,8 +151,8 @@ impl<'k> Lookout<'k> {
         }
         let carried = known.requests.iter().enumerate().filter(|(_, request)| request.carried);
         for ((column_idx, _), cells) in carried.zip(&chunk.carried) {
-            let kind = known.types.column_types[column_idx];
-            outcome.carried.push(CarriedSurvey::of(cells, kind, self.typed_output));
+            let typing = known.typing(column_idx, self.typed_output);
+            outcome.carried.push(CarriedSurvey::of(cells, typing));
         }
         outcome
     }
@@ -189,13 +189,16 @@ impl Survey {
         let known = lookout.known;
         let names = known.surveyed().map(|column_idx| known.planned[column_idx].name.as_str());
         let columns = names.zip(&lookout.looks).map(|(name, &look)| ColumnSurvey::new(name, look));
-        let n_carried = known.requests.iter().filter(|request| request.carried).count();
+        let carried = known.requests.iter().enumerate().filter(|(_, request)| request.carried);
+        let carried = carried.map(|(column_idx, _)| {
+            CarriedSurvey::nothing(known.typing(column_idx, lookout.typed_output))
+        });
         let budget = &reading.memory.budget;
         let reading_memory = budget.try_reserve("reading the table", budget.limit_bytes() / 8)?;
         Ok(Survey {
             n_rows: 0,
             columns: columns.collect(),
-            carried: vec![CarriedSurvey::nothing(); n_carried],
+            carried: carried.collect(),
             carried_bytes: 0,
             subjects: FxHashSet::default(),
             greatest_k: reading.plan.greatest_k(),

@@ -139,7 +139,8 @@ impl Table {
                 }
                 (_, encoded) => {
                     let name = column.name.clone();
-                    let carried = CarriedColumn::new(name, kind, carried, reading.typed_output);
+                    let typing = known.typing(column_idx, reading.typed_output);
+                    let carried = CarriedColumn::new(name, typing, carried);
                     table.add_carried(carried, encoded.into_column());
                 }
             }

@@ -194,7 +194,7 @@ impl<'a> Pair<'a> {
             .columns
             .iter()
             .flat_map(|column| match column.role {
-                Some(Role::Quasi) => shown::names(column),
+                Some(Role::Quasi) => shown::names(column, &self.release),
                 Some(Role::Sensitive | Role::Keep) => vec![column.name.clone()],
                 _ => Vec::new(),
             })

@@ -141,8 +141,21 @@ pub fn plain(dice: &mut Dice, n_rows: usize) -> Vec<Column> {
 
 /// Texts that a column takes its cells from.
 fn draw_pool(dice: &mut Dice, kind: ColumnType, n_pool: usize) -> Vec<String> {
-    const NAMES: [&str; 9] =
-        ["a", "ab", "abc", "b, c", " d", "say \"e\"", "[1, 2]", "new\nline", "Ärger"];
+    const NAMES: [&str; 13] = [
+        "a",
+        "ab",
+        "abc",
+        "b, c",
+        " d",
+        "say \"e\"",
+        "[1, 2]",
+        "new\nline",
+        "Ärger",
+        "{a, ab}",
+        "\"quoted\"",
+        "(x; y)",
+        "{",
+    ];
     let flavour = dice.below(3);
     let draw = |at: usize| match (kind, flavour) {
         (ColumnType::Integer, 0) => dice.between(0, 99).to_string(),

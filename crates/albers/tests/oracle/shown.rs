@@ -22,17 +22,23 @@ pub enum Rest {
 
 /// The columns of a release that show one column of the table.
 pub fn places(column: &Column, release: &Texts) -> Vec<usize> {
-    names(column).iter().map(|name| release.place(name)).collect()
+    names(column, release).iter().map(|name| release.place(name)).collect()
 }
 
-/// Their names.
-pub fn names(column: &Column) -> Vec<String> {
+/// Their names. That missing values are shown is told only where some are.
+pub fn names(column: &Column, release: &Texts) -> Vec<String> {
     let name = &column.name;
     if column.shown != Shown::Bounds {
         return vec![name.clone()];
     }
-    let flag = column.has_missing.then(|| format!("{name}_missing"));
-    [format!("{name}_min"), format!("{name}_max")].into_iter().chain(flag).collect()
+    let flag = format!("{name}_missing");
+    let has_flag = release.header.contains(&flag);
+    if has_flag {
+        let place = release.place(&flag);
+        assert!(release.rows.iter().any(|row| row[place] == "true"), "{name} shows none missing");
+    }
+    let bounds = [format!("{name}_min"), format!("{name}_max")];
+    bounds.into_iter().chain(has_flag.then_some(flag)).collect()
 }
 
 /// Reads what a class shows.
@@ -50,10 +56,10 @@ pub fn read(column: &Column, texts: &[&str]) -> Cover {
     if text.is_empty() {
         return Cover { with_missing: true, rest: Rest::Nothing };
     }
-    let is_value = column.cells.iter().any(|cell| cell == text)
-        || column.tree.as_ref().is_some_and(|tree| tree.n_under(text) > 0);
-    let inner = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
-    let inner = inner.filter(|_| !is_value);
+    let inner = text.strip_prefix('{').map(|rest| rest.strip_suffix('}').expect("a set ends"));
+    // A name in quotes is read like the only member of a set.
+    let name = || members(text).concat();
+    let name = || if text.starts_with('"') { name() } else { text.to_owned() };
     let with_missing = inner.is_some_and(|inner| inner.starts_with(", "));
     let rest = match column.shown {
         Shown::Interval => {
@@ -64,11 +70,11 @@ pub fn read(column: &Column, texts: &[&str]) -> Cover {
             Rest::Between(value(lo), value(hi))
         }
         Shown::Set => match inner.map(members) {
-            None => Rest::Names(vec![value(text).canonical(column.kind)]),
+            None => Rest::Names(vec![value(&name()).canonical(column.kind)]),
             Some(members) => Rest::Names(members[usize::from(with_missing)..].to_vec()),
         },
         Shown::Label => Rest::Label(match inner.map(members) {
-            None => text.to_owned(),
+            None => name(),
             Some(members) => {
                 assert!(members.len() == 2 && with_missing, "a label, or one with the missing");
                 members[1].clone()

@@ -4,7 +4,7 @@ use albers_classes::packed::RowBlock;
 use albers_classes::{ClassDetails, Span};
 
 use super::BucketPlan;
-use crate::describe::{Describer, ShownCell};
+use crate::describe::{Describer, ShownCell, ShownFacts};
 use crate::door::leaves::{ClassLeaves, LeafRows, class_box};
 use crate::verify::{content_key, covering};
 
@@ -33,6 +33,8 @@ pub(in crate::door) struct Scattered {
     pub(in crate::door) details: ClassDetails,
     /// Of each bucket that got any: its number, and where its runs and its rows end.
     pub(in crate::door) ends: Vec<(usize, usize, usize)>,
+    /// What the classes show, attribute by attribute, while they are scattered.
+    pub(in crate::door) shown: Vec<ShownFacts>,
 }
 
 impl Scattered {
@@ -84,6 +86,7 @@ pub(in crate::door) fn scatter(
     let n_attributes = plan.attributes.len();
     let n_features = plan.options.n_features;
     let mut region = Vec::new();
+    let mut shown = Vec::new();
     let mut keyed: Vec<(u64, usize)> = Vec::with_capacity(range.len());
     for class in range {
         let of_class = classes.of(class);
@@ -91,13 +94,14 @@ pub(in crate::door) fn scatter(
             class_box(leaves.regions, of_class, n_attributes, &mut region);
         }
         let cells = describe(plan, describers, leaves, of_class, &region);
+        ShownFacts::add_class(&mut shown, describers, &cells);
         let features = classes.features(class, n_features);
         keyed.push((content_key(&cells, features, describers, plan.options.seed), class));
     }
     // By key, which is by bucket too; ties by number, so that threads do not matter. The number has
     // no part in the release: each bucket is put in order anew.
     keyed.sort_unstable();
-    let mut scattered = Scattered::default();
+    let mut scattered = Scattered { shown, ..Scattered::default() };
     let n_buckets = plan.sizes.n_buckets;
     for (place, &(key, class)) in keyed.iter().enumerate() {
         let class_id = numbers.first_class + class as u64;

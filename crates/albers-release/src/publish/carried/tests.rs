@@ -1,67 +1,137 @@
 use std::sync::Arc;
 
+use albers_table::schema::ColumnType;
 use arrow_array::types::Int8Type;
 use arrow_array::{
     BinaryArray, Date32Array, DictionaryArray, StringArray, StringViewArray,
     TimestampMicrosecondArray,
 };
 
+use arrow_schema::TimeUnit;
+
 use super::*;
 
-fn published_type(column_type: ColumnType, cells: &[&str], typed: bool) -> DataType {
-    // Empty cells are missing; a cut in the middle makes two chunks.
+/// A column of these cells; empty ones are missing, and a cut in the middle makes two chunks.
+fn column_of(typing: Typing, cells: &[&str]) -> CarriedColumn {
     let chunk = |cells: &[&str]| -> ArrayRef {
         let cells = cells.iter().map(|cell| (!cell.is_empty()).then_some(*cell));
         Arc::new(cells.collect::<StringArray>())
     };
     let (start, end) = cells.split_at(cells.len() / 2);
-    let column =
-        CarriedColumn::new("x".to_owned(), column_type, vec![chunk(start), chunk(end)], typed);
-    column.field().data_type().clone()
+    CarriedColumn::new("x".to_owned(), typing, vec![chunk(start), chunk(end)])
+}
+
+/// The type in a release of all cells; the cells in it must be those that were read.
+fn published_type(declared: Option<ColumnType>, cells: &[&str]) -> DataType {
+    let column = column_of(Typing::ByCells(declared), cells);
+    let field = column.field(&column.counts());
+    assert_eq!(field.is_nullable(), cells.contains(&""));
+    let rows: Vec<u32> = (0..cells.len() as u32).collect();
+    let taken = column.take(&rows, field.data_type()).unwrap();
+    assert_eq!(taken.data_type(), field.data_type());
+    assert_eq!(taken.logical_null_count(), cells.iter().filter(|cell| cell.is_empty()).count());
+    field.data_type().clone()
 }
 
 #[test]
-fn text_becomes_typed_when_every_cell_is_written_as_it_was_read() {
-    let typed = |column_type, cells: &[&str]| published_type(column_type, cells, true);
-    assert_eq!(typed(ColumnType::Integer, &["1", "", "-20"]), DataType::Int64);
-    assert_eq!(typed(ColumnType::Float, &["1.5", "", "-0.25"]), DataType::Float64);
-    assert_eq!(typed(ColumnType::Decimal, &["1.50", "", "0.25"]), DataType::Decimal128(38, 2));
-    assert_eq!(typed(ColumnType::Date, &["2020-01-31", ""]), DataType::Date32);
-    assert_eq!(typed(ColumnType::Boolean, &["true", "", "false"]), DataType::Boolean);
+fn text_becomes_typed_where_no_cell_changes_its_value() {
     let timestamp = DataType::Timestamp(TimeUnit::Microsecond, None);
-    let times = ["2020-01-01 10:00:00", "", "2020-01-01 10:00:00.125"];
-    assert_eq!(typed(ColumnType::Timestamp, &times), timestamp);
-    let times = times.map(|time| time.replace(' ', "T"));
-    assert_eq!(typed(ColumnType::Timestamp, &times.each_ref().map(String::as_str)), timestamp);
-    assert_eq!(published_type(ColumnType::Integer, &["1", "2"], false), DataType::Utf8);
+    for (cells, expected) in [
+        (&["1", "", "-20"][..], DataType::Int64),
+        (&["9223372036854775807", "-9223372036854775808"], DataType::Int64),
+        (&["9223372036854775808", "1"], DataType::Decimal128(20, 0)),
+        (&["1.50", "", "0.25"], DataType::Decimal128(3, 2)),
+        (&["1.50", "2.5", "700"], DataType::Decimal128(5, 2)),
+        (&[".50", "-2."], DataType::Decimal128(3, 2)),
+        (&["0.1", "0.10000000000000000001"], DataType::Decimal128(20, 20)),
+        (&["123456789012345678901234567890.12345678", "1"], DataType::Decimal128(38, 8)),
+        (&["1.5", "1e5", "2", ""], DataType::Float64),
+        (&["-1E-300", "2.5e10"], DataType::Float64),
+        (&["2020-01-31", "", "9999-12-31", "0001-01-01"], DataType::Date32),
+        (&["true", "", "false"], DataType::Boolean),
+        (&["2020-01-01 10:00:00", "", "9999-12-31 00:00:00.125"], timestamp.clone()),
+        (&["2020-01-01T10:00:00", "", "2020-01-01T10:00:00.125"], timestamp),
+        (&["", ""], DataType::Utf8),
+    ] {
+        assert_eq!(published_type(None, cells), expected, "{cells:?}");
+    }
+    let cells = ["1", "2"];
+    let as_read = column_of(Typing::AsRead, &cells);
+    assert_eq!(as_read.field(&as_read.counts()).data_type(), &DataType::Utf8);
+}
+
+#[test]
+fn what_the_job_says_of_a_column_holds() {
+    use ColumnType::{Code, Decimal, Float, Integer, Text};
+    for (declared, cells, expected) in [
+        (Text, ["1", "2"], DataType::Utf8),
+        (Code, ["1", "2"], DataType::Utf8),
+        (Decimal, ["1", "2"], DataType::Decimal128(1, 0)),
+        (Float, ["1", "2.5"], DataType::Float64),
+        (Integer, ["1", "007"], DataType::Int64),
+        (Integer, ["", ""], DataType::Int64),
+    ] {
+        assert_eq!(published_type(Some(declared), &cells), expected, "{declared} {cells:?}");
+    }
 }
 
 #[test]
 fn text_that_a_type_would_change_stays_text() {
-    for (column_type, cells) in [
-        (ColumnType::Integer, ["1", "007"]),
-        (ColumnType::Integer, ["+1", "2"]),
-        (ColumnType::Integer, ["1", " 2"]),
-        (ColumnType::Float, ["1.5", "1e5"]),
-        (ColumnType::Float, ["1.5", "2"]),
-        (ColumnType::Float, ["0.1", "0.10000000000000000001"]),
-        (ColumnType::Decimal, ["1.50", "2.5"]),
-        (ColumnType::Decimal, [".50", "2.50"]),
-        (ColumnType::Date, ["2020-01-01", "2020-1-1"]),
-        (ColumnType::Boolean, ["true", "1"]),
-        (ColumnType::Boolean, ["TRUE", "FALSE"]),
-        (ColumnType::Timestamp, ["2020-01-01T10:00:00+02:00", "2020-01-01T10:00:00+02:00"]),
-        (ColumnType::Timestamp, ["2020-01-01T10:00:00Z", "2020-01-01T10:00:00"]),
-        (ColumnType::Timestamp, ["2020-01-01T10:00:00", "2020-01-01 10:00:00"]),
-        (ColumnType::Timestamp, ["2020-01-01", "2020-01-01 10:00:00"]),
+    for cells in [
+        ["1", "007"],
+        ["+1", "2"],
+        ["1", " 2"],
+        ["1", "1,000"],
+        ["1.5", "NaN"],
+        ["1.5", "1e400"],
+        ["1.5", "x"],
+        ["1", "123456789012345678901234567890.123456789"],
+        ["2020-01-01", "2020-1-1"],
+        ["2020-01-01", "+9999999-01-01"],
+        ["true", "1"],
+        ["TRUE", "FALSE"],
+        ["2020-01-01T10:00:00+02:00", "2020-01-01T10:00:00+02:00"],
+        ["2020-01-01T10:00:00Z", "2020-01-01T10:00:00"],
+        ["2020-01-01T10:00:00", "2020-01-01 10:00:00"],
+        ["2020-01-01", "2020-01-01 10:00:00"],
+        ["2020-01-01 10:00:00.50", "2020-01-01 10:00:00"],
     ] {
-        assert_eq!(published_type(column_type, &cells, true), DataType::Utf8, "{cells:?}");
+        assert_eq!(published_type(None, &cells), DataType::Utf8, "{cells:?}");
     }
+}
+
+#[test]
+fn cells_of_rows_that_are_left_out_decide_nothing() {
+    let published = ["1.5", "2", "", "7.25"];
+    let alone = column_of(Typing::ByCells(None), &published);
+    let expected = alone.field(&alone.counts());
+    for others in [&["x"][..], &["1e9", ""], &["0.12345", "123456"], &["007"], &["2020-01-01"]] {
+        let cells = [&published[..], others].concat();
+        let column = column_of(Typing::ByCells(None), &cells);
+        let left_out: Vec<u32> = (published.len() as u32..cells.len() as u32).collect();
+        let mut counts = column.counts();
+        counts.remove(&column.counts_of(&left_out).unwrap());
+        assert_eq!(column.field(&counts), expected, "{others:?}");
+    }
+    let full = column_of(Typing::ByCells(None), &["1", "2", ""]);
+    let mut counts = full.counts();
+    counts.remove(&full.counts_of(&[2]).unwrap());
+    assert!(!full.field(&counts).is_nullable());
+}
+
+#[test]
+fn views_of_text_leave_without_that_of_other_rows() {
+    let texts = ["a secret that is long enough for a buffer", "a text of a row that is published"];
+    let chunk: ArrayRef = Arc::new(StringViewArray::from(texts.to_vec()));
+    let column = CarriedColumn::new("x".to_owned(), Typing::AsRead, vec![chunk]);
+    let taken = column.take(&[1], &DataType::Utf8View).unwrap();
+    let buffers = taken.as_string_view().data_buffers().iter();
+    assert_eq!(buffers.map(|buffer| buffer.len()).sum::<usize>(), texts[1].len());
 }
 
 /// The keys of a column of one chunk.
 fn keys_of(chunk: ArrayRef) -> Vec<u64> {
-    let column = CarriedColumn::new("x".to_owned(), ColumnType::Text, vec![chunk], false);
+    let column = CarriedColumn::new("x".to_owned(), Typing::AsRead, vec![chunk]);
     RowKeys::of(&[column], 3).unwrap().unwrap().keys
 }
 
@@ -123,10 +193,11 @@ fn dictionaries_that_do_not_fit_into_one_are_taken_as_values() {
         Arc::new(cells.iter().map(String::as_str).collect::<DictionaryArray<Int8Type>>())
     };
     let chunks = vec![chunk(0), chunk(100)];
-    let column = CarriedColumn::new("x".to_owned(), ColumnType::Text, chunks, false);
+    let column = CarriedColumn::new("x".to_owned(), Typing::AsRead, chunks);
     let rows: Vec<u32> = (0..200).rev().collect();
-    let taken = column.take(&rows).unwrap();
-    assert_eq!(column.field().data_type(), &DataType::Utf8);
+    let field = column.field(&column.counts());
+    assert_eq!(field.data_type(), &DataType::Utf8);
+    let taken = column.take(&rows, field.data_type()).unwrap();
     assert_eq!(taken.as_string::<i32>().value(0), "cell 199");
     assert_eq!(taken.as_string::<i32>().value(199), "cell 0");
 }

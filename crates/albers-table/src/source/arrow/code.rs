@@ -1,16 +1,19 @@
 //! The typed cells of an Arrow array.
 
+use std::sync::Arc;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Date64Type, Decimal128Type, Float32Type, Float64Type, Int8Type,
     Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
     TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{Array, ArrayRef, StringArray};
 use arrow_schema::{DataType, TimeUnit};
 
 use crate::chunk::{Cells, ColumnChunk, NameBuilder, TextColumnBuilder, TickUnit, narrow_ticks};
 use crate::schema::ColumnType;
+use crate::sink::cell;
 use crate::source::ReadOptions;
 use crate::value::ParseProblem;
 use crate::{Result, TableError};
@@ -44,6 +47,8 @@ pub(in crate::source) fn native_type(column: &str, data_type: &DataType) -> Resu
         }
     })
 }
+
+const DAY_MILLISECONDS: i64 = 86_400_000;
 
 /// A row of the array, and what is wrong with its cell.
 pub(in crate::source) type CellFault = (usize, ParseProblem);
@@ -85,9 +90,16 @@ pub(in crate::source) fn code_array(
             narrow_ticks(days.map(|&days| i64::from(days)).collect(), &missing, TickUnit::Date)
         }
         (DataType::Date64, ColumnType::Date) => {
-            let milliseconds = array.as_primitive::<Date64Type>().values().iter();
-            let days = milliseconds.map(|&ms| ms.div_euclid(86_400_000)).collect();
-            narrow_ticks(days, &missing, TickUnit::Date)
+            checked(array, &missing, TickUnit::Date, |row_idx| {
+                match array.as_primitive::<Date64Type>().value(row_idx) {
+                    value if value % DAY_MILLISECONDS == 0 => {
+                        let days = i32::try_from(value / DAY_MILLISECONDS);
+                        days.map(i64::from).map_err(|_| ParseProblem::BeyondI64(kind))
+                    }
+                    // The hour would be lost.
+                    _ => Err(ParseProblem::NotA(kind)),
+                }
+            })?
         }
         (DataType::Timestamp(unit, zone), ColumnType::Timestamp) => {
             let unit_of_chunk = TickUnit::Timestamp { zoned: zone.is_some() };
@@ -195,8 +207,7 @@ fn code_as_text(
     kind: ColumnType,
     options: &ReadOptions,
 ) -> std::result::Result<ColumnChunk, CellFault> {
-    let not = (0, ParseProblem::NotA(kind));
-    let texts = arrow_cast::cast(array, &DataType::Utf8).map_err(|_| not)?;
+    let texts = texts_of(array).ok_or((0, ParseProblem::NotA(kind)))?;
     let texts = texts.as_string::<i32>();
     if matches!(kind, ColumnType::Text | ColumnType::Code) {
         let mut names = NameBuilder::default();
@@ -222,11 +233,39 @@ fn code_as_text(
     builder.finish()
 }
 
+/// The cells as text; days and times as they are written everywhere else, since the library knows
+/// no zones and no years far away.
+fn texts_of(array: &ArrayRef) -> Option<ArrayRef> {
+    let (per_second, is_zoned) = match array.data_type() {
+        DataType::Dictionary(_, values) if values.is_temporal() => {
+            return texts_of(&arrow_cast::cast(array, values).ok()?);
+        }
+        DataType::Date32 => (None, false),
+        DataType::Timestamp(unit, zone) => (Some(ticks_per_second(*unit)), zone.is_some()),
+        _ => return arrow_cast::cast(array, &DataType::Utf8).ok(),
+    };
+    let ticks = arrow_cast::cast(array, &DataType::Int64).ok()?;
+    let text_of = |ticks: i64| match per_second {
+        None => cell::date_text(ticks),
+        Some(per_second) => cell::timestamp_text(ticks, per_second, is_zoned),
+    };
+    let ticks = ticks.as_primitive::<Int64Type>().iter();
+    let texts: StringArray = ticks.map(|ticks| ticks.map(text_of)).collect();
+    Some(Arc::new(texts))
+}
+
+fn ticks_per_second(unit: TimeUnit) -> i64 {
+    match unit {
+        TimeUnit::Second => 1,
+        TimeUnit::Millisecond => 1_000,
+        TimeUnit::Microsecond => 1_000_000,
+        TimeUnit::Nanosecond => 1_000_000_000,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use arrow_array::TimestampNanosecondArray;
+    use arrow_array::{Date32Array, Date64Array, TimestampNanosecondArray, TimestampSecondArray};
 
     use super::*;
 
@@ -240,5 +279,38 @@ mod tests {
         assert!(matches!(chunk.cells, Cells::Ticks { base: -3, .. }));
         let fault = coded(vec![Some(1_000), Some(-1)]).err();
         assert_eq!(fault, Some((1, ParseProblem::BeyondMicrosecond)));
+    }
+
+    fn coded<A: Array + 'static>(
+        array: A,
+        kind: ColumnType,
+    ) -> std::result::Result<ColumnChunk, CellFault> {
+        code_array(&(Arc::new(array) as ArrayRef), kind, &ReadOptions::default())
+    }
+
+    #[test]
+    fn what_cannot_be_shown_is_refused_where_it_stands() {
+        let seconds = TimestampSecondArray::from(vec![Some(0), None, Some(i64::MAX / 1000)]);
+        let fault = coded(seconds, ColumnType::Timestamp).err();
+        assert_eq!(fault, Some((2, ParseProblem::BeyondI64(ColumnType::Timestamp))));
+        let noon = Date64Array::from(vec![86_400_000, 86_400_000 / 2]);
+        let fault = coded(noon, ColumnType::Date).err();
+        assert_eq!(fault, Some((1, ParseProblem::NotA(ColumnType::Date))));
+        let far = Date64Array::from(vec![86_400_000, i64::MAX / 86_400_000 * 86_400_000]);
+        let fault = coded(far, ColumnType::Date).err();
+        assert_eq!(fault, Some((1, ParseProblem::BeyondI64(ColumnType::Date))));
+    }
+
+    #[test]
+    fn days_and_times_that_are_read_as_names_are_written_as_everywhere() {
+        fn names<A: Array + 'static>(array: A) -> Vec<String> {
+            let chunk = coded(array, ColumnType::Text).map_err(|_| "fine").unwrap();
+            let Cells::Names { names, .. } = chunk.cells else { panic!("names") };
+            names
+        }
+        let days = Date32Array::from(vec![Some(i32::MAX), None, Some(2_932_896)]);
+        assert_eq!(names(days), ["+5881580-07-11", "9999-12-31"]);
+        let zoned = TimestampSecondArray::from(vec![253_402_214_400]).with_timezone("Europe/Rome");
+        assert_eq!(names(zoned), ["9999-12-31 00:00:00Z"]);
     }
 }

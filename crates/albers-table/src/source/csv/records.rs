@@ -48,8 +48,12 @@ impl CellsOfRecord<'_> {
 
 impl<'a> Records<'a> {
     pub(super) fn new(block: &'a [u8], delimiter: u8, blank_lines: BlankLines) -> Records<'a> {
+        let mut reader = csv_core::ReaderBuilder::new().delimiter(delimiter).build();
+        // The library takes a byte order mark away from the first bytes that it is given, but a
+        // block is not the beginning of a file: an empty line goes before it.
+        reader.read_record(b"\n", &mut [0], &mut [0]);
         Records {
-            reader: csv_core::ReaderBuilder::new().delimiter(delimiter).build(),
+            reader,
             block,
             rest: block,
             text: vec![0; 4096],
@@ -156,6 +160,15 @@ mod tests {
         ] {
             let expected: Vec<_> = expected.into_iter().map(|(at, s)| (at, s.to_owned())).collect();
             assert_eq!(records_of(block, BlankLines::Records), expected, "{block:?}");
+        }
+    }
+
+    #[test]
+    fn a_byte_order_mark_at_the_beginning_of_a_block_is_text() {
+        for blank_lines in [BlankLines::Records, BlankLines::Skipped] {
+            let records = records_of("\u{feff}a,\u{feff}b\n\u{feff}\n", blank_lines);
+            let expected = [(0, "\u{feff}a|\u{feff}b".to_owned()), (10, "\u{feff}".to_owned())];
+            assert_eq!(records, expected);
         }
     }
 

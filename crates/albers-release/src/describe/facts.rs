@@ -1,0 +1,93 @@
+//! What the schema of a release must have room for, told from what its classes show.
+//!
+//! Guarantee: the facts of a release are a function of the texts that it shows.
+//! Cost: a few steps for each cell.
+
+use albers_classes::space::Shown;
+use albers_table::domain::OrderedValue;
+use albers_table::value::{Decimal, TickFormat};
+
+use super::{Describer, ShownCell, WITH_MISSING, bits_of};
+
+/// What some cells of an attribute show.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ShownFacts {
+    /// Whether one shows nothing but the missing value.
+    pub has_missing_alone: bool,
+    /// Whether one shows the missing value, alone or beside others.
+    pub shows_missing: bool,
+    /// Whether no published row misses the value, although the table misses some: then not even
+    /// the top of a hierarchy stands for missing values.
+    pub hides_missing: bool,
+    /// The most digits before the point, for decimals.
+    pub n_whole_digits: u8,
+    /// The most digits after the point, for decimals.
+    pub n_fraction_digits: u8,
+}
+
+impl ShownFacts {
+    /// Adds what other cells show.
+    pub fn add(&mut self, other: ShownFacts) {
+        self.has_missing_alone |= other.has_missing_alone;
+        self.shows_missing |= other.shows_missing;
+        self.hides_missing |= other.hides_missing;
+        self.n_whole_digits = self.n_whole_digits.max(other.n_whole_digits);
+        self.n_fraction_digits = self.n_fraction_digits.max(other.n_fraction_digits);
+    }
+
+    /// Adds what the cells of a class show to the facts of all attributes.
+    pub(crate) fn add_class(
+        all: &mut Vec<ShownFacts>,
+        describers: &[Describer<'_>],
+        cells: &[ShownCell],
+    ) {
+        all.resize(describers.len(), ShownFacts::default());
+        for ((facts, describer), &cell) in all.iter_mut().zip(describers).zip(cells) {
+            facts.add(describer.facts(cell));
+        }
+    }
+
+    /// Adds the facts of all attributes of other classes.
+    pub(crate) fn add_all(all: &mut Vec<ShownFacts>, others: &[ShownFacts]) {
+        all.resize(all.len().max(others.len()), ShownFacts::default());
+        all.iter_mut().zip(others).for_each(|(own, &other)| own.add(other));
+    }
+}
+
+impl Describer<'_> {
+    /// What a cell shows.
+    pub fn facts(&self, cell: ShownCell) -> ShownFacts {
+        let Some(missing) = self.missing else { return self.digits(cell) };
+        let has_missing_alone = match self.attribute.shown {
+            Shown::Set if self.is_bit_set => bits_of(cell) == 1 << missing,
+            Shown::Set => self.numbers.is_only(cell.a, missing),
+            Shown::Interval | Shown::Label => cell.a == missing,
+        };
+        let is_beside = match self.attribute.shown {
+            Shown::Set => false,
+            Shown::Interval | Shown::Label => cell.b & WITH_MISSING != 0,
+        };
+        let shows_missing = has_missing_alone || is_beside;
+        ShownFacts { has_missing_alone, shows_missing, ..self.digits(cell) }
+    }
+
+    /// The digits of the ends, for intervals of decimals.
+    fn digits(&self, cell: ShownCell) -> ShownFacts {
+        let mut facts = ShownFacts::default();
+        if self.attribute.shown != Shown::Interval {
+            return facts;
+        }
+        let Some(TickFormat::Decimal { scale }) = self.attribute.domain.tick_format() else {
+            return facts;
+        };
+        for end in self.ends(cell).into_iter().flat_map(|(lo, hi)| [lo, hi]) {
+            let OrderedValue::Ticks(mantissa) = end else { continue };
+            let Decimal { mantissa, scale } = Decimal { mantissa, scale }.without_trailing_zeros();
+            let whole = mantissa.unsigned_abs() / 10u64.pow(u32::from(scale));
+            let n_whole = whole.checked_ilog10().map_or(0, |exponent| exponent as u8 + 1);
+            facts.n_whole_digits = facts.n_whole_digits.max(n_whole);
+            facts.n_fraction_digits = facts.n_fraction_digits.max(scale);
+        }
+        facts
+    }
+}
