@@ -11,7 +11,8 @@ use std::process::{Command, Stdio};
 
 use common::{Folder, PEOPLE, finished, patients, send, table, wait_until_it_writes};
 
-const ROLES: &str = "--quasi age,zip,city --sensitive disease --keep pay -k 3";
+const ROLES: &str = "--quasi age,zip,city --sensitive disease --keep pay -k 3 \
+    --accept unique-keep,secret-without-rule";
 const ENDINGS: [&str; 6] = ["csv", "tsv", "csv.gz", "csv.zst", "tsv.gz", "parquet"];
 
 fn program() -> &'static str {

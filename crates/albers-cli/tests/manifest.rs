@@ -278,6 +278,8 @@ fn the_manifest_can_be_computed_from_the_release_the_job_and_the_rows_left_out()
         for (k, release) in releases {
             let manifest = folder.json(&format!("{release}.manifest.json"));
             let expected = recomputed(&folder, &release, &case, k, left_out);
+            // Written and read as the other.
+            let expected: Value = serde_json::from_str(&expected.to_string()).unwrap();
             assert_eq!(manifest, expected, "{release} of {}", case.flags);
             let text = folder.read(&release);
             n_any += usize::from(text.contains(",*,"));
@@ -305,4 +307,141 @@ fn the_figures_do_not_depend_on_the_format_of_the_release() {
             assert_eq!(manifest, expected, "{release} of {}", case.flags);
         }
     }
+}
+
+// The release and its manifest, without the original.
+
+/// A release of its own folder, whose original is gone.
+fn released(flags: &str) -> Folder {
+    let folder = Folder::with(people(200));
+    folder.anonymize(&format!("in.csv -o out.csv --quasi age,city {flags}"));
+    std::fs::remove_file(folder.path("in.csv")).unwrap();
+    folder
+}
+
+#[test]
+fn a_release_is_verified_against_its_manifest_without_the_original() {
+    let rules = "--l-diversity disease=2 --t-closeness disease=0.7 --alpha disease=0.9";
+    for flags in ["-k 4".to_owned(), format!("--sensitive disease -k 4 {rules}")] {
+        let folder = released(&flags);
+        let run = folder.run("check out.csv");
+        assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{}", run.said());
+        let said = "as its manifest says: digest, rows, classes, class_size, loss, requirement";
+        assert!(run.out.contains(said), "{}", run.out);
+        std::fs::create_dir(folder.path("elsewhere")).unwrap();
+        let (from, to) = (folder.path("out.csv.manifest.json"), folder.path("elsewhere/m.json"));
+        std::fs::rename(from, to).unwrap();
+        let run = folder.run("check out.csv --manifest elsewhere/m.json --json");
+        assert_eq!(run.code, Some(0), "{}", run.said());
+        let report: Value = serde_json::from_str(&run.out).unwrap();
+        assert_eq!(report["holds"], true);
+        assert_eq!(report["manifest"]["differs"], json!([]));
+        let run = folder.run("check out.csv");
+        assert_eq!(run.code, Some(2), "without a manifest nothing tells the columns");
+    }
+}
+
+#[test]
+fn what_differs_from_the_manifest_is_named_and_ends_with_1() {
+    let folder = released("-k 4");
+    let (release, manifest) = (folder.read("out.csv"), folder.json("out.csv.manifest.json"));
+    let mut lines: Vec<&str> = release.lines().collect();
+    let last = lines.pop().unwrap();
+    folder.write("out.csv", lines.join("\n") + "\n");
+    let run = folder.run("check out.csv");
+    assert_eq!(run.code, Some(1), "{}", run.said());
+    for field in ["digest", "rows"] {
+        let named = format!("not what its manifest says: {field} is");
+        assert!(run.out.contains(&named), "{field}: {}", run.out);
+    }
+    assert!(!run.out.contains(last.split(',').next().unwrap()), "no cell is shown");
+    folder.write("out.csv", &release);
+    for (field, value) in [
+        ("rows", json!(199)),
+        ("classes", json!(3)),
+        ("class_size", json!({ "min": 5, "mean": 5.0, "max": 9 })),
+        ("digest", json!("0".repeat(64))),
+        ("requirement", json!("k = 190")),
+        (
+            "loss",
+            json!({ "discernibility": 1, "certainty_penalty": 0.5, "ncp": 0.5, "ncp_by_column": {} }),
+        ),
+    ] {
+        let mut changed = manifest.clone();
+        changed[field] = value;
+        folder.write("out.csv.manifest.json", changed.to_string());
+        let run = folder.run("check out.csv");
+        assert_eq!(run.code, Some(1), "{field}: {}", run.said());
+        assert!(run.out.contains(&format!("says: {field}")), "{field}: {}", run.out);
+    }
+}
+
+#[test]
+fn a_manifest_that_is_not_there_or_damaged_ends_with_2_and_a_hint() {
+    let folder = released("-k 4");
+    let run = folder.run("check out.csv --manifest nowhere.json");
+    assert_eq!((run.code, run.out.as_str()), (Some(2), ""));
+    assert!(run.err.contains("nowhere.json") && run.err.contains("check the name"), "{}", run.err);
+    let whole = folder.read("out.csv.manifest.json");
+    for damaged in [&whole[..whole.len() / 2], "", "{}", &whole.replace("k = 4", "at least 4")] {
+        folder.write("out.csv.manifest.json", damaged);
+        let run = folder.run("check out.csv");
+        assert_eq!((run.code, run.out.as_str()), (Some(2), ""), "{}", run.err);
+        assert!(run.err.contains("damaged"), "{}", run.err);
+    }
+}
+
+#[test]
+fn persons_that_are_not_published_cannot_be_verified_and_that_is_said() {
+    let folder = Folder::with(people(200));
+    folder.anonymize("in.csv -o out.csv --quasi age,city --subject id -k 4");
+    let run = folder.run("check out.csv");
+    assert_eq!(run.code, Some(0), "{}", run.said());
+    assert!(run.out.contains("not verified: that every class has 4 persons"), "{}", run.out);
+}
+
+// What is said, and to whom.
+
+#[test]
+fn a_standard_output_that_is_full_ends_with_2_and_nothing_is_named() {
+    let folder = Folder::with(people(100));
+    for flags in ["", "--json", "--owner-report mine.json --also-k 20"] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut command = folder.command();
+        let arguments = format!("anonymize in.csv -o out.csv --quasi age,city -k 4 {flags}");
+        command.args(arguments.split_whitespace()).stdout(full);
+        let output = command.output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("cannot write to standard output"), "{said}");
+        assert_eq!(folder.names(), ["in.csv"], "{flags}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn the_owners_report_is_for_its_owner_alone_and_says_what_is_printed() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = Folder::with(people(100));
+    folder.write("job.toml", "owner-report = \"mine.json\"\n");
+    let flags = "in.csv -o out.csv --quasi age,city --sensitive disease -k 4 --job job.toml";
+    let printed = folder.anonymize(flags);
+    assert_eq!(folder.json("mine.json"), printed);
+    assert_eq!(printed["audience"], "owner");
+    let mode = std::fs::metadata(folder.path("mine.json")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let run = folder.run(&format!("anonymize {flags} --owner-report out.csv --force"));
+    assert_eq!(run.code, Some(2), "{}", run.said());
+    assert!(run.err.contains("written twice"), "{}", run.err);
+}
+
+#[test]
+fn a_manifest_shows_no_folder() {
+    let folder = Folder::with(people(200));
+    std::fs::create_dir(folder.path("erika")).unwrap();
+    folder.write("erika/jobs.csv", jobs_file());
+    folder.anonymize(
+        "in.csv -o erika/out.csv --quasi age,job --hierarchy job=erika/jobs.csv -k 4 --also-k 9",
+    );
+    assert!(!folder.read("erika/out.csv.manifest.json").contains("erika"));
 }

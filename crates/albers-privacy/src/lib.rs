@@ -41,7 +41,7 @@ pub use criterion::Criterion;
 pub use error::PrivacyError;
 pub use facts::Facts;
 pub use histogram::Histogram;
-pub use parse::parse_diversity;
+pub use parse::{parse_description, parse_diversity};
 pub use requirement::Requirement;
 pub use sensitive_column::{GroundDistance, SensitiveColumn};
 pub use tolerance::RELATIVE_TOLERANCE;

@@ -1,4 +1,5 @@
-//! Diversities written as text: `distinct:3`, `entropy:3`, `recursive:2,3`, or just `3`.
+//! Diversities written as text: `distinct:3`, `entropy:3`, `recursive:2,3`, or just `3`; and rules as
+//! a requirement describes them.
 
 use std::str::FromStr;
 
@@ -27,6 +28,29 @@ pub fn parse_diversity(text: &str) -> Result<Criterion, PrivacyError> {
     Ok(criterion)
 }
 
+/// Reads a rule as a requirement describes it, such as `distinct 3-diversity` or `0.2-closeness`;
+/// nothing if it is none, or a parameter is out of range.
+pub fn parse_description(text: &str) -> Option<Criterion> {
+    let between = |before: &str, after: &str| -> Option<&str> {
+        text.strip_prefix(before)?.strip_suffix(after)
+    };
+    let criterion = if let Some(l) = between("distinct ", "-diversity") {
+        Criterion::DistinctLDiversity { l: l.parse().ok()? }
+    } else if let Some(l) = between("entropy ", "-diversity") {
+        Criterion::EntropyLDiversity { l: l.parse().ok()? }
+    } else if let Some(both) = between("recursive (", ")-diversity") {
+        let (c, l) = both.split_once(", ")?;
+        Criterion::RecursiveDiversity { c: c.parse().ok()?, l: l.parse().ok()? }
+    } else if let Some(t) = between("", "-closeness") {
+        Criterion::TCloseness { t: t.parse().ok()? }
+    } else if let Some(alpha) = between("largest share ", "") {
+        Criterion::AlphaK { alpha: alpha.parse().ok()? }
+    } else {
+        Criterion::Variance { minimum: between("least variance ", "")?.parse().ok()? }
+    };
+    criterion.check().is_ok().then_some(criterion)
+}
+
 fn number<N: FromStr>(text: &str, part: &str) -> Result<N, PrivacyError> {
     let part = part.trim();
     part.parse().map_err(|_| match part.parse::<f64>() {
@@ -50,6 +74,23 @@ mod tests {
         assert_eq!(read("distinct:3"), Criterion::DistinctLDiversity { l: 3 });
         assert_eq!(read(" Entropy: 2.5 "), Criterion::EntropyLDiversity { l: 2.5 });
         assert_eq!(read("recursive:0.5, 3"), Criterion::RecursiveDiversity { c: 0.5, l: 3 });
+    }
+
+    #[test]
+    fn a_rule_is_read_back_from_its_description() {
+        for criterion in [
+            Criterion::DistinctLDiversity { l: 3 },
+            Criterion::EntropyLDiversity { l: 2.5 },
+            Criterion::RecursiveDiversity { c: 0.5, l: 3 },
+            Criterion::TCloseness { t: 0.15 },
+            Criterion::AlphaK { alpha: 0.75 },
+            Criterion::Variance { minimum: 100.0 },
+        ] {
+            assert_eq!(parse_description(&criterion.to_string()), Some(criterion));
+        }
+        for text in ["", "distinct -diversity", "2-closeness", "largest share", "3"] {
+            assert_eq!(parse_description(text), None, "{text}");
+        }
     }
 
     #[test]

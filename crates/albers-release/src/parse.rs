@@ -359,6 +359,16 @@ pub fn shows_missing_too(text: &str) -> bool {
     text.trim().strip_prefix('{').is_some_and(|rest| rest.trim_start().starts_with(','))
 }
 
+/// The names that a cell shows: the members of a set, or what it shows alone; the missing value has
+/// no letters.
+pub fn names_of(text: &str) -> Vec<String> {
+    let inner = text.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+    match inner.and_then(members) {
+        Some(members) => members.into_iter().map(|member| member.text).collect(),
+        None => vec![text.to_owned()],
+    }
+}
+
 /// A member of a set.
 struct Member {
     text: String,

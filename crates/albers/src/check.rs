@@ -17,6 +17,8 @@
 mod asked;
 mod buckets;
 mod columns;
+mod loss;
+mod manifest;
 mod outside;
 mod read;
 mod records;
@@ -38,7 +40,10 @@ use crate::plan::{Resources, check_criteria_have_roles};
 use crate::report::{ClassSize, Note};
 
 use columns::AuditedColumns;
+use loss::TextLoss;
 use read::AuditedRows;
+
+pub use manifest::{Differs, ManifestCheck, check_release};
 
 /// What an audit found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -69,6 +74,9 @@ pub struct CheckReport {
     /// The parts of it that do not hold.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missed: Vec<Missed>,
+    /// What came of the comparison with its manifest, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub manifest: Option<ManifestCheck>,
     /// Things the user should know.
     pub notes: Vec<Note>,
     /// Bytes written to temporary files, where the table did not fit in memory.
@@ -99,6 +107,17 @@ pub fn check(
     threshold: f64,
     watch: &dyn Watch,
 ) -> Result<CheckReport> {
+    audited(job, table, threshold, None, watch)
+}
+
+/// The same, with what the texts of the quasi-identifiers lose.
+fn audited(
+    job: &Job,
+    table: &dyn Source,
+    threshold: f64,
+    loss: Option<&mut TextLoss<'_>>,
+    watch: &dyn Watch,
+) -> Result<CheckReport> {
     if !(0.0..=1.0).contains(&threshold) {
         return Err(Error::usage(
             format!("the threshold {threshold} is not a risk"),
@@ -112,21 +131,22 @@ pub fn check(
     let job = job.with_hierarchies()?;
     let resources = Resources::of(&job)?;
     on_threads(resources.n_threads, || {
-        audit_within(&job, table, threshold, &Memory::of_resources(&resources), watch)
+        let memory = Memory::of_resources(&resources);
+        audit_within(&job, (table, loss), threshold, &memory, watch)
     })
 }
 
 /// Audits a table by a job whose hierarchies are read.
 fn audit_within(
     job: &Job,
-    table: &dyn Source,
+    (table, loss): (&dyn Source, Option<&mut TextLoss<'_>>),
     threshold: f64,
     memory: &Memory,
     watch: &dyn Watch,
 ) -> Result<CheckReport> {
     let (mut columns, mut notes) = AuditedColumns::of(job, table)?;
     let (requirement, found) = match read::read(job, table, &mut columns, memory, watch)? {
-        AuditedRows::Whole(whole) => whole::audit(job, &columns, whole, watch, &mut notes)?,
+        AuditedRows::Whole(whole) => whole::audit(job, &columns, whole, loss, watch, &mut notes)?,
         AuditedRows::Outside(rows) => {
             let reading = outside::Reading { source: table, columns: &columns, watch };
             reading.audit(job, rows, memory, &mut notes)?
@@ -161,6 +181,7 @@ fn report(
         requirement: is_asked.then(|| requirement.describe()),
         holds: is_asked.then_some(found.missed.is_empty()),
         missed: found.missed,
+        manifest: None,
         notes,
         spilled_bytes,
     }

@@ -220,8 +220,11 @@ impl<'r> Context<'r> {
                 (Some(Role::Sensitive | Role::Keep), _) => "as is",
                 _ => DROPPED,
             };
-            let is_label = |own: &&Attribute| own.shown == Shown::Label;
-            let hierarchy = attribute.filter(is_label).and_then(|_| self.plan.hierarchy_of(name));
+            let is_climbed = match attribute {
+                Some(attribute) => attribute.shown == Shown::Label,
+                None => column.role == Some(Role::Sensitive),
+            };
+            let hierarchy = self.plan.hierarchy_of(name).filter(|_| is_climbed);
             ColumnReport {
                 name: name.to_owned(),
                 role: column.role.map(|role| role.to_string()),

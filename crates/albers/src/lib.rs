@@ -75,7 +75,7 @@ pub use albers_table::hierarchy::{HierarchyRows, HierarchySpec};
 pub use albers_table::schema::{ColumnType, Role};
 pub use albers_table::{TableError, sink, source};
 pub use anonymize::{anonymize, anonymize_files, prepare, prepare_files};
-pub use check::{CheckReport, check};
+pub use check::{CheckReport, check, check_release};
 pub use compact::{compact, prepare_compact};
 pub use error::{Error, ErrorKind, Result};
 pub use findings::{Acceptance, Finding, FindingName};

@@ -83,7 +83,7 @@ fn job(method: Method, rule: &str, draws: &mut Draws) -> Job {
     let ill = job.column("ill");
     match rule {
         "distinct" => ill.l_diversity = Some("distinct:2".parse().unwrap()),
-        "entropy" => ill.l_diversity = Some("entropy:1.8".parse().unwrap()),
+        "entropy" => ill.l_diversity = Some("entropy:1.6".parse().unwrap()),
         "recursive" => ill.l_diversity = Some("recursive:4,2".parse().unwrap()),
         "closeness" => ill.t_closeness = Some(0.6),
         "alpha" => ill.alpha = Some(0.75),
@@ -138,7 +138,10 @@ fn exchanged(rows: &[Row], among: &[usize], draws: &mut Draws) -> Vec<Row> {
 }
 
 const RULES: [&str; 6] = ["rows", "distinct", "entropy", "recursive", "closeness", "alpha"];
-const N_CASES: u64 = 12;
+const N_CASES: u64 = 20;
+
+/// Pairs of one method and one rule that must publish the same, so that something is tried.
+const LEAST_SAME: u64 = 4;
 
 #[test]
 fn what_is_published_does_not_tell_who_of_a_class_has_which_secret() {
@@ -165,7 +168,7 @@ fn what_is_published_does_not_tell_who_of_a_class_has_which_secret() {
                     assert!(manifest == manifest_within, "{method}, {rule}, case {case}");
                 }
             }
-            assert!(n_same >= N_CASES / 3, "{method}, {rule}: only {n_same} releases are the same");
+            assert!(n_same >= LEAST_SAME, "{method}, {rule}: only {n_same} releases are the same");
         }
     }
 }

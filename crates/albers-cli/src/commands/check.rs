@@ -12,6 +12,9 @@ use crate::progress::Bar;
 use crate::render;
 use crate::table_flags::TableFlags;
 
+/// The risk of a class of 11, which those who share health data commonly accept and write as 0.09.
+const DEFAULT_THRESHOLD: f64 = 1.0 / 11.0;
+
 /// No audit is limited unless it is asked to be.
 const MEMORY_HELP: &str = "The memory to work in, such as 256MB; as much as the table takes when \
                            not given. What does not fit goes to temporary files";
@@ -26,15 +29,19 @@ pub struct Arguments {
     /// The format of the table; told by its ending when not given, csv for standard input
     #[arg(long, value_parser = choice::<Format>())]
     from: Option<Format>,
+    /// The manifest of the release, against which it is verified; that beside it, OUT.manifest.json,
+    /// when not given. It tells the columns and the requirement where no flag does
+    #[arg(long, value_name = "FILE")]
+    manifest: Option<PathBuf>,
     /// A job file; flags override what it says
     #[arg(long, value_name = "FILE")]
     job: Option<PathBuf>,
     /// The column that tells which rows belong to the same person: k counts persons, not rows
     #[arg(long, value_name = "COLUMN")]
     subject: Option<String>,
-    /// A risk of being found above this is too high
-    #[arg(long, value_name = "RISK", default_value_t = 0.09)]
-    threshold: f64,
+    /// A risk of being found above this is too high; 1 in 11, 0.0909, when not given
+    #[arg(long, value_name = "RISK")]
+    threshold: Option<f64>,
     /// Print the audit as JSON on standard output
     #[arg(long)]
     json: bool,
@@ -48,22 +55,44 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
-    let Arguments { table, from, job, subject, threshold, json, columns, requirement, resources } =
-        arguments;
+    let Arguments {
+        table,
+        from,
+        manifest,
+        job,
+        subject,
+        threshold,
+        json,
+        columns,
+        requirement,
+        resources,
+    } = arguments;
     let method = MethodFlags { resources, ..MethodFlags::default() };
     let job = columns.job(job.as_ref(), subject, requirement, method)?;
-    let table = files::open_table(&job, &table, from)?;
+    let threshold = threshold.unwrap_or(DEFAULT_THRESHOLD);
     let report = {
         let bar = Bar::new();
-        albers::check(&job, table.as_ref(), threshold, &bar)?
+        match files::manifest_of(&table, manifest.as_deref())? {
+            Some(manifest) => {
+                let digest = files::digest_of(&table)?;
+                let table = files::open_table(&job, &table, from)?;
+                albers::check_release(&job, table.as_ref(), &manifest, &digest, threshold, &bar)?
+            }
+            None => {
+                let table = files::open_table(&job, &table, from)?;
+                albers::check(&job, table.as_ref(), threshold, &bar)?
+            }
+        }
     };
     if json {
         render::print_json(&report)?;
         missed_lines(&report).iter().for_each(|line| render::say(line));
+        manifest_lines(&report).iter().for_each(|line| render::say(line));
     } else {
         render::print(&summary(&report))?;
     }
-    Ok(ExitCode::from(u8::from(report.holds == Some(false))))
+    let differs = report.manifest.as_ref().is_some_and(|manifest| !manifest.differs.is_empty());
+    Ok(ExitCode::from(u8::from(report.holds == Some(false) || differs)))
 }
 
 fn summary(report: &CheckReport) -> String {
@@ -93,6 +122,10 @@ fn summary(report: &CheckReport) -> String {
         lines.push(format!("holds: {requirement}"));
     }
     lines.extend(missed_lines(report));
+    if let Some(manifest) = report.manifest.as_ref().filter(|own| own.differs.is_empty()) {
+        lines.push(format!("as its manifest says: {}", manifest.verified.join(", ")));
+    }
+    lines.extend(manifest_lines(report));
     lines.join("\n").trim_end().to_owned() + "\n"
 }
 
@@ -131,11 +164,30 @@ fn risk_lines(report: &CheckReport) -> Vec<String> {
         format!("  average   {:.4}", risk.average),
         format!(
             "  above {}: {} rows, {:.2} % of all",
-            risk.threshold,
+            threshold_words(risk.threshold),
             render::count(risk.rows_above_threshold),
             risk.above_threshold * 100.0,
         ),
     ]
+}
+
+/// A threshold as it was given, or the usual one.
+fn threshold_words(threshold: f64) -> String {
+    match threshold == DEFAULT_THRESHOLD {
+        true => format!("{threshold:.4} (1 in 11)"),
+        false => threshold.to_string(),
+    }
+}
+
+/// In what a release differs from its manifest, and what cannot be told.
+fn manifest_lines(report: &CheckReport) -> Vec<String> {
+    let Some(manifest) = &report.manifest else { return Vec::new() };
+    let differs = manifest.differs.iter().map(|own| {
+        let (field, says, is) = (&own.field, &own.manifest, &own.release);
+        format!("not what its manifest says: {field} is {is}, the manifest says {says}")
+    });
+    let unverified = manifest.unverified.iter();
+    differs.chain(unverified.map(|what| format!("not verified: {what}"))).collect()
 }
 
 /// Classes by size, with bars as long as their number.

@@ -5,10 +5,12 @@ use albers_measure::{Classes, Codes};
 use albers_privacy::{Facts, Requirement};
 use albers_storage::watch::{Phase, Watch};
 use albers_table::coding::{CodedColumn, RawColumn, encode};
+use albers_table::domain::Domain;
 use rayon::prelude::*;
 
 use super::asked::requirement_of;
 use super::columns::{AuditedColumns, coding};
+use super::loss::TextLoss;
 use crate::columns::{WholeColumns, intern};
 use crate::error::Result;
 use crate::job::Job;
@@ -16,16 +18,29 @@ use crate::protection::interleave;
 use crate::report::Note;
 
 /// A column by its distinct texts.
-struct InternedColumn {
-    codes: Vec<u32>,
+pub(super) struct InternedColumn {
+    pub(super) name: String,
+    pub(super) codes: Vec<u32>,
     n_values: u32,
+    domain: Domain,
 }
 
 impl InternedColumn {
     fn of(column: RawColumn) -> Result<InternedColumn> {
         let column = intern(column)?;
         let n_values = u32::try_from(column.domain.n_values()).expect("codes have 32 bits");
-        Ok(InternedColumn { codes: column.codes.concat(), n_values })
+        let CodedColumn { domain, codes } = column;
+        Ok(InternedColumn {
+            name: domain.name().to_owned(),
+            codes: codes.concat(),
+            n_values,
+            domain,
+        })
+    }
+
+    /// The text of a code; none for the missing one.
+    pub(super) fn text(&self, code: u32) -> String {
+        self.domain.category(code).unwrap_or_default().to_owned()
     }
 
     fn codes(&self) -> Codes<'_> {
@@ -38,6 +53,7 @@ pub(super) fn audit(
     job: &Job,
     columns: &AuditedColumns,
     whole: WholeColumns,
+    loss: Option<&mut TextLoss<'_>>,
     watch: &dyn Watch,
     notes: &mut Vec<Note>,
 ) -> Result<(Requirement, Audit)> {
@@ -54,6 +70,9 @@ pub(super) fn audit(
     watch.phase(Phase::Audit, None);
     let quasi: Vec<Codes<'_>> = exact.iter().map(InternedColumn::codes).collect();
     let classes = Classes::of(n_rows, &quasi);
+    if let Some(loss) = loss {
+        loss.look(&classes, &exact);
+    }
     drop(exact);
     let domains: Vec<_> = sensitive.iter().map(|column| &column.domain).collect();
     let mut requirement = requirement_of(job, &domains, columns.has_subject, notes)?;

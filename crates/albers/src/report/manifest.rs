@@ -60,7 +60,7 @@ pub struct PublishedColumn {
     pub role: String,
     /// `interval`, `label`, `set` or `as is`.
     pub shown: String,
-    /// The hierarchy of a quasi-identifier: `file`, or the name of a built-in one.
+    /// The hierarchy that labels or distances are of: `file`, or the name of a built-in one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub hierarchy: Option<String>,
     /// How much a loss on a quasi-identifier counts, where that is not 1.

@@ -223,7 +223,7 @@ pub struct ColumnReport {
     pub missing: Option<u64>,
     /// `interval`, `label`, `set`, `as is` or `dropped`.
     pub shown: String,
-    /// The hierarchy of a quasi-identifier: `file`, or the name of a built-in one.
+    /// The hierarchy that labels or distances are of: `file`, or the name of a built-in one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hierarchy: Option<String>,
     /// How much a loss on a quasi-identifier counts, where that is not 1.

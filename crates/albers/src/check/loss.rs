@@ -1,0 +1,207 @@
+//! What a release loses, from its texts and its manifest alone.
+//!
+//! Source: `docs/formats.md`, how the loss of a manifest is computed.
+//! Departures: the labels of hierarchy files have leaves that a release does not show; what they
+//! lose is not known here.
+//! Guarantee: nothing but the cells enters, so that the figures of a manifest are found again.
+//! Cost: one look at each distinct text of a column.
+
+use albers_measure::published::WeighedColumn;
+use albers_measure::{Classes, PublishedLoss};
+use albers_release::parse::names_of;
+use albers_table::value::{parse_date, parse_timestamp};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::whole::InternedColumn;
+use crate::plan::BOUND_ENDINGS;
+use crate::report::{Manifest, PublishedColumn};
+
+/// The label of any value.
+const ANY: &str = "*";
+
+/// What begins a cell that shows the missing value beside an interval or a label.
+const WITH_MISSING: &str = "{, ";
+
+/// What the texts of a release lose, filled in by an audit that has all of them.
+pub(super) struct TextLoss<'m> {
+    manifest: &'m Manifest,
+    /// The squares of the class sizes, and what each quasi-identifier of the manifest loses, if
+    /// that is known.
+    found: Option<(u128, Vec<Option<f64>>)>,
+}
+
+/// Distinct texts of a column, with their rows.
+type Texts = Vec<(String, u64)>;
+
+impl<'m> TextLoss<'m> {
+    pub(super) fn of(manifest: &'m Manifest) -> TextLoss<'m> {
+        TextLoss { manifest, found: None }
+    }
+
+    fn quasi(&self) -> impl Iterator<Item = &'m PublishedColumn> {
+        self.manifest.columns.iter().filter(|column| column.role == "quasi")
+    }
+
+    /// Looks at the classes and at the columns that show quasi-identifiers.
+    pub(super) fn look(&mut self, classes: &Classes, columns: &[InternedColumn]) {
+        let squares = classes.iter().map(|rows| (rows.len() as u128).pow(2)).sum();
+        let lost = |own: &PublishedColumn| lost(own, &texts_of(own, columns)?);
+        self.found = Some((squares, self.quasi().map(lost).collect()));
+    }
+
+    /// The loss by the texts; nothing if the audit did not have all of them, and the names of the
+    /// columns of which it is not known.
+    pub(super) fn loss(&self) -> Option<(PublishedLoss, Vec<&'m str>)> {
+        let (squares, lost) = self.found.as_ref()?;
+        let n_left_out = self.manifest.suppressed;
+        let n_rows = self.manifest.rows + n_left_out;
+        let names = self.quasi().map(|own| own.name.as_str());
+        let unknown = names.zip(lost).filter(|(_, lost)| lost.is_none()).map(|(name, _)| name);
+        let columns = self.quasi().zip(lost).map(|(own, lost)| WeighedColumn {
+            name: own.name.clone(),
+            weight: own.weight.unwrap_or(1.0),
+            lost: lost.unwrap_or(0.0) + n_left_out as f64,
+        });
+        let squares = squares + u128::from(n_left_out) * u128::from(n_rows);
+        let loss = PublishedLoss::of(squares, n_rows, &columns.collect::<Vec<_>>());
+        Some((loss, unknown.collect()))
+    }
+}
+
+/// The texts that show a quasi-identifier, bounds as intervals; nothing if it is not there.
+fn texts_of(own: &PublishedColumn, columns: &[InternedColumn]) -> Option<Texts> {
+    let find = |name: &str| columns.iter().find(|column| column.name == name);
+    let mut rows: FxHashMap<[u32; 3], u64> = FxHashMap::default();
+    if let Some(column) = find(&own.name) {
+        column.codes.iter().for_each(|&code| *rows.entry([code, 0, 0]).or_default() += 1);
+        return Some(rows.iter().map(|(of, &n_rows)| (column.text(of[0]), n_rows)).collect());
+    }
+    let [min, max, missing] = BOUND_ENDINGS.map(|ending| find(&format!("{}{ending}", own.name)));
+    let (min, max) = (min?, max?);
+    for (row, (&lo, &hi)) in min.codes.iter().zip(&max.codes).enumerate() {
+        let missing = missing.map_or(0, |column| column.codes[row]);
+        *rows.entry([lo, hi, missing]).or_default() += 1;
+    }
+    let text = |of: &[u32; 3]| {
+        let (lo, hi) = (min.text(of[0]), max.text(of[1]));
+        let is_missing = missing.is_some_and(|column| column.text(of[2]) == "true");
+        match (lo.is_empty(), is_missing) {
+            (true, _) => String::new(),
+            (false, true) => format!("{WITH_MISSING}[{lo}, {hi}]}}"),
+            (false, false) => format!("[{lo}, {hi}]"),
+        }
+    };
+    Some(rows.iter().map(|(of, &n_rows)| (text(of), n_rows)).collect())
+}
+
+/// The sum of what the cells of a column lose; nothing if their texts do not tell it.
+fn lost(own: &PublishedColumn, texts: &Texts) -> Option<f64> {
+    match (own.shown.as_str(), own.hierarchy.as_deref()) {
+        ("interval", _) => lost_by_intervals(texts),
+        ("set", _) => Some(lost_by_sets(texts)),
+        ("label", Some("suppress")) => lost_by_labels(texts, |_| Some(0.0)),
+        ("label", Some("dates")) => lost_by_labels(texts, |label| Some(date_share(label))),
+        ("label", Some("prefix")) => {
+            let shown = texts.iter().filter(|(text, _)| !is_any(text));
+            let length = shown.map(|(text, _)| text.chars().count()).max().unwrap_or(1) as f64;
+            lost_by_labels(texts, |label| {
+                let kept = label.strip_suffix(ANY).map(|kept| kept.chars().count() as f64);
+                Some(kept.map_or(0.0, |kept| (length - kept) / length))
+            })
+        }
+        ("label", Some(ranges)) => {
+            let sizes: Option<Vec<f64>> = ranges
+                .strip_prefix("ranges:")?
+                .split(',')
+                .map(|size| size.trim().parse().ok())
+                .collect();
+            let sizes = sizes?;
+            lost_by_labels(texts, |label| range_share(label, &sizes))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a text shows nothing.
+fn is_any(text: &str) -> bool {
+    text == ANY || text.starts_with(WITH_MISSING)
+}
+
+fn lost_by_labels(texts: &Texts, share: impl Fn(&str) -> Option<f64>) -> Option<f64> {
+    let of_text = |(text, n_rows): &(String, u64)| {
+        let share = match text.as_str() {
+            "" => 0.0,
+            text if is_any(text) => 1.0,
+            text => share(text)?,
+        };
+        Some(share * *n_rows as f64)
+    };
+    texts.iter().map(of_text).sum()
+}
+
+/// The share of the levels above the day.
+fn date_share(label: &str) -> f64 {
+    match label.len() {
+        4 => 0.75,
+        7 if label.contains('Q') => 0.5,
+        7 => 0.25,
+        _ => 0.0,
+    }
+}
+
+/// The share of the height of an interval of one of these sizes.
+fn range_share(label: &str, sizes: &[f64]) -> Option<f64> {
+    let Some(inner) = label.strip_prefix('[') else { return Some(0.0) };
+    let (is_closed, ends) = match inner.strip_suffix(']') {
+        Some(ends) => (true, ends),
+        None => (false, inner.strip_suffix(')')?),
+    };
+    let (lo, hi) = ends.split_once(", ")?;
+    let length = hi.parse::<f64>().ok()? - lo.parse::<f64>().ok()?;
+    let length = if is_closed { length + 1.0 } else { length };
+    let is_it = |size: &f64| (length - size).abs() <= 1e-9 * size;
+    let level = sizes.iter().position(is_it)? + 1;
+    Some(level as f64 / (sizes.len() + 1) as f64)
+}
+
+fn lost_by_sets(texts: &Texts) -> f64 {
+    let mut names: FxHashSet<String> = FxHashSet::default();
+    let mut n_more = 0;
+    for (text, n_rows) in texts {
+        let shown = names_of(text);
+        n_more += (shown.len() as u64 - 1) * n_rows;
+        names.extend(shown);
+    }
+    n_more as f64 / names.len().saturating_sub(1).max(1) as f64
+}
+
+fn lost_by_intervals(texts: &Texts) -> Option<f64> {
+    let (mut least, mut greatest) = (f64::INFINITY, f64::NEG_INFINITY);
+    let (mut lengths, mut n_any) = (0.0, 0);
+    for (text, n_rows) in texts.iter().filter(|(text, _)| !text.is_empty()) {
+        let with_missing = text.strip_prefix(WITH_MISSING).and_then(|rest| rest.strip_suffix('}'));
+        let shown = with_missing.unwrap_or(text);
+        let ends = shown.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+        let (lo, hi) = ends.map_or(Some((shown, shown)), |ends| ends.split_once(", "))?;
+        let (lo, hi) = (end_of(lo)?, end_of(hi)?);
+        (least, greatest) = (least.min(lo), greatest.max(hi));
+        match with_missing {
+            Some(_) => n_any += n_rows,
+            None => lengths += (hi - lo) * *n_rows as f64,
+        }
+    }
+    let shares = if greatest > least { lengths / (greatest - least) } else { 0.0 };
+    Some(n_any as f64 + shares)
+}
+
+/// A number, or a day or a point in time in microseconds.
+fn end_of(text: &str) -> Option<f64> {
+    const DAY_MICROSECONDS: f64 = 86_400e6;
+    if let Ok(number) = text.parse::<f64>() {
+        return Some(number);
+    }
+    match parse_date(text.as_bytes()) {
+        Ok(days) => Some(days as f64 * DAY_MICROSECONDS),
+        Err(_) => parse_timestamp(text.as_bytes()).ok().map(|(ticks, _)| ticks as f64),
+    }
+}
