@@ -184,7 +184,7 @@ fn names_that_look_like_sets_or_everything_are_read_back_whatever_the_method() {
             ));
             assert_eq!(measured.code, Some(0), "{case}: {}", measured.err);
             let measured: serde_json::Value = serde_json::from_str(&measured.out).unwrap();
-            let (found, told) = (&measured["loss"]["ncp"], &report["loss"]["ncp"]);
+            let (found, told) = (&measured["loss"]["ncp"], &report["table_loss"]["ncp"]);
             let distance = found.as_f64().unwrap() - told.as_f64().unwrap();
             assert!(distance.abs() < 1e-9, "{case}: {found} is not {told}");
             let checked = folder.run(&format!("check out.csv -k {k} --quasi name,age"));

@@ -128,7 +128,9 @@ fn the_owner_is_told_what_the_divergence_is_over_and_that_a_k_of_1_hides_nobody(
     let columns = report["kl_basis"]["columns"].as_array().expect("a list");
     assert_eq!(columns.len(), 2);
     assert_eq!(report["kl_basis"]["sensitive"][0], "disease");
-    assert!(report["notes"][0].as_str().expect("a text").starts_with("k = 1 hides nobody"));
+    let low_k = &report["findings"][0];
+    assert_eq!((low_k["name"].as_str(), low_k["severe"].as_bool()), (Some("low-k"), Some(true)));
+    assert!(low_k["sentence"].as_str().expect("a text").contains("hides nobody"), "{low_k}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ mod common;
 
 use std::io::Write as _;
 
-use common::{Folder, Run, piped};
+use common::{Folder, Run, advised, piped};
 use serde_json::Value;
 
 /// More rows than types are told from at first.
@@ -51,8 +51,15 @@ fn gzipped(text: &str) -> Vec<u8> {
 }
 
 fn run_by_pipe(folder: &Folder, arguments: &str, input: &[u8]) -> Run {
-    let (code, out, err) = piped(folder, arguments, input);
-    Run { code, out: String::from_utf8(out).unwrap(), err }
+    let run = |arguments: &str| {
+        let (code, out, err) = piped(folder, arguments, input);
+        Run { code, out: String::from_utf8(out).unwrap(), err }
+    };
+    let first = run(arguments);
+    match advised(&first) {
+        Some(accept) => run(&format!("{arguments} --accept {accept}")),
+        None => first,
+    }
 }
 
 /// The type of `x` as the owner was told it last.

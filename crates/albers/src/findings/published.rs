@@ -31,6 +31,8 @@ use crate::plan::{Plan, TableColumn};
 const SEVERE_SHARED_SHARE: f64 = 0.05;
 /// Of the rows, those alone by a kept value that make it severe.
 const SEVERE_UNIQUE_SHARE: f64 = 0.5;
+/// Values of a text up to which lists of it are those of a category.
+const CATEGORY_VALUES: u64 = 20;
 /// Values of a text above which lists of it may be severe.
 const SEVERE_TEXT_VALUES: u64 = 100;
 /// A hash and a count in a table that is half full.
@@ -197,7 +199,10 @@ fn secret_without_rule(exposure: &Exposure, column: usize, name: &str) -> Option
 fn text_list(attribute: &Attribute, n_listed: u64) -> Option<Finding> {
     let domain = &attribute.domain;
     let is_text = matches!(domain.column_type(), ColumnType::Text | ColumnType::Code);
-    if !is_text || attribute.shown != Shown::Set || domain.hierarchy().is_some() || n_listed == 0 {
+    if !is_text || attribute.shown != Shown::Set || domain.hierarchy().is_some() {
+        return None;
+    }
+    if n_listed <= CATEGORY_VALUES {
         return None;
     }
     let name = domain.name();
