@@ -157,7 +157,8 @@ fn released(job: &Job, rows: &[String], ending: &str) -> Option<Vec<u8>> {
     std::fs::read(output).ok()
 }
 
-/// The values of a release, row by row, whatever zeros end their fractions.
+/// The values of a release, row by row, whatever zeros end their fractions, and whether or not the
+/// top of a hierarchy stands for missing values: no group has any.
 fn values_of(bytes: &[u8]) -> Vec<String> {
     let is_digit = |letter: char| letter.is_ascii_digit() || letter == '.';
     let short = |word: &str| match word.contains('.') {
@@ -165,6 +166,7 @@ fn values_of(bytes: &[u8]) -> Vec<String> {
         false => word.to_owned(),
     };
     let value_of = |line: &str| -> String {
+        let line = line.replace("\"{, Anywhere}\"", "Anywhere");
         let words = line.split_inclusive(|letter| !is_digit(letter));
         let words = words.map(|word| {
             let end = word.trim_end_matches(|letter| !is_digit(letter)).len();
