@@ -279,3 +279,32 @@ fn packed_releases_do_not_tell_the_order_of_the_input() {
     }
     assert!(packed[0] == packed[1]);
 }
+
+#[test]
+fn a_compacted_release_tells_nothing_of_rows_that_the_given_one_lacks() {
+    let rows = "1,20,1.5,7,x\n2,21,2.25,8,y\n3,30,3,9,x\n4,31,3.5,,y\n";
+    let release = "id,age,pay\n1,20-21,*\n2,20-21,*\n3,30-31,*\n4,30-31,*\n";
+    let mut files = std::collections::BTreeSet::new();
+    for other in [
+        "5,20,1.5,7,x",
+        "5,,,,",
+        "5,99,0.12345,x,z",
+        "5,7000000000,123456.5,0.125,1",
+        "5,20.5,1,2020-01-01,",
+    ] {
+        let folder = Folder::with(format!("id,age,pay,visits,note\n{rows}{other}\n"));
+        folder.write("given.csv", release);
+        let flags = "--key id -k 2 --quasi age,pay --keep visits,note";
+        let mut of_table = Vec::new();
+        for (name, values) in
+            [("out.csv", "interval"), ("out.csv", "bounds"), ("out.parquet", "bounds")]
+        {
+            let output = format!("-o {name} --values {values}");
+            let run = folder.run(&format!("compact in.csv given.csv {output} {flags}"));
+            assert_eq!(run.code, Some(0), "{other}: {}", run.err);
+            of_table.push(folder.bytes(name));
+        }
+        files.insert(of_table);
+    }
+    assert_eq!(files.len(), 1);
+}

@@ -164,7 +164,8 @@ fn released(job: &Job, rows: &[String], ending: &str) -> Option<(Vec<u8>, Vec<u8
     Some((std::fs::read(output).unwrap(), std::fs::read(manifest).unwrap()))
 }
 
-/// The values of a release, row by row, whatever zeros end their fractions.
+/// The values of a release, row by row, whatever zeros end their fractions, and whether or not the
+/// top of a hierarchy stands for missing values: no group has any.
 fn values_of(bytes: &[u8]) -> Vec<String> {
     let is_digit = |letter: char| letter.is_ascii_digit() || letter == '.';
     let short = |word: &str| match word.contains('.') {
@@ -172,6 +173,7 @@ fn values_of(bytes: &[u8]) -> Vec<String> {
         false => word.to_owned(),
     };
     let value_of = |line: &str| -> String {
+        let line = line.replace("\"{, Anywhere}\"", "Anywhere");
         let words = line.split_inclusive(|letter| !is_digit(letter));
         let words = words.map(|word| {
             let end = word.trim_end_matches(|letter| !is_digit(letter)).len();
@@ -187,7 +189,7 @@ fn values_of(bytes: &[u8]) -> Vec<String> {
 
 #[test]
 fn what_is_published_tells_nothing_of_rows_that_are_left_out_but_their_number() {
-    const N_CASES: u64 = 40;
+    const N_CASES: u64 = 24;
     let folder = tempfile::tempdir().unwrap();
     let cities = cities(folder.path());
     for method in METHODS {

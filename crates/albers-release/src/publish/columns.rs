@@ -151,10 +151,12 @@ fn bounds_type(describer: &Describer<'_>, facts: ShownFacts) -> DataType {
     let domain = &describer.attribute().domain;
     let natural = match domain.column_type() {
         ColumnType::Integer => DataType::Int64,
+        // Nothing shown has a fraction: only values that are not shown make these decimals.
+        ColumnType::Decimal if facts.n_fraction_digits == 0 => DataType::Int64,
         ColumnType::Decimal => {
             let n_digits = facts.n_whole_digits + facts.n_fraction_digits;
             let scale = i8::try_from(facts.n_fraction_digits).expect("at most 18 digits");
-            DataType::Decimal128(n_digits.max(1), scale)
+            DataType::Decimal128(n_digits, scale)
         }
         ColumnType::Float => DataType::Float64,
         ColumnType::Date => DataType::Date32,
@@ -205,7 +207,10 @@ fn bound_array(
         DataType::Int8 => of_ticks!(Int8Type, |tick| tick as i8),
         DataType::Int16 => of_ticks!(Int16Type, |tick| tick as i16),
         DataType::Int32 => of_ticks!(Int32Type, |tick| tick as i32),
-        DataType::Int64 => of_ticks!(Int64Type, |tick| tick),
+        DataType::Int64 => {
+            let unit = unit_at(describer, 0);
+            of_ticks!(Int64Type, |tick: i64| tick / unit)
+        }
         DataType::UInt8 => of_ticks!(UInt8Type, |tick| tick as u8),
         DataType::UInt16 => of_ticks!(UInt16Type, |tick| tick as u16),
         DataType::UInt32 => of_ticks!(UInt32Type, |tick| tick as u32),
