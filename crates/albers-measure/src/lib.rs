@@ -5,6 +5,7 @@
 //! - [`published`]: the losses that anybody can compute from a release.
 //! - [`classes`]: rows that show the same, in any table.
 //! - [`released`]: the same losses, of a release that was read back from a file.
+//! - [`relation`]: whether the classes of a release are disjoint, nested or overlapping.
 //! - [`mod@audit`]: which requirement the classes of a table satisfy.
 //! - [`risk`]: how likely a person is found.
 
@@ -12,6 +13,7 @@ pub mod audit;
 pub mod classes;
 pub mod loss;
 pub mod published;
+pub mod relation;
 pub mod released;
 pub mod risk;
 
@@ -19,5 +21,6 @@ pub use audit::{Audit, audit};
 pub use classes::{Classes, Codes};
 pub use loss::{Divergence, Loss, LossOfParts};
 pub use published::{PublishedAttribute, PublishedLoss, PublishedParts};
+pub use relation::Relation;
 pub use released::{ReleasedColumn, loss_of_released};
 pub use risk::{Risk, SizeBin};

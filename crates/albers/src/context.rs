@@ -2,7 +2,8 @@
 
 use albers_classes::Attribute;
 use albers_classes::space::Shown;
-use albers_measure::{Loss, LossOfParts, PublishedAttribute, PublishedParts};
+use albers_measure::relation::RelationOfParts;
+use albers_measure::{Loss, LossOfParts, PublishedAttribute, PublishedParts, Relation};
 use albers_release::door::{Door, DoorPlan, Passage, Passed, RowStore};
 use albers_release::publish::{OutputColumn, Values};
 use albers_storage::watch::Watch;
@@ -90,11 +91,14 @@ impl<'r> Context<'r> {
     ) -> Result<Prepared> {
         let plan = self.plan;
         let mut figures: Vec<Figures<'_>> =
-            sinks.iter().map(|_| Figures::of_nothing(plan, story.attributes)).collect();
+            (0..sinks.len()).map(|release| story.no_figures(plan, release)).collect();
         let paths: Vec<String> = sinks.iter().map(|sink| sink.name().to_owned()).collect();
         let passages = door.close(sinks, &mut |release: usize, passed: &Passed<'_, '_>| {
             figures[release].table.add(passed);
             figures[release].published.add(passed);
+            if let Some(relation) = &mut figures[release].relation {
+                relation.add(passed);
+            }
         })?;
         self.clock.verify_and_write(passages.iter().map(|own| own.verify_seconds).sum());
         let mut reports = Vec::new();
@@ -138,7 +142,11 @@ impl<'r> Context<'r> {
         let sensitive = in_table.filter(|column| column.role == Some(Role::Sensitive));
         let sensitive: Vec<String> = sensitive.map(|own| own.name.clone()).collect();
         let quasi = story.attributes.iter().map(|own| own.domain.name().to_owned());
-        let is_disjoint = story.is_disjoint(plan, release);
+        let class_relation = match figures.relation {
+            None => Some(Relation::Disjoint),
+            Some(relation) => relation.finish(),
+        };
+        let is_disjoint = class_relation == Some(Relation::Disjoint);
         let mut notes = story.notes.clone();
         match story.ncp_before {
             None if passage.classes.n_classes == 1 => {
@@ -173,6 +181,7 @@ impl<'r> Context<'r> {
             repeatable: plan.method.is_repeatable(),
             loss: figures.published.finish(),
             table_loss,
+            class_relation,
             kl: is_disjoint.then_some(divergence.quasi),
             kl_at_most: (!is_disjoint).then_some(divergence.quasi),
             kl_with_sensitive: (!sensitive.is_empty()).then_some(divergence.with_sensitive),
@@ -231,11 +240,13 @@ struct Figures<'a> {
     table: LossOfParts<'a>,
     /// By what is published.
     published: PublishedParts<'a>,
+    /// How classes lie to each other, where they may overlap.
+    relation: Option<RelationOfParts>,
 }
 
 impl<'a> Figures<'a> {
     /// Of no class yet.
-    fn of_nothing(plan: &'a Plan, attributes: &'a [Attribute]) -> Figures<'a> {
+    fn of_nothing(plan: &'a Plan, attributes: &'a [Attribute], may_overlap: bool) -> Figures<'a> {
         let published = attributes.iter().map(|attribute| PublishedAttribute {
             attribute,
             hierarchy: plan.hierarchy_of(attribute.domain.name()),
@@ -243,6 +254,7 @@ impl<'a> Figures<'a> {
         Figures {
             table: LossOfParts::new(attributes),
             published: PublishedParts::new(published.collect()),
+            relation: may_overlap.then(RelationOfParts::default),
         }
     }
 }
@@ -282,7 +294,11 @@ pub(crate) struct Story<'a> {
     pub(crate) n_given_notes: usize,
 }
 
-impl Story<'_> {
+impl<'a> Story<'a> {
+    fn no_figures(&self, plan: &'a Plan, release: usize) -> Figures<'a> {
+        Figures::of_nothing(plan, self.attributes, !self.is_disjoint(plan, release))
+    }
+
     /// Whether the classes of a release cannot overlap in space, by how they were found: cuts divide
     /// it, and a recoding of columns does; labels may reach beyond what was cut, and classes that
     /// are grouped or brought together may lie in each other.
