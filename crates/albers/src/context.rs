@@ -136,7 +136,7 @@ impl<'r> Context<'r> {
         passage: &Passage,
         figures: Figures<'_>,
     ) -> Report {
-        let Context { plan, memory, source, .. } = self;
+        let plan = self.plan;
         let (table_loss, divergence) = figures.table.finish();
         let in_table = plan.table.iter();
         let sensitive = in_table.filter(|column| column.role == Some(Role::Sensitive));
@@ -157,13 +157,7 @@ impl<'r> Context<'r> {
             }
             _ => {}
         }
-        let bytes = MovedBytes {
-            source: source.read_bytes(),
-            partition_spilled: memory.store.written_bytes(),
-            partition_read_back: memory.store.read_bytes(),
-            release_spilled: memory.release_store.written_bytes(),
-            release_read_back: memory.release_store.read_bytes(),
-        };
+        let bytes = self.moved_bytes();
         Report {
             audience: AUDIENCE,
             rows: passage.classes.n_rows,
@@ -198,6 +192,17 @@ impl<'r> Context<'r> {
             also: Vec::new(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             ncp_before: story.ncp_before,
+        }
+    }
+
+    fn moved_bytes(&self) -> MovedBytes {
+        let Context { memory, source, .. } = self;
+        MovedBytes {
+            source: source.read_bytes(),
+            partition_spilled: memory.store.written_bytes(),
+            partition_read_back: memory.store.read_bytes(),
+            release_spilled: memory.release_store.written_bytes(),
+            release_read_back: memory.release_store.read_bytes(),
         }
     }
 
