@@ -4,7 +4,7 @@ use std::io::{ErrorKind as IoErrorKind, Write as _};
 use std::process::ExitCode;
 
 use albers::wording::{Field, Setting};
-use albers::{Error, ErrorKind, Finding, Note};
+use albers::{Error, ErrorKind, Finding, Note, Relation};
 use anyhow::anyhow;
 
 /// Prints to standard output, and sees that all of it leaves. A reader that has gone away is no
@@ -86,6 +86,16 @@ fn flag(setting: &Setting) -> String {
         (None, Some(value)) => format!("{flag} {value}"),
         (Some(column), None) => format!("{flag} '{column}'"),
         (Some(column), Some(value)) => format!("{flag} '{column}={value}'"),
+    }
+}
+
+/// How classes lie to each other, in words.
+pub fn relation(relation: Option<Relation>) -> &'static str {
+    match relation {
+        Some(Relation::Disjoint) => "disjoint: nobody fits two of them",
+        Some(Relation::Nested) => "nested: who fits two of them fits one that lies in the other",
+        Some(Relation::Overlapping) => "overlapping: somebody may fit several of them",
+        None => "not compared with each other: they may overlap",
     }
 }
 

@@ -375,7 +375,12 @@ fn what_differs_from_the_manifest_is_named_and_ends_with_1() {
         ("requirement", json!("k = 190")),
         (
             "loss",
-            json!({ "discernibility": 1, "certainty_penalty": 0.5, "ncp": 0.5, "ncp_by_column": {} }),
+            json!({
+                "discernibility": 1,
+                "certainty_penalty": 0.5,
+                "ncp": 0.5,
+                "ncp_by_column": {},
+            }),
         ),
     ] {
         let mut changed = manifest.clone();
@@ -409,6 +414,43 @@ fn persons_that_are_not_published_cannot_be_verified_and_that_is_said() {
     let run = folder.run("check out.csv");
     assert_eq!(run.code, Some(0), "{}", run.said());
     assert!(run.out.contains("not verified: that every class has 4 persons"), "{}", run.out);
+}
+
+#[test]
+fn how_classes_lie_to_each_other_is_told_to_the_owner_and_by_check_alike() {
+    let folder = Folder::with(people(300));
+    let numbers = || without_hierarchies().split_off(2);
+    let labels = || climbed().split_off(1)[..3].to_vec();
+    let mut told: BTreeMap<String, u32> = BTreeMap::new();
+    for case in [
+        case("--method mondrian", "", without_hierarchies()),
+        case("--method mondrian", "", labels()),
+        case("--method mondrian --no-compact", "", numbers()),
+        case("--method rtree --also-k 9", "", without_hierarchies()),
+        case("--method rtree --also-k 9", "", labels()),
+        case("--method local", "", numbers()),
+        case("--method local", "", labels()),
+        case("--method subtree", "", labels()),
+        case("--method ordered-set", "", without_hierarchies()),
+        case("--method incognito", "", labels()),
+    ] {
+        for release in ["out.csv", "out.parquet"] {
+            let report = folder.anonymize(&format!("in.csv -o {release} {}", case.flags));
+            let also = report["also"].as_array().into_iter().flatten();
+            let coarser = also.map(|own| (own["file"].as_str().unwrap(), &own["report"]));
+            for (release, report) in [(release, &report)].into_iter().chain(coarser) {
+                let run = folder.run(&format!("check {release} --json"));
+                let checked: Value = serde_json::from_str(&run.out).unwrap();
+                let (told_to_owner, found) =
+                    (&report["class_relation"], &checked["class_relation"]);
+                assert_eq!(told_to_owner, found, "{release} of {}", case.flags);
+                *told.entry(found.as_str().unwrap().to_owned()).or_default() += 1;
+                let name = if found == "disjoint" { "kl" } else { "kl_at_most" };
+                assert!(report[name].is_number(), "{release} of {}", case.flags);
+            }
+        }
+    }
+    assert!(told["disjoint"] > 5 && told["overlapping"] > 2, "{told:?}");
 }
 
 // What is said, and to whom.

@@ -124,7 +124,7 @@ fn the_readmes_other_commands_run() {
     albers(folder.path(), anonymize_regions(&readme));
     albers(folder.path(), &anonymize_levels(&readme));
     let commands = table_commands(&readme);
-    assert_eq!(commands.len(), 6, "init, check, measure, compact, lattice and generate");
+    assert_eq!(commands.len(), 7, "init, check twice, measure, compact, lattice and generate");
     for words in commands {
         albers(folder.path(), words);
     }

@@ -6,6 +6,7 @@
 //! - [`classes`]: rows that show the same, in any table.
 //! - [`released`]: the same losses, of a release that was read back from a file.
 //! - [`exposure`]: who stands alone beside the classes.
+//! - [`relation`]: whether the classes of a release are disjoint, nested or overlapping.
 //! - [`mod@audit`]: which requirement the classes of a table satisfy.
 //! - [`risk`]: how likely a person is found.
 
@@ -14,6 +15,7 @@ pub mod classes;
 pub mod exposure;
 pub mod loss;
 pub mod published;
+pub mod relation;
 pub mod released;
 pub mod risk;
 
@@ -21,5 +23,6 @@ pub use audit::{Audit, audit};
 pub use classes::{Classes, Codes};
 pub use loss::{Divergence, Loss, LossOfParts};
 pub use published::{PublishedAttribute, PublishedLoss, PublishedParts};
+pub use relation::Relation;
 pub use released::{ReleasedColumn, loss_of_released};
 pub use risk::{Risk, SizeBin};

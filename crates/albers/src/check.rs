@@ -17,15 +17,19 @@
 mod asked;
 mod buckets;
 mod columns;
+mod looked;
 mod loss;
 mod manifest;
 mod outside;
 mod read;
 mod records;
+mod relation;
+mod texts;
 mod whole;
 
 use std::collections::BTreeMap;
 
+use albers_measure::Relation;
 use albers_measure::audit::{Audit, Missed, SensitiveReached};
 use albers_measure::risk::{Risk, SizeBin, size_bins};
 use albers_privacy::Requirement;
@@ -40,7 +44,7 @@ use crate::plan::{Resources, check_criteria_have_roles};
 use crate::report::{ClassSize, Note};
 
 use columns::AuditedColumns;
-use loss::TextLoss;
+use looked::Looked;
 use read::AuditedRows;
 
 pub use manifest::{Differs, ManifestCheck, check_release};
@@ -55,6 +59,9 @@ pub struct CheckReport {
     pub classes: u64,
     /// Rows per class.
     pub class_size: ClassSize,
+    /// How the classes lie to each other, where what they show tells it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub class_relation: Option<Relation>,
     /// The k that is reached: rows, or subjects, of the smallest class.
     pub k: u64,
     /// What k counts: `rows` or `subjects`.
@@ -107,17 +114,17 @@ pub fn check(
     threshold: f64,
     watch: &dyn Watch,
 ) -> Result<CheckReport> {
-    audited(job, table, threshold, None, watch)
+    audited(job, table, threshold, Looked::default(), watch).map(|(report, _)| report)
 }
 
 /// The same, with what the texts of the quasi-identifiers lose.
-fn audited(
+fn audited<'m>(
     job: &Job,
     table: &dyn Source,
     threshold: f64,
-    loss: Option<&mut TextLoss<'_>>,
+    mut looked: Looked<'m>,
     watch: &dyn Watch,
-) -> Result<CheckReport> {
+) -> Result<(CheckReport, Looked<'m>)> {
     if !(0.0..=1.0).contains(&threshold) {
         return Err(Error::usage(
             format!("the threshold {threshold} is not a risk"),
@@ -132,28 +139,31 @@ fn audited(
     let resources = Resources::of(&job)?;
     on_threads(resources.n_threads, || {
         let memory = Memory::of_resources(&resources);
-        audit_within(&job, (table, loss), threshold, &memory, watch)
+        let report = audit_within(&job, (table, &mut looked), threshold, &memory, watch)?;
+        Ok((report, looked))
     })
 }
 
 /// Audits a table by a job whose hierarchies are read.
 fn audit_within(
     job: &Job,
-    (table, loss): (&dyn Source, Option<&mut TextLoss<'_>>),
+    (table, looked): (&dyn Source, &mut Looked<'_>),
     threshold: f64,
     memory: &Memory,
     watch: &dyn Watch,
 ) -> Result<CheckReport> {
     let (mut columns, mut notes) = AuditedColumns::of(job, table)?;
     let (requirement, found) = match read::read(job, table, &mut columns, memory, watch)? {
-        AuditedRows::Whole(whole) => whole::audit(job, &columns, whole, loss, watch, &mut notes)?,
+        AuditedRows::Whole(whole) => whole::audit(job, &columns, whole, looked, watch, &mut notes)?,
         AuditedRows::Outside(rows) => {
             let reading = outside::Reading { source: table, columns: &columns, watch };
             reading.audit(job, rows, memory, &mut notes)?
         }
     };
     let spilled_bytes = memory.store.written_bytes();
-    Ok(report(job, threshold, &requirement, found, notes, spilled_bytes))
+    let mut report = report(job, threshold, &requirement, found, notes, spilled_bytes);
+    report.class_relation = looked.relation;
+    Ok(report)
 }
 
 fn report(
@@ -173,6 +183,7 @@ fn report(
         rows,
         classes,
         class_size: ClassSize { min, mean: rows as f64 / classes.max(1) as f64, max },
+        class_relation: None,
         k: sizes.least_group_size(),
         k_counts: if requirement.shape().counts_subjects { "subjects" } else { "rows" },
         risk: Risk::of(sizes, threshold),

@@ -2,7 +2,8 @@
 
 use albers_classes::Attribute;
 use albers_classes::space::Shown;
-use albers_measure::{Loss, LossOfParts, PublishedAttribute, PublishedParts};
+use albers_measure::relation::RelationOfParts;
+use albers_measure::{Loss, LossOfParts, PublishedAttribute, PublishedParts, Relation};
 use albers_release::door::{Door, DoorPlan, Passage, Passed, RowStore};
 use albers_release::publish::{OutputColumn, Values};
 use albers_storage::watch::Watch;
@@ -91,13 +92,16 @@ impl<'r> Context<'r> {
     ) -> Result<Prepared> {
         let plan = self.plan;
         let mut figures: Vec<Figures<'_>> =
-            sinks.iter().map(|_| Figures::of_nothing(plan, story.attributes)).collect();
+            (0..sinks.len()).map(|release| story.no_figures(plan, release)).collect();
         let paths: Vec<String> = sinks.iter().map(|sink| sink.name().to_owned()).collect();
         let counted = sinks.into_iter().zip(&figures);
         let sinks = counted.map(|(sink, own)| CountedSink::around(sink, &own.counts)).collect();
         let passages = door.close(sinks, &mut |release: usize, passed: &Passed<'_, '_>| {
             figures[release].table.add(passed);
             figures[release].published.add(passed);
+            if let Some(relation) = &mut figures[release].relation {
+                relation.add(passed);
+            }
         })?;
         self.clock.verify_and_write(passages.iter().map(|own| own.verify_seconds).sum());
         let mut reports = Vec::new();
@@ -141,14 +145,18 @@ impl<'r> Context<'r> {
         passage: &Passage,
         figures: Figures<'_>,
     ) -> Report {
-        let Context { plan, memory, source, .. } = self;
+        let plan = self.plan;
         let findings = figures.findings(story, passage);
         let (table_loss, divergence) = figures.table.finish();
         let in_table = plan.table.iter();
         let sensitive = in_table.filter(|column| column.role == Some(Role::Sensitive));
         let sensitive: Vec<String> = sensitive.map(|own| own.name.clone()).collect();
         let quasi = story.attributes.iter().map(|own| own.domain.name().to_owned());
-        let is_disjoint = story.is_disjoint(plan, release);
+        let class_relation = match figures.relation {
+            None => Some(Relation::Disjoint),
+            Some(relation) => relation.finish(),
+        };
+        let is_disjoint = class_relation == Some(Relation::Disjoint);
         let mut notes = story.notes.clone();
         match story.ncp_before {
             None if passage.classes.n_classes == 1 => {
@@ -161,13 +169,7 @@ impl<'r> Context<'r> {
         }
         let idle = findings::without_effect(&findings, &plan.accept);
         notes.extend(idle.into_iter().map(|accepted| Note::NothingToAccept { accepted }));
-        let bytes = MovedBytes {
-            source: source.read_bytes(),
-            partition_spilled: memory.store.written_bytes(),
-            partition_read_back: memory.store.read_bytes(),
-            release_spilled: memory.release_store.written_bytes(),
-            release_read_back: memory.release_store.read_bytes(),
-        };
+        let bytes = self.moved_bytes();
         Report {
             audience: AUDIENCE,
             rows: passage.classes.n_rows,
@@ -185,6 +187,7 @@ impl<'r> Context<'r> {
             repeatable: plan.method.is_repeatable(),
             loss: figures.published.finish(),
             table_loss,
+            class_relation,
             kl: is_disjoint.then_some(divergence.quasi),
             kl_at_most: (!is_disjoint).then_some(divergence.quasi),
             kl_with_sensitive: (!sensitive.is_empty()).then_some(divergence.with_sensitive),
@@ -203,6 +206,17 @@ impl<'r> Context<'r> {
             also: Vec::new(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             ncp_before: story.ncp_before,
+        }
+    }
+
+    fn moved_bytes(&self) -> MovedBytes {
+        let Context { memory, source, .. } = self;
+        MovedBytes {
+            source: source.read_bytes(),
+            partition_spilled: memory.store.written_bytes(),
+            partition_read_back: memory.store.read_bytes(),
+            release_spilled: memory.release_store.written_bytes(),
+            release_read_back: memory.release_store.read_bytes(),
         }
     }
 
@@ -247,11 +261,13 @@ struct Figures<'a> {
     published: PublishedParts<'a>,
     /// Who stands alone in it.
     counts: PublishedCounts,
+    /// How classes lie to each other, where they may overlap.
+    relation: Option<RelationOfParts>,
 }
 
 impl<'a> Figures<'a> {
     /// Of no class yet.
-    fn of_nothing(plan: &'a Plan, attributes: &'a [Attribute]) -> Figures<'a> {
+    fn of_nothing(plan: &'a Plan, attributes: &'a [Attribute], may_overlap: bool) -> Figures<'a> {
         let published = attributes.iter().map(|attribute| PublishedAttribute {
             attribute,
             hierarchy: plan.hierarchy_of(attribute.domain.name()),
@@ -260,6 +276,7 @@ impl<'a> Figures<'a> {
             table: LossOfParts::new(attributes),
             published: PublishedParts::new(published.collect()),
             counts: PublishedCounts::of_nothing(plan),
+            relation: may_overlap.then(RelationOfParts::default),
         }
     }
 
@@ -309,7 +326,11 @@ pub(crate) struct Story<'a> {
     pub(crate) n_given_notes: usize,
 }
 
-impl Story<'_> {
+impl<'a> Story<'a> {
+    fn no_figures(&self, plan: &'a Plan, release: usize) -> Figures<'a> {
+        Figures::of_nothing(plan, self.attributes, !self.is_disjoint(plan, release))
+    }
+
     /// Whether the classes of a release cannot overlap in space, by how they were found: cuts divide
     /// it, and a recoding of columns does; labels may reach beyond what was cut, and classes that
     /// are grouped or brought together may lie in each other.

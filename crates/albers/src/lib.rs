@@ -59,7 +59,7 @@ mod run;
 pub use albers_generate as generate;
 pub use albers_index::granularity::Granularity;
 pub use albers_lattice::choose::Minimize;
-pub use albers_measure::{Loss, PublishedLoss};
+pub use albers_measure::{Loss, PublishedLoss, Relation};
 pub use albers_partition::mondrian::MAX_ATTRIBUTES;
 pub use albers_partition::split::Policy;
 pub use albers_privacy::Criterion;

@@ -9,8 +9,9 @@
 use std::collections::BTreeMap;
 
 use albers_classes::Attribute;
+use albers_measure::relation::relation_of_released;
 use albers_measure::released::{Pairing, ReleasedColumn, loss_of_released};
-use albers_measure::{Classes, Codes, Divergence, Loss};
+use albers_measure::{Classes, Codes, Divergence, Loss, Relation};
 use albers_storage::watch::{Phase, Watch};
 use albers_storage::wording;
 use albers_storage::wording::Field;
@@ -63,8 +64,11 @@ pub struct MeasuredLoss {
     /// The certainty penalty as a share of the greatest possible.
     pub ncp: f64,
     /// The divergence of the release from the original over the quasi-identifiers, if the rows are
-    /// paired; where shown classes overlap, it is at most that.
+    /// paired and shown classes are disjoint.
     pub kl: Option<f64>,
+    /// What it is at most, if the rows are paired and classes may overlap.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kl_at_most: Option<f64>,
     /// The same with the sensitive columns, if there are any.
     pub kl_with_sensitive: Option<f64>,
     /// The mean loss of each attribute, before weights.
@@ -198,20 +202,23 @@ fn measured(
         }
     }
     let (loss, divergence) = loss_of_released(&columns, &classes, table.n_rows, pairing.as_ref());
-    let divergence = pairing.as_ref().map(|_| divergence);
-    Ok(report(&table, &classes, loss, divergence, released.notes))
+    let told = pairing.as_ref().map(|_| {
+        (divergence, relation_of_released(&columns, &classes) == Some(Relation::Disjoint))
+    });
+    Ok(report(&table, &classes, loss, told, released.notes))
 }
 
 fn report(
     table: &Table,
     classes: &Classes,
     loss: Loss,
-    divergence: Option<Divergence>,
+    told: Option<(Divergence, bool)>,
     mut notes: Vec<Note>,
 ) -> MeasureReport {
     let columns: Vec<MeasuredColumn> = table.attributes.iter().map(measured_column).collect();
     let sensitive = table.sensitive.iter().map(|data| data.column.domain.name().to_owned());
     let sensitive: Vec<String> = sensitive.collect();
+    let (divergence, is_disjoint) = told.unzip();
     let with_sensitive = divergence.filter(|_| !sensitive.is_empty());
     let in_tuple = columns.iter().map(|column| column.name.clone()).collect();
     if divergence.is_none() {
@@ -227,7 +234,8 @@ fn report(
             discernibility: loss.discernibility,
             certainty_penalty: loss.certainty_penalty,
             ncp: loss.ncp,
-            kl: divergence.map(|divergence| divergence.quasi),
+            kl: divergence.filter(|_| is_disjoint == Some(true)).map(|own| own.quasi),
+            kl_at_most: divergence.filter(|_| is_disjoint == Some(false)).map(|own| own.quasi),
             kl_with_sensitive: with_sensitive.map(|divergence| divergence.with_sensitive),
             ncp_by_column: loss.ncp_by_column,
         },

@@ -214,7 +214,7 @@ proptest! {
         check_releases(&case, &INDEXED);
         let found = bytes_of(&case.job);
         let roomy = Job { memory: None, ..renamed(&case.job, "roomy") };
-        if done(&roomy)?.method.starts_with("mondrian") {
+        if done(&roomy)?.ran.starts_with("mondrian") {
             INDEXED.count("compared with a table in memory");
         }
         prop_assert!(bytes_of(&roomy) == found, "memory changes the release");

@@ -129,6 +129,7 @@ fn summary(report: &Report, written: &str) -> String {
             render::count(report.suppressed),
         ),
         format!("verified: {}", report.requirement),
+        format!("classes:  {}", render::relation(report.class_relation)),
         format!("method:   {}", report.ran),
         format!(
             "loss:     ncp {}, discernibility {:.0}, KL divergence {}",

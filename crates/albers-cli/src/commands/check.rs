@@ -110,8 +110,11 @@ fn summary(report: &CheckReport) -> String {
             "k = {}: every row shares what it shows with at least {} {}, itself included",
             report.k, report.k, report.k_counts
         ),
-        String::new(),
     ];
+    if let Some(relation) = report.class_relation {
+        lines.push(format!("classes are {}", render::relation(Some(relation))));
+    }
+    lines.push(String::new());
     lines.extend(sensitive_lines(report));
     lines.extend(risk_lines(report));
     lines.push(String::new());

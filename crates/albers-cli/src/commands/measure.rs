@@ -82,10 +82,11 @@ fn summary(report: &MeasureReport) -> String {
         format!("certainty penalty  {:.4}", loss.certainty_penalty),
         format!("discernibility     {:.0}", loss.discernibility),
     ];
-    match (loss.kl, &report.kl_basis) {
+    match (loss.kl.or(loss.kl_at_most), &report.kl_basis) {
         (Some(kl), Some(basis)) => {
+            let at_most = if loss.kl.is_none() { "at most " } else { "" };
             lines.push(format!(
-                "KL divergence      {kl:.4}  (logarithms to base {}; over {})",
+                "KL divergence      {at_most}{kl:.4}  (logarithms to base {}; over {})",
                 basis.base,
                 basis.columns.join(", ")
             ));

@@ -186,7 +186,8 @@ impl Folder {
 
 /// The divergence that an owner is told, or what it is at most.
 pub fn divergence(report: &Value) -> &Value {
-    report.get("kl").or(report.get("kl_at_most")).expect("one of them is told")
+    let kl = report.get("kl").filter(|kl| kl.is_number());
+    kl.or(report.get("kl_at_most")).expect("one of them is told")
 }
 
 /// Whether two numbers are the same but for rounding.

@@ -9,18 +9,11 @@
 use albers_measure::published::WeighedColumn;
 use albers_measure::{Classes, PublishedLoss};
 use albers_release::parse::names_of;
-use albers_table::value::{parse_date, parse_timestamp};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
+use super::texts::{ANY, ShownTexts, WITH_MISSING, end_of, ends_of};
 use super::whole::InternedColumn;
-use crate::plan::BOUND_ENDINGS;
 use crate::report::{Manifest, PublishedColumn};
-
-/// The label of any value.
-const ANY: &str = "*";
-
-/// What begins a cell that shows the missing value beside an interval or a label.
-const WITH_MISSING: &str = "{, ";
 
 /// What the texts of a release lose, filled in by an audit that has all of them.
 pub(super) struct TextLoss<'m> {
@@ -45,7 +38,10 @@ impl<'m> TextLoss<'m> {
     /// Looks at the classes and at the columns that show quasi-identifiers.
     pub(super) fn look(&mut self, classes: &Classes, columns: &[InternedColumn]) {
         let squares = classes.iter().map(|rows| (rows.len() as u128).pow(2)).sum();
-        let lost = |own: &PublishedColumn| lost(own, &texts_of(own, columns)?);
+        let lost = |own: &PublishedColumn| {
+            let shown = ShownTexts::of(&own.name, columns)?;
+            lost(own, &shown.texts.into_values().collect())
+        };
         self.found = Some((squares, self.quasi().map(lost).collect()));
     }
 
@@ -66,32 +62,6 @@ impl<'m> TextLoss<'m> {
         let loss = PublishedLoss::of(squares, n_rows, &columns.collect::<Vec<_>>());
         Some((loss, unknown.collect()))
     }
-}
-
-/// The texts that show a quasi-identifier, bounds as intervals; nothing if it is not there.
-fn texts_of(own: &PublishedColumn, columns: &[InternedColumn]) -> Option<Texts> {
-    let find = |name: &str| columns.iter().find(|column| column.name == name);
-    let mut rows: FxHashMap<[u32; 3], u64> = FxHashMap::default();
-    if let Some(column) = find(&own.name) {
-        column.codes.iter().for_each(|&code| *rows.entry([code, 0, 0]).or_default() += 1);
-        return Some(rows.iter().map(|(of, &n_rows)| (column.text(of[0]), n_rows)).collect());
-    }
-    let [min, max, missing] = BOUND_ENDINGS.map(|ending| find(&format!("{}{ending}", own.name)));
-    let (min, max) = (min?, max?);
-    for (row, (&lo, &hi)) in min.codes.iter().zip(&max.codes).enumerate() {
-        let missing = missing.map_or(0, |column| column.codes[row]);
-        *rows.entry([lo, hi, missing]).or_default() += 1;
-    }
-    let text = |of: &[u32; 3]| {
-        let (lo, hi) = (min.text(of[0]), max.text(of[1]));
-        let is_missing = missing.is_some_and(|column| column.text(of[2]) == "true");
-        match (lo.is_empty(), is_missing) {
-            (true, _) => String::new(),
-            (false, true) => format!("{WITH_MISSING}[{lo}, {hi}]}}"),
-            (false, false) => format!("[{lo}, {hi}]"),
-        }
-    };
-    Some(rows.iter().map(|(of, &n_rows)| (text(of), n_rows)).collect())
 }
 
 /// The sum of what the cells of a column lose; nothing if their texts do not tell it.
@@ -179,29 +149,14 @@ fn lost_by_intervals(texts: &Texts) -> Option<f64> {
     let (mut least, mut greatest) = (f64::INFINITY, f64::NEG_INFINITY);
     let (mut lengths, mut n_any) = (0.0, 0);
     for (text, n_rows) in texts.iter().filter(|(text, _)| !text.is_empty()) {
-        let with_missing = text.strip_prefix(WITH_MISSING).and_then(|rest| rest.strip_suffix('}'));
-        let shown = with_missing.unwrap_or(text);
-        let ends = shown.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
-        let (lo, hi) = ends.map_or(Some((shown, shown)), |ends| ends.split_once(", "))?;
+        let (lo, hi, with_missing) = ends_of(text)?;
         let (lo, hi) = (end_of(lo)?, end_of(hi)?);
         (least, greatest) = (least.min(lo), greatest.max(hi));
         match with_missing {
-            Some(_) => n_any += n_rows,
-            None => lengths += (hi - lo) * *n_rows as f64,
+            true => n_any += n_rows,
+            false => lengths += (hi - lo) * *n_rows as f64,
         }
     }
     let shares = if greatest > least { lengths / (greatest - least) } else { 0.0 };
     Some(n_any as f64 + shares)
-}
-
-/// A number, or a day or a point in time in microseconds.
-fn end_of(text: &str) -> Option<f64> {
-    const DAY_MICROSECONDS: f64 = 86_400e6;
-    if let Ok(number) = text.parse::<f64>() {
-        return Some(number);
-    }
-    match parse_date(text.as_bytes()) {
-        Ok(days) => Some(days as f64 * DAY_MICROSECONDS),
-        Err(_) => parse_timestamp(text.as_bytes()).ok().map(|(ticks, _)| ticks as f64),
-    }
 }

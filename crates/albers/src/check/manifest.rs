@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   manifest ──► columns, requirement ──► job ──► audit of the release ──┐
-//!   release  ──► SHA-256 ──────────────────────────────────────────────── ┴──► compared, by field
+//!   release  ──► SHA-256 ───────────────────────────────────────────────┴──► compared, by field
 //! ```
 //!
 //! Guarantee: what is said to be verified was found in the release file; what is not there, such as
@@ -16,6 +16,7 @@ use albers_table::schema::Role;
 use albers_table::source::Source;
 use serde::Serialize;
 
+use super::looked::Looked;
 use super::loss::TextLoss;
 use super::{CheckReport, audited};
 use crate::error::{Error, Result};
@@ -64,19 +65,18 @@ pub fn check_release(
     let described = Described::read(manifest)?;
     let mut compared = ManifestCheck::default();
     let told = job_of(job, manifest, &described, &mut compared)?;
-    let mut loss = TextLoss::of(manifest);
-    let mut report = audited(&told, release, threshold, Some(&mut loss), watch)?;
+    let (mut report, looked) = audited(&told, release, threshold, Looked::beside(manifest), watch)?;
     match &manifest.digest {
         Some(says) => compared.compare("digest", says.as_str(), digest),
         None => compared.unverified.push("the bytes: the manifest has no digest".to_owned()),
     }
-    compared.compare("rows", manifest.rows, report.rows);
+    compared.compare("rows", &manifest.rows, &report.rows);
     if is_about_its_columns(&told, manifest) {
-        compared.compare("classes", manifest.classes, report.classes);
+        compared.compare("classes", &manifest.classes, &report.classes);
         let sizes = [&manifest.class_size, &report.class_size];
         let [says, is] = sizes.map(|own| format!("{} to {}", own.min, own.max));
-        compared.compare("class_size", says, is);
-        compared.compare_loss(manifest, &loss);
+        compared.compare("class_size", &says, &is);
+        compared.compare_loss(manifest, looked.loss.as_ref());
         compared.compare_requirement(&described, &report);
     } else {
         let why = "classes and requirement: other columns are asked for than the manifest names";
@@ -193,7 +193,10 @@ fn is_same_figure(a: f64, b: f64) -> bool {
 }
 
 impl ManifestCheck {
-    fn compare<T: PartialEq + ToString>(&mut self, field: &str, manifest: T, release: T) {
+    fn compare<T>(&mut self, field: &str, manifest: &T, release: &T)
+    where
+        T: PartialEq + ToString + ?Sized,
+    {
         match manifest == release {
             true => self.verified.push(field.to_owned()),
             false => self.differs.push(Differs {
@@ -204,8 +207,8 @@ impl ManifestCheck {
         }
     }
 
-    fn compare_loss(&mut self, manifest: &Manifest, by_texts: &TextLoss<'_>) {
-        let Some((found, unknown)) = by_texts.loss() else {
+    fn compare_loss(&mut self, manifest: &Manifest, by_texts: Option<&TextLoss<'_>>) {
+        let Some((found, unknown)) = by_texts.and_then(TextLoss::loss) else {
             self.unverified.push("the loss: the release does not fit in memory".to_owned());
             return;
         };
@@ -216,7 +219,7 @@ impl ManifestCheck {
         }
         let says = &manifest.loss;
         if says.discernibility != found.discernibility {
-            return self.compare("loss", says.discernibility, found.discernibility);
+            return self.compare("loss", &says.discernibility, &found.discernibility);
         }
         let mut figures = Vec::new();
         for (name, &figure) in &found.ncp_by_column {
@@ -244,11 +247,12 @@ impl ManifestCheck {
         let k = described.k;
         if report.k < k && report.k_counts == "rows" {
             let words = |k: u64| format!("k = {k}");
-            return self.compare("requirement", words(k), words(report.k));
+            return self.compare("requirement", &words(k), &words(report.k));
         }
         if described.counts_subjects && report.k_counts == "rows" {
             self.unverified.push(format!(
-                "that every class has {k} persons: the column that tells them apart is not published"
+                "that every class has {k} persons: the column that tells them apart is not \
+                 published"
             ));
         }
         if report.holds == Some(true) {

@@ -58,7 +58,14 @@ fn table_of(rows: &[Row]) -> String {
 }
 
 fn within(job: &Job, table: &dyn Source, limit_bytes: usize) -> CheckReport {
-    audit_within(job, (table, None), 0.2, &Memory::new(limit_bytes, None), &Silent).unwrap()
+    audit_within(
+        job,
+        (table, &mut Looked::default()),
+        0.2,
+        &Memory::new(limit_bytes, None),
+        &Silent,
+    )
+    .unwrap()
 }
 
 /// The report without what was spilled, which is given apart.
@@ -133,7 +140,8 @@ fn values_that_do_not_fit_are_refused_with_what_would_do() {
     (0..2000).for_each(|row| writeln!(text, "1,2,z,p,d{row},1").unwrap());
     let memory = Memory::new(FEW_BYTES, None);
     let refused =
-        audit_within(&job(false), (&stream(&text), None), 0.2, &memory, &Silent).unwrap_err();
+        audit_within(&job(false), (&stream(&text), &mut Looked::default()), 0.2, &memory, &Silent)
+            .unwrap_err();
     assert_eq!(refused.kind(), crate::error::ErrorKind::Memory);
 }
 
@@ -162,7 +170,13 @@ fn an_audit_can_be_cancelled_in_both_passes_and_between_buckets() {
     loop {
         let watch = Impatient { n_calls: AtomicU64::new(0), last };
         let memory = Memory::new(FEW_BYTES, None);
-        match audit_within(&job(false), (&stream(&text), None), 0.2, &memory, &watch) {
+        match audit_within(
+            &job(false),
+            (&stream(&text), &mut Looked::default()),
+            0.2,
+            &memory,
+            &watch,
+        ) {
             Ok(report) => break assert_eq!(report.rows, 2000),
             Err(error) => assert_eq!(error.kind(), crate::error::ErrorKind::Cancelled),
         }

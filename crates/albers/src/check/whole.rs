@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::asked::requirement_of;
 use super::columns::{AuditedColumns, coding};
-use super::loss::TextLoss;
+use super::looked::Looked;
 use crate::columns::{WholeColumns, intern};
 use crate::error::Result;
 use crate::job::Job;
@@ -53,7 +53,7 @@ pub(super) fn audit(
     job: &Job,
     columns: &AuditedColumns,
     whole: WholeColumns,
-    loss: Option<&mut TextLoss<'_>>,
+    looked: &mut Looked<'_>,
     watch: &dyn Watch,
     notes: &mut Vec<Note>,
 ) -> Result<(Requirement, Audit)> {
@@ -70,9 +70,7 @@ pub(super) fn audit(
     watch.phase(Phase::Audit, None);
     let quasi: Vec<Codes<'_>> = exact.iter().map(InternedColumn::codes).collect();
     let classes = Classes::of(n_rows, &quasi);
-    if let Some(loss) = loss {
-        loss.look(&classes, &exact);
-    }
+    looked.look(job, &classes, &exact);
     drop(exact);
     let domains: Vec<_> = sensitive.iter().map(|column| &column.domain).collect();
     let mut requirement = requirement_of(job, &domains, columns.has_subject, notes)?;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use albers_measure::{Loss, PublishedLoss};
+use albers_measure::{Loss, PublishedLoss, Relation};
 use serde::Serialize;
 
 use crate::findings::Finding;
@@ -43,6 +43,9 @@ pub struct Report {
     pub loss: PublishedLoss,
     /// What it loses over the domain of the table.
     pub table_loss: Loss,
+    /// How the classes lie to each other in space, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub class_relation: Option<Relation>,
     /// The divergence of the release from the table over the quasi-identifiers, where shown classes
     /// do not overlap.
     #[serde(skip_serializing_if = "Option::is_none")]

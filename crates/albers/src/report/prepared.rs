@@ -1,5 +1,5 @@
-//! Releases that are written and wait for their names, so that all that is to be said of them can be
-//! said before.
+//! Releases that are written and wait for their names, so that all that is to be said of them can
+//! be said before.
 
 use albers_table::sink::{self, Sealed};
 
