@@ -169,7 +169,7 @@ fn date_label(text: &str) -> Option<Cover> {
     let first = parse_date(first.as_bytes()).ok()?;
     let end = match n_months {
         0 => first + 1,
-        n_months => days_of_month(month_of_days(first)? + n_months)?,
+        n_months => days_of_month(month_of_days(first) + n_months),
     };
     let (first, end) = (first as f64 * DAY_MICROSECONDS, end as f64 * DAY_MICROSECONDS);
     Some(Cover::range(first, end - 1.0, missing))
