@@ -498,3 +498,15 @@ fn a_manifest_shows_no_folder() {
     );
     assert!(!folder.read("erika/out.csv.manifest.json").contains("erika"));
 }
+
+#[test]
+fn a_class_of_eleven_is_not_above_the_usual_threshold() {
+    let folder = Folder::with(format!("age\n{}", "30\n".repeat(11)));
+    let run = folder.run("check in.csv --quasi age");
+    assert!(run.out.contains("above 0.0909 (1 in 11): 0 rows"), "{}", run.out);
+    let run = folder.run("check in.csv --quasi age --threshold 0.09");
+    assert!(run.out.contains("above 0.09: 11 rows"), "{}", run.out);
+    folder.write("in.csv", format!("age\n{}", "30\n".repeat(10)));
+    let run = folder.run("check in.csv --quasi age");
+    assert!(run.out.contains("(1 in 11): 10 rows"), "{}", run.out);
+}

@@ -262,8 +262,10 @@ fn measuring_and_compacting_take_the_types_of_all_rows() {
     assert_eq!(measured.code, Some(0), "{}", measured.said());
     let measured: Value = serde_json::from_str(&measured.out).unwrap();
     assert_eq!(measured["loss"]["ncp"], report["table_loss"]["ncp"]);
-    let compacted =
-        folder.run("compact in.csv out.csv -o compact.csv --quasi age,x --key id --keep id -k 5 --owner-report mine.json");
+    let compacted = folder.run(
+        "compact in.csv out.csv -o compact.csv --quasi age,x --key id --keep id -k 5 \
+                    --force --owner-report mine.json",
+    );
     assert_eq!(compacted.code, Some(0), "{}", compacted.said());
     assert_eq!(type_of_x(&folder), "decimal");
 }

@@ -9,8 +9,9 @@
 //!   rows once more ──► records ──► buckets by what rows show ──► classes ───────┘     report
 //! ```
 //!
-//! Guarantee: the report is the same either way, for any budget and any number of threads; rows
-//! that show different things count as one class with a chance of one in 2^128 per pair.
+//! Guarantee: the report is the same either way, for any budget and any number of threads, but for
+//! what only all texts together tell (how classes lie to each other, and the loss that a manifest
+//! says); rows that show different things count as one class with a chance of one in 2^128 per pair.
 //! Cost: one pass over the rows; of a table that does not fit a second one, a small record per row
 //! in the spill store, and the distinct values of the sensitive columns in memory.
 
