@@ -446,10 +446,12 @@ fn the_object_on_the_output_is_the_manifest_and_what_only_the_owner_may_see() {
     let mut published: Vec<&String> = manifest.as_object().unwrap().keys().collect();
     published.sort_unstable();
     let expected = [
+        "accepted",
         "class_size",
         "classes",
         "columns",
         "digest",
+        "findings",
         "loss",
         "method",
         "requirement",

@@ -300,7 +300,7 @@ fn a_compacted_release_tells_nothing_of_rows_that_the_given_one_lacks() {
             [("out.csv", "interval"), ("out.csv", "bounds"), ("out.parquet", "bounds")]
         {
             let output = format!("-o {name} --values {values}");
-            let run = folder.run(&format!("compact in.csv given.csv {output} {flags}"));
+            let run = folder.run(&format!("compact in.csv given.csv {output} {flags} --force"));
             assert_eq!(run.code, Some(0), "{other}: {}", run.err);
             of_table.push(folder.bytes(name));
         }

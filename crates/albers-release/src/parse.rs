@@ -365,7 +365,10 @@ pub fn names_of(text: &str) -> Vec<String> {
     let inner = text.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
     match inner.and_then(members) {
         Some(members) => members.into_iter().map(|member| member.text).collect(),
-        None => vec![text.to_owned()],
+        None => match text.trim().strip_prefix('"').and_then(quoted_member) {
+            Some((name, "")) => vec![name.text],
+            _ => vec![text.to_owned()],
+        },
     }
 }
 
