@@ -73,7 +73,8 @@ fn lost(own: &PublishedColumn, texts: &Texts) -> Option<f64> {
         ("label", Some("dates")) => lost_by_labels(texts, |label| Some(date_share(label))),
         ("label", Some("prefix")) => {
             let shown = texts.iter().filter(|(text, _)| !is_any(text));
-            let length = shown.map(|(text, _)| text.chars().count()).max().unwrap_or(1) as f64;
+            let lengths = shown.map(|(text, _)| unquoted(text).chars().count());
+            let length = lengths.max().unwrap_or(1) as f64;
             lost_by_labels(texts, |label| {
                 let kept = label.strip_suffix(ANY).map(|kept| kept.chars().count() as f64);
                 Some(kept.map_or(0.0, |kept| (length - kept) / length))
@@ -102,11 +103,16 @@ fn lost_by_labels(texts: &Texts, share: impl Fn(&str) -> Option<f64>) -> Option<
         let share = match text.as_str() {
             "" => 0.0,
             text if is_any(text) => 1.0,
-            text => share(text)?,
+            text => share(&unquoted(text))?,
         };
         Some(share * *n_rows as f64)
     };
     texts.iter().map(of_text).sum()
+}
+
+/// The label itself, where it is quoted because it reads like something else.
+fn unquoted(label: &str) -> String {
+    names_of(label).into_iter().next().unwrap_or_default()
 }
 
 /// The share of the levels above the day.
