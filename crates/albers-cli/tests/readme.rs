@@ -129,3 +129,39 @@ fn the_readmes_other_commands_run() {
         albers(folder.path(), words);
     }
 }
+
+/// The names of tests that a document mentions: words of five parts or more.
+fn tests_in(text: &str) -> Vec<String> {
+    let words = text.split('`').skip(1).step_by(2);
+    let is_name = |word: &&str| {
+        word.matches('_').count() >= 4
+            && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    };
+    words.filter(is_name).map(str::to_owned).collect()
+}
+
+/// The text of all Rust files below a folder.
+fn sources(folder: &Path) -> String {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries
+        .filter(|path| !path.ends_with("target"))
+        .map(|path| match path.extension().is_some_and(|ending| ending == "rs") {
+            true => std::fs::read_to_string(&path).unwrap(),
+            false if path.is_dir() => sources(&path),
+            false => String::new(),
+        })
+        .collect()
+}
+
+#[test]
+fn every_test_that_a_document_names_is_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let sources = sources(&root.join("crates"));
+    for (document, n_least) in [("docs/attack-model.md", 15), ("ARCHITECTURE.md", 10)] {
+        let names = tests_in(&std::fs::read_to_string(root.join(document)).unwrap());
+        assert!(names.len() >= n_least, "{document} names {} tests", names.len());
+        for name in names {
+            assert!(sources.contains(&format!("fn {name}(")), "{document}: there is no {name}");
+        }
+    }
+}
