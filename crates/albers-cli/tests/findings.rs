@@ -1,0 +1,244 @@
+//! Findings, end to end: what puts people at risk although the requirement holds is said, and stops
+//! the release unless it is accepted by name.
+
+mod common;
+
+use arrow_array::{Int64Array, StringArray};
+use common::{Folder, Run, array, piped};
+use serde_json::Value;
+
+/// Where the same release is made: in memory, by an index, and by one that spills.
+const RUNS: [&str; 3] = [
+    "",
+    "--method rtree",
+    "--method rtree --memory 900KB --least-memory 500KB --spill-dir . --threads 1",
+];
+
+/// People of whom each note is one person's, each disease that of an age, and each pay that of two.
+/// No cell is part of any word or figure of a message.
+fn people(n_rows: usize) -> String {
+    let rows = (0..n_rows).map(|row| {
+        let age = 70_300 + row * 50 / n_rows;
+        let disease = if age < 70_325 { "measles" } else { "mumps" };
+        format!("Quillon{row:05},{age},{disease},{}", 910_000 + row / 2)
+    });
+    format!("note,age,disease,pay\n{}\n", rows.collect::<Vec<_>>().join("\n"))
+}
+
+fn run(folder: &Folder, arguments: &str) -> Run {
+    folder.run_once(&arguments.split_whitespace().collect::<Vec<_>>())
+}
+
+/// What an owner is told of a finding.
+fn finding<'r>(report: &'r Value, name: &str) -> &'r Value {
+    let findings = report["findings"].as_array().expect("there are findings");
+    findings.iter().find(|own| own["name"] == name).unwrap_or_else(|| panic!("no {name}"))
+}
+
+/// A release that is refused, and leaves nothing but its table.
+fn assert_is_refused(folder: &Folder, arguments: &str, label: &str) {
+    let before = folder.files();
+    let refused = run(folder, arguments);
+    assert_eq!(refused.code, Some(1), "{arguments}: {}", refused.said());
+    assert_eq!(refused.out, "", "{arguments}");
+    assert!(refused.err.contains(&format!("{label}: ")), "{arguments}: {}", refused.err);
+    assert!(refused.err.contains("nothing was written"), "{}", refused.err);
+    assert!(refused.err.trim_end().ends_with(&format!("--accept {label}")), "{}", refused.err);
+    assert_shows_no_cell(&refused);
+    assert!(folder.files() == before, "{arguments} left something: {:?}", folder.names());
+}
+
+fn assert_shows_no_cell(run: &Run) {
+    for cell in ["Quillon", "measles", "mumps", "703", "910", "911"] {
+        assert!(!run.said().contains(cell), "a cell is shown: {}", run.said());
+    }
+}
+
+#[test]
+fn a_kept_value_that_half_of_the_rows_have_alone_stops_the_release() {
+    let folder = Folder::with(people(3000));
+    for method in RUNS {
+        let job = format!("anonymize in.csv -o out.csv -k 5 --quasi age --keep note {method}");
+        assert_is_refused(&folder, &job, "unique-keep:note");
+        assert_is_refused(&folder, &format!("{job} --json"), "unique-keep:note");
+        assert_is_refused(&folder, &format!("{job} --accept text-list"), "unique-keep:note");
+    }
+}
+
+#[test]
+fn what_is_accepted_by_name_or_by_column_is_published_and_said() {
+    let folder = Folder::with(people(3000));
+    for method in RUNS {
+        for accept in ["unique-keep", "unique-keep:note"] {
+            let job = format!(
+                "anonymize in.csv -o out.csv -k 5 --quasi age --keep note --force {method} \
+                 --accept {accept}"
+            );
+            let published = run(&folder, &job);
+            assert_eq!(published.code, Some(0), "{}", published.err);
+            // A small job counts some of the values, and says so.
+            let about = if method.contains("least-memory") { "about " } else { "" };
+            let manifest = folder.json("out.csv.manifest.json");
+            let found = finding(&manifest, "unique-keep");
+            let count = found["count"].as_u64().unwrap();
+            let line = format!("accepted: unique-keep:note: {about}{count} of 3000 rows");
+            assert!(published.out.contains(&line), "{}", published.out);
+            assert_shows_no_cell(&published);
+            assert!(count.abs_diff(3000) <= if about.is_empty() { 0 } else { 300 }, "{count}");
+            assert_eq!(manifest["accepted"], serde_json::json!([accept]));
+            assert_eq!(found.get("sentence"), None);
+        }
+        let job = format!("anonymize in.csv -o new.csv -k 5 --quasi age --keep note {method}");
+        assert_is_refused(&folder, &format!("{job} --accept unique-keep:pay"), "unique-keep:note");
+    }
+}
+
+#[test]
+fn a_secret_that_whole_classes_share_stops_the_release_unless_a_rule_protects_it() {
+    let folder = Folder::with(people(3000));
+    for method in RUNS {
+        let job = "anonymize in.csv -o out.csv -k 5 --quasi age --sensitive disease";
+        assert_is_refused(&folder, &format!("{job} {method}"), "secret-without-rule:disease");
+        let ruled = format!("{job} --l-diversity disease=distinct:2 --force --json {method}");
+        let published = run(&folder, &ruled);
+        assert_eq!(published.code, Some(0), "{}", published.err);
+        let report: Value = serde_json::from_str(&published.out).unwrap();
+        assert_eq!(report["findings"], serde_json::json!([]), "{method}");
+        std::fs::remove_file(folder.path("out.csv")).unwrap();
+        std::fs::remove_file(folder.path("out.csv.manifest.json")).unwrap();
+    }
+}
+
+#[test]
+fn a_text_that_is_published_as_lists_of_itself_stops_the_release() {
+    let folder = Folder::with(people(400));
+    for method in RUNS {
+        let job = format!("anonymize in.csv -o out.csv -k 5 --quasi age,note {method}");
+        assert_is_refused(&folder, &job, "text-list:note");
+        let published = run(&folder, &format!("{job} --force --json --accept text-list:note"));
+        assert_eq!(published.code, Some(0), "{}", published.err);
+        let report: Value = serde_json::from_str(&published.out).unwrap();
+        let found = finding(&report, "text-list");
+        assert_eq!((&found["count"], &found["severe"]), (&400.into(), &true.into()));
+        std::fs::remove_file(folder.path("out.csv")).unwrap();
+        std::fs::remove_file(folder.path("out.csv.manifest.json")).unwrap();
+    }
+}
+
+#[test]
+fn a_release_that_hides_nobody_is_stopped_and_one_with_a_rule_is_not() {
+    let folder = Folder::with(people(400));
+    let job = "anonymize in.csv -o out.csv -k 1 --quasi age --sensitive disease";
+    assert_is_refused(&folder, &format!("{job} --accept secret-without-rule"), "low-k");
+    let ruled = run(&folder, &format!("{job} --l-diversity disease=distinct:2"));
+    assert_eq!(ruled.code, Some(0), "{}", ruled.err);
+}
+
+#[test]
+fn rows_alone_by_several_kept_columns_are_said_and_stop_nothing() {
+    let folder = Folder::with(people(400));
+    let published = run(&folder, "anonymize in.csv -o out.csv -k 5 --quasi age --keep pay,disease");
+    assert_eq!(published.code, Some(0), "{}", published.err);
+    assert!(!published.out.contains("unique-keep:"), "two have each pay: {}", published.out);
+    assert!(!published.out.contains("unique-keeps:"), "and the same class: {}", published.out);
+    // The last pay is one person's where the rows are odd in number.
+    folder.write("odd.csv", people(401));
+    let published = run(&folder, "anonymize odd.csv -o odd.out.csv -k 5 --quasi age --keep pay");
+    assert!(published.out.contains("finding: unique-keep:pay: 1 of 401 rows"), "{}", published.out);
+    assert!(published.out.contains("finding: unique-keeps: 1 of 401 rows"), "{}", published.out);
+    assert_shows_no_cell(&published);
+}
+
+#[test]
+fn an_acceptance_that_meets_nothing_is_a_note() {
+    let folder = Folder::with(people(400));
+    let job = "anonymize in.csv -o out.csv -k 5 --quasi age --accept low-k,unique-keep:pay";
+    let published = run(&folder, job);
+    assert_eq!(published.code, Some(0), "{}", published.err);
+    for name in ["low-k", "unique-keep:pay"] {
+        let note = format!("note: --accept {name} meets no finding");
+        assert!(published.out.contains(&note), "{}", published.out);
+    }
+    let manifest = folder.json("out.csv.manifest.json");
+    assert_eq!(manifest["accepted"], serde_json::json!(["low-k", "unique-keep:pay"]));
+}
+
+#[test]
+fn a_job_file_accepts_in_the_same_words() {
+    let folder = Folder::with(people(400));
+    let job = "input = \"in.csv\"\noutput = \"out.csv\"\nk = 5\n\
+               [columns.age]\nrole = \"quasi\"\n[columns.note]\nrole = \"keep\"\n";
+    folder.write("job.toml", job);
+    assert_is_refused(&folder, "anonymize --job job.toml", "unique-keep:note");
+    folder.write("job.toml", format!("accept = [\"unique-keep:note\"]\n{job}"));
+    let published = run(&folder, "anonymize --job job.toml");
+    assert_eq!(published.code, Some(0), "{}", published.err);
+    folder.write("job.toml", format!("accept = [\"unique\"]\n{job}"));
+    let refused = run(&folder, "anonymize --job job.toml --force");
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    assert!(refused.err.contains("'unique' is no finding"), "{}", refused.err);
+}
+
+#[test]
+fn names_that_are_no_finding_are_bad_usage() {
+    let folder = Folder::with(people(40));
+    for (accept, word) in [
+        ("unique", "'unique' is no finding"),
+        ("unique-keep:", "no column is named"),
+        ("low-k:age", "no single column"),
+    ] {
+        let job = format!("anonymize in.csv -o out.csv -k 5 --quasi age --accept {accept}");
+        let refused = run(&folder, &job);
+        assert_eq!(refused.code, Some(2), "{}", refused.err);
+        assert!(refused.err.contains(word), "{}", refused.err);
+        assert_eq!(folder.names(), ["in.csv"]);
+    }
+}
+
+#[test]
+fn parquet_is_counted_like_text() {
+    let folder = Folder::new();
+    let notes = (0..400).map(|row| format!("Quillon{row:05}"));
+    folder.write_parquet(
+        "in.parquet",
+        vec![
+            ("note", array(StringArray::from_iter_values(notes))),
+            ("age", array(Int64Array::from_iter_values((0..400).map(|row| 70_300 + row / 8)))),
+        ],
+    );
+    for (input, output) in [("in.parquet", "out.parquet"), ("in.parquet", "out.csv")] {
+        let job = format!("anonymize {input} -o {output} -k 5 --quasi age --keep note");
+        assert_is_refused(&folder, &job, "unique-keep:note");
+    }
+    let published = run(
+        &folder,
+        "anonymize in.parquet -o out.parquet -k 5 --quasi age --keep note --accept unique-keep:note",
+    );
+    assert_eq!(published.code, Some(0), "{}", published.err);
+    let manifest = folder.json("out.parquet.manifest.json");
+    assert_eq!(finding(&manifest, "unique-keep")["count"], 400);
+}
+
+#[test]
+fn a_severe_finding_lets_nothing_out_by_standard_output() {
+    let folder = Folder::new();
+    let table = people(3000);
+    for method in RUNS {
+        let job = format!("anonymize - -o - --from csv -k 5 --quasi age --keep note {method}");
+        let (code, out, err) = piped(&folder, &job, table.as_bytes());
+        assert_eq!((code, out.len()), (Some(1), 0), "{err}");
+        assert!(err.contains("unique-keep:note"), "{err}");
+        assert_eq!(folder.names(), Vec::<String>::new(), "{method}");
+        let accepted = format!("{job} --accept unique-keep:note");
+        let (code, out, err) = piped(&folder, &accepted, table.as_bytes());
+        assert_eq!(code, Some(0), "{err}");
+        assert_eq!(out.iter().filter(|&&byte| byte == b'\n').count(), 3001);
+    }
+}
+
+#[test]
+fn a_severe_finding_of_a_coarser_release_stops_all() {
+    let folder = Folder::with(people(400));
+    let job = "anonymize in.csv -o out.csv -k 5 --also-k 20 --quasi age --keep note";
+    assert_is_refused(&folder, job, "unique-keep:note");
+}
