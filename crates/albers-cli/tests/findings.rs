@@ -242,3 +242,96 @@ fn a_severe_finding_of_a_coarser_release_stops_all() {
     let job = "anonymize in.csv -o out.csv -k 5 --also-k 20 --quasi age --keep note";
     assert_is_refused(&folder, job, "unique-keep:note");
 }
+
+/// Visits of people, of which the first ones are pairs of one person's.
+fn visits(n_rows: usize, n_paired: usize) -> String {
+    let rows = (0..n_rows).map(|row| {
+        let person = if row < n_paired { row / 2 } else { row };
+        format!("{},Quillon{person:05},visit{row}", 70_300 + row * 50 / n_rows)
+    });
+    format!("age,name,visit\n{}\n", rows.collect::<Vec<_>>().join("\n"))
+}
+
+#[test]
+fn an_identifier_that_repeats_without_a_subject_stops_the_release() {
+    // One in a hundred rows is severe, fewer are said, and none are nothing. Where only some values
+    // are counted, all rows are.
+    let cases = [(30, &RUNS[..2]), (28, &RUNS[..2]), (0, &RUNS[..]), (3000, &RUNS[2..])];
+    for (n_paired, methods) in cases {
+        let folder = Folder::with(visits(3000, n_paired));
+        for method in methods {
+            let job = format!(
+                "anonymize in.csv -o out.csv -k 5 --quasi age --identifier visit,name {method}"
+            );
+            if n_paired >= 30 {
+                assert_is_refused(&folder, &job, "rows-per-person");
+            }
+            let published = run(&folder, &format!("{job} --force --accept rows-per-person"));
+            assert_eq!(published.code, Some(0), "{}", published.err);
+            assert_eq!(published.out.contains("accepted: rows-per-person"), n_paired >= 30);
+            assert_eq!(published.out.contains("finding: rows-per-person"), n_paired == 28);
+            assert_shows_no_cell(&published);
+            let manifest = folder.json("out.csv.manifest.json");
+            assert_eq!(manifest["findings"], serde_json::json!([]), "it is the owner's");
+            std::fs::remove_file(folder.path("out.csv")).unwrap();
+            std::fs::remove_file(folder.path("out.csv.manifest.json")).unwrap();
+        }
+    }
+}
+
+#[test]
+fn rows_per_person_are_counted_exactly_and_the_column_is_named() {
+    let folder = Folder::with(visits(400, 6));
+    let job = "anonymize in.csv -o out.csv -k 5 --quasi age --identifier visit,name";
+    let refused = run(&folder, job);
+    let sentence = "6 of 400 rows share their value of 'name' with others";
+    assert!(refused.err.contains(sentence), "{}", refused.err);
+    assert!(refused.err.contains("apart with --subject"), "{}", refused.err);
+    // Whoever tells persons apart has said it.
+    let told = run(
+        &folder,
+        "anonymize in.csv -o out.csv -k 5 --quasi age --identifier visit --subject name",
+    );
+    assert_eq!(told.code, Some(0), "{}", told.err);
+    assert!(!told.out.contains("rows-per-person"), "{}", told.out);
+}
+
+#[test]
+fn missing_identifiers_are_nobodys() {
+    let rows = (0..400).map(|row| {
+        let name = ["", "NA", "Quillon"][row % 3];
+        let number = if row % 3 == 2 { row.to_string() } else { String::new() };
+        format!("{},{name}{number}", 70_300 + row / 8)
+    });
+    let folder = Folder::with(format!("age,name\n{}\n", rows.collect::<Vec<_>>().join("\n")));
+    let job = "anonymize in.csv -o out.csv -k 5 --quasi age --identifier name --missing NA";
+    let published = run(&folder, job);
+    assert_eq!(published.code, Some(0), "{}", published.err);
+    assert!(!published.out.contains("rows-per-person"), "{}", published.out);
+}
+
+#[test]
+fn identifiers_of_parquet_are_counted_too() {
+    let folder = Folder::new();
+    folder.write_parquet(
+        "in.parquet",
+        vec![
+            ("person", array(Int64Array::from_iter_values((0..400).map(|row| 910_000 + row / 2)))),
+            ("age", array(Int64Array::from_iter_values((0..400).map(|row| 70_300 + row / 8)))),
+        ],
+    );
+    let job = "anonymize in.parquet -o out.parquet -k 5 --quasi age --identifier person";
+    assert_is_refused(&folder, job, "rows-per-person");
+    let refused = run(&folder, job);
+    assert!(refused.err.contains("400 of 400 rows share"), "{}", refused.err);
+}
+
+#[test]
+fn an_identifier_is_looked_at_also_where_all_rows_have_other_types_than_the_first() {
+    // The last age makes the column decimal, and the table is read again.
+    let table = visits(3000, 60) + "70322.5,Quillon99999,visit9999\n";
+    let folder = Folder::with(table);
+    let refused = run(&folder, "anonymize in.csv -o out.csv -k 5 --quasi age --identifier name");
+    assert_eq!(refused.code, Some(1), "{}", refused.err);
+    assert!(refused.err.contains("60 of 3001 rows share"), "{}", refused.err);
+}

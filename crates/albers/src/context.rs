@@ -20,7 +20,7 @@ use crate::report::{
     AUDIENCE, AlsoReport, ClassSize, Clock, ColumnReport, DROPPED, GeneralizationReport, KlBasis,
     MovedBytes, Note, Prepared, Report, peak_rss_bytes, shown_word,
 };
-use crate::rows::Reading;
+use crate::rows::{Reading, Repeated};
 
 /// What all steps of a run share.
 pub(crate) struct Context<'r> {
@@ -33,6 +33,8 @@ pub(crate) struct Context<'r> {
     pub(crate) values: Values,
     /// Whether text that leaves as it came becomes typed.
     pub(crate) typed_output: bool,
+    /// An identifier that some rows share, as far as it was found.
+    pub(crate) repeated: Option<Repeated>,
 }
 
 impl<'r> Context<'r> {
@@ -47,7 +49,8 @@ impl<'r> Context<'r> {
         let typed_output = sinks.first().is_some_and(|sink| sink.is_typed());
         let values = plan.show.values(typed_output);
         plan.check_bound_names(values, source.columns())?;
-        Ok(Context { plan, source, memory, watch, clock: Clock::start(), values, typed_output })
+        let clock = Clock::start();
+        Ok(Context { plan, source, memory, watch, clock, values, typed_output, repeated: None })
     }
 
     /// How the source is read, with a key if rows are paired.
@@ -146,7 +149,9 @@ impl<'r> Context<'r> {
         figures: Figures<'_>,
     ) -> Report {
         let plan = self.plan;
-        let findings = figures.findings(story, passage);
+        let mut findings = figures.findings(story, passage);
+        let n_read = passage.classes.n_rows + passage.n_left_out;
+        findings.extend(self.repeated.as_ref().map(|own| findings::rows_per_person(own, n_read)));
         let (table_loss, divergence) = figures.table.finish();
         let in_table = plan.table.iter();
         let sensitive = in_table.filter(|column| column.role == Some(Role::Sensitive));
