@@ -83,7 +83,8 @@ fn flag(setting: &Setting) -> String {
     let flag = match setting.field {
         Field::K => "-k".to_owned(),
         Field::Output => "-o".to_owned(),
-        Field::Compact => "--no-compact".to_owned(),
+        // The flag is its value.
+        Field::Compact => return "--no-compact".to_owned(),
         field => format!("--{}", field.name()),
     };
     match (&setting.column, &setting.value) {

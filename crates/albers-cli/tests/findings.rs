@@ -3,8 +3,10 @@
 
 mod common;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use arrow_array::{Int64Array, StringArray};
-use common::{Folder, Run, array, piped};
+use common::{Folder, Numbers, Run, array, piped};
 use serde_json::Value;
 
 /// Where the same release is made: in memory, by an index, and by one that spills.
@@ -334,4 +336,95 @@ fn an_identifier_is_looked_at_also_where_all_rows_have_other_types_than_the_firs
     let refused = run(&folder, "anonymize in.csv -o out.csv -k 5 --quasi age --identifier name");
     assert_eq!(refused.code, Some(1), "{}", refused.err);
     assert!(refused.err.contains("60 of 3001 rows share"), "{}", refused.err);
+}
+
+/// The values at the ends of what cells show.
+fn ends_of(cells: &[String]) -> BTreeSet<&str> {
+    let trimmed = cells.iter().map(|cell| cell.trim_matches(['[', ']']));
+    trimmed.flat_map(|cell| cell.split(", ")).collect()
+}
+
+/// How many rows have each value.
+fn n_with(values: impl Iterator<Item = u64>) -> BTreeMap<String, u64> {
+    let mut counts = BTreeMap::new();
+    values.for_each(|value| *counts.entry(value.to_string()).or_default() += 1);
+    counts
+}
+
+#[test]
+fn ends_that_are_the_value_of_few_rows_are_told_to_the_owner() {
+    let mut numbers = Numbers::new(7);
+    let mut row = || (70_300 + numbers.below(300), 910_000 + numbers.below(30).pow(2));
+    let rows: Vec<(u64, u64)> = (0..3000).map(|_| row()).collect();
+    let lines: Vec<String> = rows.iter().map(|(age, pay)| format!("{age},{pay}")).collect();
+    let folder = Folder::with(format!("age,pay\n{}\n", lines.join("\n")));
+    let counts = [
+        ("age", n_with(rows.iter().map(|row| row.0))),
+        ("pay", n_with(rows.iter().map(|row| row.1))),
+    ];
+    for options in RUNS.iter().flat_map(|run| [(*run).to_owned(), format!("{run} --no-compact")]) {
+        let rest = format!("in.csv -o out.csv -k 12 --quasi age,pay {options}");
+        let report = folder.anonymize(&rest);
+        for (column, counts) in &counts {
+            let cells = folder.column("out.csv", column);
+            let ends = ends_of(&cells);
+            let is_few = |end: &&&str| counts.get(**end).is_some_and(|&n_rows| n_rows < 12);
+            let n_few = ends.iter().filter(is_few).count() as u64;
+            let mut findings = report["findings"].as_array().unwrap().iter();
+            let found =
+                findings.find(|own| own["name"] == "own-value-bounds" && own["column"] == *column);
+            let count = found.map_or(0, |own| own["count"].as_u64().unwrap());
+            assert_eq!(count, n_few, "{column}, {options}");
+            if let Some(found) = found {
+                assert_eq!((&found["severe"], found.get("about")), (&false.into(), None));
+                let sentence = found["sentence"].as_str().unwrap();
+                assert_eq!(sentence.contains("compact"), !options.contains("no-compact"));
+            }
+        }
+        let manifest = folder.json("out.csv.manifest.json");
+        assert_eq!(manifest["findings"], serde_json::json!([]), "it is the owner's");
+    }
+    let published = run(&folder, "anonymize in.csv -o new.csv -k 12 --quasi age,pay");
+    assert!(published.out.contains("finding: own-value-bounds:age: "), "{}", published.out);
+    assert!(published.out.contains("with --no-compact they are"), "{}", published.out);
+    assert!(!published.out.contains("703"), "a cell is shown: {}", published.out);
+}
+
+/// Groups of four persons of one age, of whom the first has a row for each of three diseases; all
+/// others have measles, or each another disease.
+fn groups(is_alike: bool) -> String {
+    let diseases = ["measles", "mumps", "rubella"];
+    let rows = (0..200).flat_map(|group| {
+        let of_first = diseases.iter().map(move |disease| (0, *disease));
+        let of_others = (0..3).map(move |own| (own + 1, diseases[if is_alike { 0 } else { own }]));
+        of_first.chain(of_others).map(move |(person, disease)| {
+            format!("Quillon{group:05}{person},{},{disease}", 70_300 + 3 * group)
+        })
+    });
+    format!("person,age,disease\n{}\n", rows.collect::<Vec<_>>().join("\n"))
+}
+
+#[test]
+fn a_class_that_only_one_persons_rows_make_diverse_stops_the_release() {
+    let folder = Folder::with(groups(true));
+    folder.write("other.csv", groups(false));
+    for method in RUNS {
+        let rest = format!(
+            "-o out.csv -k 4 --subject person --quasi age --sensitive disease \
+             --l-diversity disease=distinct:3 --force {method}"
+        );
+        let job = format!("anonymize in.csv {rest}");
+        assert_is_refused(&folder, &job, "person-rules-class:disease");
+        let accepted = run(&folder, &format!("{job} --json --accept person-rules-class:disease"));
+        assert_eq!(accepted.code, Some(0), "{}", accepted.err);
+        let report: Value = serde_json::from_str(&accepted.out).unwrap();
+        assert_eq!(report["classes"], 200);
+        assert_eq!(finding(&report, "person-rules-class")["count"], 200);
+        let manifest = folder.json("out.csv.manifest.json");
+        assert_eq!(manifest["findings"], serde_json::json!([]), "it is the owner's");
+        let other = run(&folder, &format!("anonymize other.csv {rest}"));
+        assert_eq!(other.code, Some(0), "{}", other.err);
+        std::fs::remove_file(folder.path("out.csv")).unwrap();
+        std::fs::remove_file(folder.path("out.csv.manifest.json")).unwrap();
+    }
 }

@@ -5,23 +5,29 @@
 //! - [`published`]: the losses that anybody can compute from a release.
 //! - [`classes`]: rows that show the same, in any table.
 //! - [`released`]: the same losses, of a release that was read back from a file.
+//! - [`bounds`]: published ends that are the value of few rows.
 //! - [`exposure`]: who stands alone beside the classes.
 //! - [`relation`]: whether the classes of a release are disjoint, nested or overlapping.
+//! - [`persons`]: classes whose rule holds only by the rows of one person.
 //! - [`mod@audit`]: which requirement the classes of a table satisfy.
 //! - [`risk`]: how likely a person is found.
 
 pub mod audit;
+pub mod bounds;
 pub mod classes;
 pub mod exposure;
 pub mod loss;
+pub mod persons;
 pub mod published;
 pub mod relation;
 pub mod released;
 pub mod risk;
 
 pub use audit::{Audit, audit};
+pub use bounds::{EndParts, OwnEnds};
 pub use classes::{Classes, Codes};
 pub use loss::{Divergence, Loss, LossOfParts};
+pub use persons::PersonParts;
 pub use published::{PublishedAttribute, PublishedLoss, PublishedParts};
 pub use relation::Relation;
 pub use released::{ReleasedColumn, loss_of_released};

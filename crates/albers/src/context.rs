@@ -13,7 +13,7 @@ use albers_table::sink::Sink;
 use albers_table::source::Source;
 
 use crate::error::{Error, Result};
-use crate::findings::{self, CountedSink, Finding, PublishedCounts};
+use crate::findings::{self, CountedSink, Finding, OwnersCounts, PublishedCounts};
 use crate::memory::Memory;
 use crate::plan::{MethodPlan, Plan};
 use crate::report::{
@@ -102,6 +102,7 @@ impl<'r> Context<'r> {
         let passages = door.close(sinks, &mut |release: usize, passed: &Passed<'_, '_>| {
             figures[release].table.add(passed);
             figures[release].published.add(passed);
+            figures[release].owners.add(passed);
             if let Some(relation) = &mut figures[release].relation {
                 relation.add(passed);
             }
@@ -266,6 +267,8 @@ struct Figures<'a> {
     published: PublishedParts<'a>,
     /// Who stands alone in it.
     counts: PublishedCounts,
+    /// What its owner should know beside.
+    owners: OwnersCounts<'a>,
     /// How classes lie to each other, where they may overlap.
     relation: Option<RelationOfParts>,
 }
@@ -281,6 +284,7 @@ impl<'a> Figures<'a> {
             table: LossOfParts::new(attributes),
             published: PublishedParts::new(published.collect()),
             counts: PublishedCounts::of_nothing(plan),
+            owners: OwnersCounts::of_nothing(plan, attributes),
             relation: may_overlap.then(RelationOfParts::default),
         }
     }
@@ -292,7 +296,8 @@ impl<'a> Figures<'a> {
         let low_k = hides_nobody.then(|| findings::low_k(passage.classes.n_rows));
         let n_listed = self.published.n_listed();
         let counted = self.counts.findings(k, story.attributes, &n_listed);
-        low_k.into_iter().chain(counted).collect()
+        let owners = self.owners.findings(&passage.requirement);
+        low_k.into_iter().chain(counted).chain(owners).collect()
     }
 }
 

@@ -18,7 +18,7 @@ use albers_storage::wording;
 use albers_storage::wording::Wording;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use owners::rows_per_person;
+pub(crate) use owners::{OwnersCounts, rows_per_person};
 pub(crate) use published::{CountedSink, PublishedCounts, low_k};
 
 /// What is found.
@@ -27,6 +27,10 @@ pub(crate) use published::{CountedSink, PublishedCounts, low_k};
 pub enum FindingName {
     /// Nothing is asked for that hides anybody.
     LowK,
+    /// Published ends that are the value of few rows.
+    OwnValueBounds,
+    /// Classes whose rule holds only by the rows of one person.
+    PersonRulesClass,
     /// People who have several rows, and count several times.
     RowsPerPerson,
     /// Values of a secret that whole classes share, without a rule for it.
@@ -41,6 +45,8 @@ pub enum FindingName {
 
 albers_storage::choices!(FindingName {
     LowK: "low-k", "k is 1 and no other rule is given";
+    OwnValueBounds: "own-value-bounds", "Ends of intervals are the values of few rows";
+    PersonRulesClass: "person-rules-class", "A rule holds only by the rows of one person";
     RowsPerPerson: "rows-per-person", "Rows share an identifier, and count as several people";
     SecretWithoutRule: "secret-without-rule", "Classes share one value of a sensitive column";
     TextList: "text-list", "A text is published as lists of its values";
@@ -62,7 +68,9 @@ impl FindingName {
             | FindingName::TextList
             | FindingName::UniqueKeep
             | FindingName::UniqueKeeps => true,
-            FindingName::RowsPerPerson => false,
+            FindingName::OwnValueBounds
+            | FindingName::PersonRulesClass
+            | FindingName::RowsPerPerson => false,
         }
     }
 }
