@@ -222,7 +222,7 @@ pub struct OwnerFlags {
     #[arg(long)]
     pub force: bool,
     /// A severe finding that does not stop the release: low-k, rows-per-person, or of all columns or
-    /// one unique-keep, secret-without-rule, text-list, person-rules-class
+    /// one unique-keep, keep-tells-quasi, secret-without-rule, text-list, person-rules-class
     #[arg(long, value_name = "FINDING[:COLUMN]", value_delimiter = ',')]
     pub accept: Vec<Acceptance>,
 }

@@ -428,3 +428,68 @@ fn a_class_that_only_one_persons_rows_make_diverse_stops_the_release() {
         std::fs::remove_file(folder.path("out.csv.manifest.json")).unwrap();
     }
 }
+
+/// People whose birth tells their age, of the first ones; of the others it is one for all. Three
+/// people have each age, so that it is generalized.
+fn births(n_told: usize) -> String {
+    let rows = (0..3000).map(|row| {
+        let age = 70_300 + row / 3;
+        let born = if row < n_told { 990_000 - age } else { 910_000 };
+        format!("{age},{born}")
+    });
+    format!("age,born\n{}\n", rows.collect::<Vec<_>>().join("\n"))
+}
+
+#[test]
+fn a_column_that_tells_a_generalized_one_stops_the_release() {
+    for n_told in [3000, 150, 147, 27, 0] {
+        let folder = Folder::with(births(n_told));
+        let runs = RUNS.iter().flat_map(|run| {
+            let sensitive = "--sensitive born --accept secret-without-rule";
+            ["--keep born".to_owned(), sensitive.to_owned()].map(|own| format!("{own} {run}"))
+        });
+        for options in runs {
+            let job = format!("anonymize in.csv -o out.csv -k 5 --quasi age {options}");
+            if n_told >= 150 {
+                assert_is_refused(&folder, &job, "keep-tells-quasi:born");
+            }
+            let job = format!("{job} --force --json --accept keep-tells-quasi:born");
+            let published = run(&folder, &job);
+            assert_eq!(published.code, Some(0), "{}", published.err);
+            let report: Value = serde_json::from_str(&published.out).unwrap();
+            let mut findings = report["findings"].as_array().unwrap().iter();
+            let found = findings.find(|own| own["name"] == "keep-tells-quasi");
+            assert_eq!(found.is_some(), n_told >= 30, "{options}");
+            if let Some(found) = found {
+                assert_eq!((&found["count"], found.get("about")), (&n_told.into(), None));
+                assert!(found["sentence"].as_str().unwrap().contains("one value only of 'age'"));
+            }
+            std::fs::remove_file(folder.path("out.csv")).unwrap();
+            std::fs::remove_file(folder.path("out.csv.manifest.json")).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_column_tells_nothing_where_ages_are_shown_and_where_it_is_unique_or_shuffled() {
+    let mut numbers = Numbers::new(11);
+    let mut shuffled: Vec<usize> = (0..3000).map(|row| row / 3).collect();
+    numbers.shuffle(&mut shuffled);
+    let table = |born: &dyn Fn(usize) -> usize, n_each: usize| {
+        let rows =
+            (0..3000).map(|row| format!("{},{}", 70_300 + row / n_each, 910_000 + born(row)));
+        format!("age,born\n{}\n", rows.collect::<Vec<_>>().join("\n"))
+    };
+    for table in [
+        // Ten people have each age: it is shown as it is.
+        table(&|row| row / 10, 10),
+        table(&|row| row, 3),
+        table(&|row| shuffled[row], 3),
+    ] {
+        let folder = Folder::with(table);
+        let job = "anonymize in.csv -o out.csv -k 5 --quasi age --keep born --accept unique-keep";
+        let published = run(&folder, job);
+        assert_eq!(published.code, Some(0), "{}", published.err);
+        assert!(!published.out.contains("keep-tells-quasi"), "{}", published.out);
+    }
+}

@@ -10,12 +10,9 @@ use albers_classes::Attribute;
 use albers_classes::space::Shown;
 use albers_release::describe::CellContent;
 use albers_release::door::{Passed, PassedClasses};
-use albers_table::mix::mix;
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
 
-/// What a counted code takes in a table that is half full.
-const CODE_BYTES: usize = 32;
+use crate::counted_codes::CountedCodes;
 
 /// The ends of each attribute, from what passes the door.
 pub struct EndParts {
@@ -34,19 +31,12 @@ pub struct OwnEnds {
     pub is_about: bool,
 }
 
-/// The codes of an attribute, with their rows.
+/// The codes of an attribute.
 struct ColumnEnds {
+    /// With their rows, and how often each is an end.
     codes: CountedCodes,
     /// Whether some class was not looked at.
     has_gaps: bool,
-}
-
-/// Codes with the number of their rows, and whether they are ends.
-enum CountedCodes {
-    /// All of them, by code.
-    All(Vec<(u32, bool)>),
-    /// Those of least hash.
-    Some { limit: usize, bound: Option<u64>, found: FxHashMap<u32, (u32, bool)> },
 }
 
 impl EndParts {
@@ -97,7 +87,7 @@ impl ColumnEnds {
             let class = classes.class(class_idx as usize);
             for (_, codes) in class.parts() {
                 let own = codes[attribute..].iter().step_by(n_attributes);
-                own.for_each(|&code| self.codes.add(code, 1, false));
+                own.for_each(|&code| self.codes.add(code, 1, 0));
             }
             let cell = class.cells[attribute];
             if let CellContent::Interval { lo, hi, .. } = describer.content(cell)
@@ -106,7 +96,7 @@ impl ColumnEnds {
                 // The ends of a region may lie between the values of its codes.
                 for (code, end) in [(lo, least), (hi, greatest)] {
                     if domain.value(code) == Some(end) {
-                        self.codes.add(code, 0, true);
+                        self.codes.add(code, 0, 1);
                     }
                 }
             }
@@ -115,7 +105,8 @@ impl ColumnEnds {
 
     fn own_ends(&self, k: u64) -> OwnEnds {
         let (mut n_few, mut n_ends) = (0u64, 0u64);
-        self.codes.for_each(|n_rows, is_end| {
+        self.codes.for_each(|n_rows, n_times_end| {
+            let is_end = n_times_end > 0;
             n_ends += u64::from(is_end);
             n_few += u64::from(is_end && n_rows > 0 && u64::from(n_rows) < k);
         });
@@ -124,72 +115,6 @@ impl ColumnEnds {
         let is_about = share < 1.0 || self.has_gaps;
         OwnEnds { n_few: all(n_few), n_ends: all(n_ends), is_about }
     }
-}
-
-impl CountedCodes {
-    /// No code yet, of those up to a greatest one.
-    fn new(greatest: u32, n_bytes: usize) -> CountedCodes {
-        const LEAST_CODES: usize = 1 << 10;
-        let is_dense = (greatest as usize).saturating_mul(size_of::<(u32, bool)>()) < n_bytes;
-        match is_dense {
-            true => CountedCodes::All(Vec::new()),
-            false => {
-                let limit = (n_bytes / CODE_BYTES).max(LEAST_CODES);
-                CountedCodes::Some { limit, bound: None, found: FxHashMap::default() }
-            }
-        }
-    }
-
-    fn add(&mut self, code: u32, n_rows: u32, is_end: bool) {
-        let counted = match self {
-            CountedCodes::All(codes) => {
-                let place = code as usize;
-                if place >= codes.len() {
-                    codes.resize(place + 1, (0, false));
-                }
-                &mut codes[place]
-            }
-            CountedCodes::Some { limit, bound, found } => {
-                if bound.is_some_and(|bound| hash_of(code) >= bound) {
-                    return;
-                }
-                if found.len() >= *limit && !found.contains_key(&code) {
-                    let mut hashes: Vec<u64> = found.keys().map(|&own| hash_of(own)).collect();
-                    let (_, &mut middle, _) = hashes.select_nth_unstable(*limit / 2);
-                    *bound = Some(middle);
-                    found.retain(|&own, _| hash_of(own) < middle);
-                    if hash_of(code) >= middle {
-                        return;
-                    }
-                }
-                found.entry(code).or_default()
-            }
-        };
-        counted.0 = counted.0.saturating_add(n_rows);
-        counted.1 |= is_end;
-    }
-
-    fn for_each(&self, mut see: impl FnMut(u32, bool)) {
-        match self {
-            CountedCodes::All(codes) => {
-                codes.iter().for_each(|&(n_rows, is_end)| see(n_rows, is_end))
-            }
-            CountedCodes::Some { found, .. } => {
-                found.values().for_each(|&(n_rows, is_end)| see(n_rows, is_end));
-            }
-        }
-    }
-
-    fn sampled_share(&self) -> f64 {
-        match self {
-            CountedCodes::Some { bound: Some(bound), .. } => *bound as f64 / 2f64.powi(64),
-            _ => 1.0,
-        }
-    }
-}
-
-fn hash_of(code: u32) -> u64 {
-    mix(u64::from(code))
 }
 
 #[cfg(test)]
@@ -204,8 +129,7 @@ mod tests {
     fn ends_of_few_rows_are_told_from_those_of_many_and_of_none() {
         for n_bytes in [0, 1 << 20] {
             let mut codes = CountedCodes::new(100, n_bytes);
-            for (code, n_rows, is_end) in
-                [(3, 4, true), (9, 5, true), (20, 0, true), (21, 1, false), (3, 0, true)]
+            for (code, n_rows, is_end) in [(3, 4, 1), (9, 5, 1), (20, 0, 1), (21, 1, 0), (3, 0, 1)]
             {
                 codes.add(code, n_rows, is_end);
             }
@@ -220,7 +144,7 @@ mod tests {
         for _ in 0..2 {
             // Half of the ends have two rows, half of them four.
             for code in 0..40_000 {
-                codes.add(code, 1 + code % 2, code % 4 < 2);
+                codes.add(code, 1 + code % 2, u32::from(code % 4 < 2));
             }
         }
         let found = own_ends(codes, 3);

@@ -296,7 +296,7 @@ impl<'a> Figures<'a> {
         let low_k = hides_nobody.then(|| findings::low_k(passage.classes.n_rows));
         let n_listed = self.published.n_listed();
         let counted = self.counts.findings(k, story.attributes, &n_listed);
-        let owners = self.owners.findings(&passage.requirement);
+        let owners = self.owners.findings(&passage.requirement, passage.classes.n_rows);
         low_k.into_iter().chain(counted).chain(owners).collect()
     }
 }

@@ -25,6 +25,8 @@ pub(crate) use published::{CountedSink, PublishedCounts, low_k};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum FindingName {
+    /// Cells of a column that tell a quasi-identifier which their class hides.
+    KeepTellsQuasi,
     /// Nothing is asked for that hides anybody.
     LowK,
     /// Published ends that are the value of few rows.
@@ -44,6 +46,7 @@ pub enum FindingName {
 }
 
 albers_storage::choices!(FindingName {
+    KeepTellsQuasi: "keep-tells-quasi", "Cells tell a quasi-identifier that is shown coarser";
     LowK: "low-k", "k is 1 and no other rule is given";
     OwnValueBounds: "own-value-bounds", "Ends of intervals are the values of few rows";
     PersonRulesClass: "person-rules-class", "A rule holds only by the rows of one person";
@@ -68,7 +71,8 @@ impl FindingName {
             | FindingName::TextList
             | FindingName::UniqueKeep
             | FindingName::UniqueKeeps => true,
-            FindingName::OwnValueBounds
+            FindingName::KeepTellsQuasi
+            | FindingName::OwnValueBounds
             | FindingName::PersonRulesClass
             | FindingName::RowsPerPerson => false,
         }

@@ -4,7 +4,7 @@
 //! was read beside them.
 
 use albers_classes::Attribute;
-use albers_measure::{EndParts, OwnEnds, PersonParts};
+use albers_measure::{EndParts, OwnEnds, PersonParts, TellParts, ToldRows};
 use albers_privacy::Requirement;
 use albers_release::door::Passed;
 use albers_storage::wording;
@@ -15,6 +15,10 @@ use super::{Finding, FindingName};
 use crate::plan::{MethodPlan, Plan};
 use crate::rows::Repeated;
 
+/// Of the rows, those told by another column that are worth a sentence: fewer may be chance.
+const SAID_TOLD_SHARE: f64 = 0.01;
+/// Of the rows, those told by another column that make it severe.
+const SEVERE_TOLD_SHARE: f64 = 0.05;
 /// Of the rows, those that share an identifier that make it severe.
 const SEVERE_REPEATED_SHARE: f64 = 0.01;
 
@@ -25,6 +29,7 @@ pub(crate) struct OwnersCounts<'a> {
     is_compact: bool,
     ends: EndParts,
     persons: PersonParts,
+    tells: TellParts,
 }
 
 impl<'a> OwnersCounts<'a> {
@@ -36,25 +41,53 @@ impl<'a> OwnersCounts<'a> {
         };
         // As much as a sample of the rows takes, whatever the memory.
         let n_bytes = plan.method.grain().unwrap_or_default().sample_bytes;
-        let ends = EndParts::new(attributes, n_bytes);
-        OwnersCounts { attributes, is_compact, ends, persons: PersonParts::default() }
+        OwnersCounts {
+            attributes,
+            is_compact,
+            ends: EndParts::new(attributes, n_bytes),
+            persons: PersonParts::default(),
+            tells: TellParts::new(attributes, n_bytes),
+        }
     }
 
     /// Adds some classes.
     pub(crate) fn add(&mut self, passed: &Passed<'_, '_>) {
         self.ends.add(passed);
         self.persons.add(passed);
+        self.tells.add(passed);
     }
 
-    /// What was found in classes that satisfy a requirement.
-    pub(crate) fn findings(&self, requirement: &Requirement) -> Vec<Finding> {
+    /// What was found in so many rows of classes that satisfy a requirement.
+    pub(crate) fn findings(&self, requirement: &Requirement, n_rows: u64) -> Vec<Finding> {
         let k = requirement.k();
         let ends = self.attributes.iter().zip(self.ends.own_ends(k));
         let mut findings: Vec<Finding> =
             ends.filter_map(|(own, ends)| self.own_value_bounds(own, ends?, k)).collect();
         let ruled = requirement.columns().iter().zip(self.persons.n_classes());
         findings.extend(ruled.filter_map(|(own, &count)| person_rules_class(&own.name, count)));
+        let told = self.tells.told();
+        findings.extend(told.iter().filter_map(|told| self.keep_tells_quasi(told, n_rows)));
         findings
+    }
+
+    /// Rows whose cell of a column tells an attribute that their class hides.
+    fn keep_tells_quasi(&self, told: &ToldRows, n_rows: u64) -> Option<Finding> {
+        let ToldRows { column, attribute, n_rows: n_told, is_about } = told;
+        let quasi = self.attributes[*attribute].domain.name();
+        let share = *n_told as f64 / n_rows.max(1) as f64;
+        (share >= SAID_TOLD_SHARE).then(|| Finding {
+            name: FindingName::KeepTellsQuasi,
+            column: Some(column.clone()),
+            count: *n_told,
+            is_about: *is_about,
+            is_severe: share >= SEVERE_TOLD_SHARE,
+            sentence: format!(
+                "{}{n_told} of {n_rows} rows have a value of '{column}' that occurs with one value \
+                 only of '{quasi}', which their class shows coarser: whoever reads it knows the other",
+                about(*is_about),
+            )
+            .into(),
+        })
     }
 
     /// Ends of an attribute that are the value of fewer than `k` rows.
