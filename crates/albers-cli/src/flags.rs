@@ -221,8 +221,8 @@ pub struct OwnerFlags {
     /// Replace a release and its manifest that are there already
     #[arg(long)]
     pub force: bool,
-    /// A severe finding that does not stop the release: low-k, unique-keep, secret-without-rule or
-    /// text-list, of all columns or of one
+    /// A severe finding that does not stop the release: low-k, rows-per-person, or of all columns or
+    /// one unique-keep, keep-tells-quasi, secret-without-rule, text-list, person-rules-class
     #[arg(long, value_name = "FINDING[:COLUMN]", value_delimiter = ',')]
     pub accept: Vec<Acceptance>,
 }

@@ -53,7 +53,12 @@ fn message_of(error: &Error) -> String {
     if let Error::Usage { problem, advice } = error {
         return format!("{}; {}", problem.text(&flag), advice.text(&flag));
     }
-    let message = error.to_string();
+    let mut message = error.to_string();
+    if let Error::Severe { findings } = error {
+        for finding in findings {
+            message = message.replace(&finding.to_string(), &finding.wording().text(&flag));
+        }
+    }
     match error.advice() {
         Some(advice) => message.replace(&advice.to_string(), &advice.text(&flag)),
         None => message,
@@ -63,8 +68,8 @@ fn message_of(error: &Error) -> String {
 /// The lines of some findings.
 pub fn findings(findings: &[Finding]) -> impl Iterator<Item = String> + '_ {
     findings.iter().map(|finding| match finding.is_severe {
-        true => format!("accepted: {finding}"),
-        false => format!("finding: {finding}"),
+        true => format!("accepted: {}", finding.wording().text(&flag)),
+        false => format!("finding: {}", finding.wording().text(&flag)),
     })
 }
 
@@ -78,7 +83,8 @@ fn flag(setting: &Setting) -> String {
     let flag = match setting.field {
         Field::K => "-k".to_owned(),
         Field::Output => "-o".to_owned(),
-        Field::Compact => "--no-compact".to_owned(),
+        // The flag is its value.
+        Field::Compact => return "--no-compact".to_owned(),
         field => format!("--{}", field.name()),
     };
     match (&setting.column, &setting.value) {

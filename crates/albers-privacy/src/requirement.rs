@@ -98,6 +98,17 @@ impl Requirement {
             && self.rules.iter().all(|&(column, criterion)| self.meets(class, column, criterion))
     }
 
+    /// Whether the rules of one sensitive column hold of some rows of a class; of no rows, none
+    /// does.
+    ///
+    /// # Panics
+    /// As [`Self::holds`] does.
+    pub fn holds_of_column(&self, rows: &ClassSummary, column: usize) -> bool {
+        let mut rules = self.rules.iter().filter(|(own, _)| *own == column).peekable();
+        rules.peek().is_none()
+            || rows.n_rows() > 0 && rules.all(|&(own, criterion)| self.meets(rows, own, criterion))
+    }
+
     /// `Some(k)` when the requirement is nothing but k-anonymity by rows.
     pub fn is_only_row_count(&self) -> Option<u64> {
         (self.rules.is_empty() && !self.shape.counts_subjects).then_some(self.k)

@@ -74,6 +74,13 @@ impl DistinctSample {
         n_once as f64 / self.sampled_share()
     }
 
+    /// The number of rows whose value occurs in another row too.
+    pub fn n_rows_repeated(&self) -> f64 {
+        let counts = self.n_rows_by_hash.values().filter(|&&n_rows| n_rows > 1);
+        let n_rows: u64 = counts.map(|&n_rows| u64::from(n_rows)).sum();
+        n_rows as f64 / self.sampled_share()
+    }
+
     fn sampled_share(&self) -> f64 {
         self.bound.map_or(1.0, |bound| bound as f64 / 2f64.powi(64))
     }
@@ -111,6 +118,7 @@ mod tests {
         sample.add(mix(100), 1);
         assert!(!sample.is_estimate());
         assert_eq!((sample.n_distinct(), sample.n_unique()), (101, 1.0));
+        assert_eq!(sample.n_rows_repeated(), 10_000.0);
     }
 
     #[test]

@@ -13,14 +13,14 @@ use albers_table::sink::Sink;
 use albers_table::source::Source;
 
 use crate::error::{Error, Result};
-use crate::findings::{self, CountedSink, Finding, PublishedCounts};
+use crate::findings::{self, CountedSink, Finding, OwnersCounts, PublishedCounts};
 use crate::memory::Memory;
 use crate::plan::{MethodPlan, Plan};
 use crate::report::{
     AUDIENCE, AlsoReport, ClassSize, Clock, ColumnReport, DROPPED, GeneralizationReport, KlBasis,
     MovedBytes, Note, Prepared, Report, peak_rss_bytes, shown_word,
 };
-use crate::rows::Reading;
+use crate::rows::{Reading, Repeated};
 
 /// What all steps of a run share.
 pub(crate) struct Context<'r> {
@@ -33,6 +33,8 @@ pub(crate) struct Context<'r> {
     pub(crate) values: Values,
     /// Whether text that leaves as it came becomes typed.
     pub(crate) typed_output: bool,
+    /// An identifier that some rows share, as far as it was found.
+    pub(crate) repeated: Option<Repeated>,
 }
 
 impl<'r> Context<'r> {
@@ -47,7 +49,8 @@ impl<'r> Context<'r> {
         let typed_output = sinks.first().is_some_and(|sink| sink.is_typed());
         let values = plan.show.values(typed_output);
         plan.check_bound_names(values, source.columns())?;
-        Ok(Context { plan, source, memory, watch, clock: Clock::start(), values, typed_output })
+        let clock = Clock::start();
+        Ok(Context { plan, source, memory, watch, clock, values, typed_output, repeated: None })
     }
 
     /// How the source is read, with a key if rows are paired.
@@ -99,6 +102,7 @@ impl<'r> Context<'r> {
         let passages = door.close(sinks, &mut |release: usize, passed: &Passed<'_, '_>| {
             figures[release].table.add(passed);
             figures[release].published.add(passed);
+            figures[release].owners.add(passed);
             if let Some(relation) = &mut figures[release].relation {
                 relation.add(passed);
             }
@@ -146,7 +150,9 @@ impl<'r> Context<'r> {
         figures: Figures<'_>,
     ) -> Report {
         let plan = self.plan;
-        let findings = figures.findings(story, passage);
+        let mut findings = figures.findings(story, passage);
+        let n_read = passage.classes.n_rows + passage.n_left_out;
+        findings.extend(self.repeated.as_ref().map(|own| findings::rows_per_person(own, n_read)));
         let (table_loss, divergence) = figures.table.finish();
         let in_table = plan.table.iter();
         let sensitive = in_table.filter(|column| column.role == Some(Role::Sensitive));
@@ -261,6 +267,8 @@ struct Figures<'a> {
     published: PublishedParts<'a>,
     /// Who stands alone in it.
     counts: PublishedCounts,
+    /// What its owner should know beside.
+    owners: OwnersCounts<'a>,
     /// How classes lie to each other, where they may overlap.
     relation: Option<RelationOfParts>,
 }
@@ -276,6 +284,7 @@ impl<'a> Figures<'a> {
             table: LossOfParts::new(attributes),
             published: PublishedParts::new(published.collect()),
             counts: PublishedCounts::of_nothing(plan),
+            owners: OwnersCounts::of_nothing(plan, attributes),
             relation: may_overlap.then(RelationOfParts::default),
         }
     }
@@ -287,7 +296,8 @@ impl<'a> Figures<'a> {
         let low_k = hides_nobody.then(|| findings::low_k(passage.classes.n_rows));
         let n_listed = self.published.n_listed();
         let counted = self.counts.findings(k, story.attributes, &n_listed);
-        low_k.into_iter().chain(counted).collect()
+        let owners = self.owners.findings(&passage.requirement, passage.classes.n_rows);
+        low_k.into_iter().chain(counted).chain(owners).collect()
     }
 }
 

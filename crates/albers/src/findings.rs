@@ -5,23 +5,36 @@
 //! stops the release before anything appears, unless the job accepts it by name.
 //!
 //! - `published`: counted on the very cells that are published.
+//! - `owners`: counted on the table itself, and told to its owner alone.
 
+mod owners;
 mod published;
 
 use std::fmt;
 use std::str::FromStr;
 
 use albers_storage::choice::Choice;
+use albers_storage::wording;
+use albers_storage::wording::Wording;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use owners::{OwnersCounts, rows_per_person};
 pub(crate) use published::{CountedSink, PublishedCounts, low_k};
 
 /// What is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum FindingName {
+    /// Cells of a column that tell a quasi-identifier which their class hides.
+    KeepTellsQuasi,
     /// Nothing is asked for that hides anybody.
     LowK,
+    /// Published ends that are the value of few rows.
+    OwnValueBounds,
+    /// Classes whose rule holds only by the rows of one person.
+    PersonRulesClass,
+    /// People who have several rows, and count several times.
+    RowsPerPerson,
     /// Values of a secret that whole classes share, without a rule for it.
     SecretWithoutRule,
     /// A column of text that is published as lists of its own values.
@@ -33,12 +46,38 @@ pub enum FindingName {
 }
 
 albers_storage::choices!(FindingName {
+    KeepTellsQuasi: "keep-tells-quasi", "Cells tell a quasi-identifier that is shown coarser";
     LowK: "low-k", "k is 1 and no other rule is given";
+    OwnValueBounds: "own-value-bounds", "Ends of intervals are the values of few rows";
+    PersonRulesClass: "person-rules-class", "A rule holds only by the rows of one person";
+    RowsPerPerson: "rows-per-person", "Rows share an identifier, and count as several people";
     SecretWithoutRule: "secret-without-rule", "Classes share one value of a sensitive column";
     TextList: "text-list", "A text is published as lists of its values";
     UniqueKeep: "unique-keep", "Rows have a kept value that nobody else has";
     UniqueKeeps: "unique-keeps", "Rows are alone by all kept columns together";
 });
+
+impl FindingName {
+    /// Whether it is about a single column.
+    fn is_of_column(self) -> bool {
+        !matches!(self, FindingName::LowK | FindingName::RowsPerPerson | FindingName::UniqueKeeps)
+    }
+
+    /// Whether anybody can count it on the release, so that it may stand in a manifest.
+    fn is_published(self) -> bool {
+        match self {
+            FindingName::LowK
+            | FindingName::SecretWithoutRule
+            | FindingName::TextList
+            | FindingName::UniqueKeep
+            | FindingName::UniqueKeeps => true,
+            FindingName::KeepTellsQuasi
+            | FindingName::OwnValueBounds
+            | FindingName::PersonRulesClass
+            | FindingName::RowsPerPerson => false,
+        }
+    }
+}
 
 /// Something that puts people at risk although the requirement holds.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,7 +93,7 @@ pub struct Finding {
     /// Whether it stops a release that does not accept it.
     pub is_severe: bool,
     /// What it means, in one sentence.
-    pub sentence: String,
+    pub sentence: Wording,
 }
 
 impl Finding {
@@ -66,19 +105,26 @@ impl Finding {
         }
     }
 
-    /// What may be published of it.
-    pub(crate) fn published(&self) -> PublishedFinding {
-        PublishedFinding {
+    /// What is said of it; each face names settings in its own words.
+    pub fn wording(&self) -> Wording {
+        let mut words = wording![format!("{}: ", self.label())];
+        words.append(self.sentence.clone());
+        words
+    }
+
+    /// What may be published of it, if anything.
+    pub(crate) fn published(&self) -> Option<PublishedFinding> {
+        self.name.is_published().then(|| PublishedFinding {
             name: self.name.to_string(),
             column: self.column.clone(),
             count: self.count,
-        }
+        })
     }
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.label(), self.sentence)
+        write!(f, "{}", self.wording())
     }
 }
 
@@ -92,7 +138,7 @@ struct OwnersFinding<'f> {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     about: bool,
     severe: bool,
-    sentence: &'f str,
+    sentence: String,
 }
 
 impl Serialize for Finding {
@@ -103,7 +149,7 @@ impl Serialize for Finding {
             count: self.count,
             about: self.is_about,
             severe: self.is_severe,
-            sentence: &self.sentence,
+            sentence: self.sentence.to_string(),
         };
         finding.serialize(serializer)
     }
@@ -149,9 +195,8 @@ impl FromStr for Acceptance {
             let names: Vec<&str> = FindingName::ALL.iter().map(|known| known.name()).collect();
             format!("'{}' is no finding; use one of {}", name.trim(), names.join(", "))
         })?;
-        let is_of_column = !matches!(name, FindingName::LowK | FindingName::UniqueKeeps);
         match column {
-            Some(_) if !is_of_column => Err(format!("{name} is about no single column")),
+            Some(_) if !name.is_of_column() => Err(format!("{name} is about no single column")),
             Some(column) if column.is_empty() => Err(format!("no column is named after {name}:")),
             column => Ok(Acceptance { name, column }),
         }
@@ -205,7 +250,7 @@ mod tests {
             count: 9,
             is_about: false,
             is_severe: true,
-            sentence: String::new(),
+            sentence: Wording::default(),
         };
         let findings = [finding("id"), finding("note")];
         let accepted = |texts: &[&str]| -> Vec<Acceptance> {

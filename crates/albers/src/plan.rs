@@ -43,6 +43,9 @@ pub struct Plan {
     pub(crate) columns: Vec<PlannedColumn>,
     /// All columns of the source, with their roles.
     pub(crate) table: Vec<TableColumn>,
+    /// Identifiers that are looked at to see whether people have several rows: none where a
+    /// subject column tells persons apart.
+    pub(crate) identifiers: Vec<String>,
     /// The k of each release, the least first.
     pub(crate) ks: Vec<u64>,
     /// How classes are found.
@@ -166,7 +169,8 @@ impl Plan {
         effects::check(job)?;
         let ks = ks_of(job)?;
         let method = MethodPlan::of(job)?;
-        Plan::with_method(job, table, columns, ks, method)
+        let plan = Plan::with_method(job, table, columns, ks, method)?;
+        Ok(Plan { identifiers: columns::counted_identifiers(job, columns), ..plan })
     }
 
     /// The plan of a search of the lattice: what only a release needs is left out.
@@ -184,7 +188,9 @@ impl Plan {
     pub(crate) fn of_given(job: &Job, table: &str, columns: &[SourceColumn]) -> Result<Plan> {
         columns::check_roles(job)?;
         let k = job.k.map(|_| k_of(job)).transpose()?;
-        Plan::with_method(job, table, columns, vec![k.unwrap_or(1)], MethodPlan::Given { k })
+        let ks = vec![k.unwrap_or(1)];
+        let plan = Plan::with_method(job, table, columns, ks, MethodPlan::Given { k })?;
+        Ok(Plan { identifiers: columns::counted_identifiers(job, columns), ..plan })
     }
 
     /// The plan that reads the original of a release, as far as it is to be compared with it. A
@@ -232,6 +238,7 @@ impl Plan {
         Ok(Plan {
             columns: columns::planned(job, columns, all_or_nothing)?,
             table: columns.iter().map(of_table).collect(),
+            identifiers: Vec::new(),
             ks,
             asked: asked_words(job, &method),
             method,

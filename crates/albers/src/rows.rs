@@ -16,6 +16,7 @@
 //! Cost: one pass, and a second one over what was not kept.
 
 mod again;
+mod repeated;
 mod survey;
 mod table;
 mod tuples;
@@ -40,9 +41,11 @@ use crate::job::Categories;
 use crate::memory::Memory;
 use crate::plan::{Plan, PlannedColumn};
 
+use repeated::{HashedIdentifiers, IdentifierCounts};
 use survey::{Lookout, Survey};
 
 pub(crate) use again::{RowsAgain, changed, check_unchanged, source_changed};
+pub(crate) use repeated::Repeated;
 pub(crate) use survey::{CodedChunk, Surveyed};
 pub(crate) use table::{SensitiveData, Table, attribute_of};
 
@@ -105,6 +108,8 @@ pub(crate) struct KnownColumns {
     pub(crate) requests: Vec<ColumnRequest>,
     /// Their types.
     pub(crate) types: RequestedTypes,
+    /// Identifiers that are counted as rows are first read, and their types.
+    identifiers: (Vec<ColumnRequest>, RequestedTypes),
     /// How each would be shown.
     pub(crate) shown: Vec<Shown>,
 }
@@ -114,18 +119,32 @@ impl KnownColumns {
     pub(crate) fn of(reading: &Reading<'_>) -> Result<KnownColumns> {
         let planned = reading.plan.columns.clone();
         let mut requests: Vec<ColumnRequest> = planned.iter().map(PlannedColumn::request).collect();
-        requests.extend(reading.key.map(|name| ColumnRequest {
-            name: name.to_owned(),
-            column_type: Some(ColumnType::Text),
-            coded: true,
-            carried: false,
-        }));
+        requests.extend(reading.key.map(|name| as_text(&name.to_owned())));
         let types = reading.source.types(&requests)?;
-        Ok(KnownColumns { shown: Vec::new(), planned, requests, types }.shown_by(reading))
+        let counted: Vec<ColumnRequest> = reading.plan.identifiers.iter().map(as_text).collect();
+        let identifiers = (counted.clone(), reading.source.types(&counted)?);
+        let known = KnownColumns { shown: Vec::new(), planned, requests, types, identifiers };
+        Ok(known.shown_by(reading))
+    }
+
+    /// What is asked for when rows are read for the first time: the identifiers behind the rest.
+    fn with_identifiers(&self) -> (Vec<ColumnRequest>, RequestedTypes) {
+        let (requests, types) = &self.identifiers;
+        let mut all = (self.requests.clone(), self.types.clone());
+        all.0.extend_from_slice(requests);
+        all.1.column_types.extend_from_slice(&types.column_types);
+        all.1.data_types.extend_from_slice(&types.data_types);
+        all
     }
 
     /// The same columns, of which all rows have these types.
-    fn of_types(mut self, reading: &Reading<'_>, column_types: Vec<ColumnType>) -> KnownColumns {
+    fn of_types(
+        mut self,
+        reading: &Reading<'_>,
+        mut column_types: Vec<ColumnType>,
+    ) -> KnownColumns {
+        // Identifiers are texts whatever they look like.
+        column_types.truncate(self.requests.len());
         self.types.column_types = column_types;
         self.shown_by(reading)
     }
@@ -183,6 +202,16 @@ impl KnownColumns {
     }
 }
 
+/// A column of which only the texts matter.
+fn as_text(name: &String) -> ColumnRequest {
+    ColumnRequest {
+        name: name.clone(),
+        column_type: Some(ColumnType::Text),
+        coded: true,
+        carried: false,
+    }
+}
+
 /// How a quasi-identifier is shown: ordered values as intervals, categories as sets; with a
 /// hierarchy as labels, unless sets are asked for.
 fn shown_as(kind: ColumnType, has_hierarchy: bool, categories: Option<Categories>) -> Shown {
@@ -214,6 +243,7 @@ struct Intake<'k, 's> {
     survey: Option<Survey>,
     kept: Kept<'s>,
     n_rows: u64,
+    identifiers: IdentifierCounts,
 }
 
 /// Rows that were read.
@@ -226,8 +256,17 @@ enum Kept<'s> {
     Nothing,
 }
 
-/// What became of all rows: what they tell if they were surveyed, where they are, and how many.
-type Taken<'s> = (Option<Survey>, Kept<'s>, u64);
+/// What became of all rows.
+struct Taken<'s> {
+    /// What they tell, if they were surveyed.
+    survey: Option<Survey>,
+    /// Where they are.
+    kept: Kept<'s>,
+    /// How many there are.
+    n_rows: u64,
+    /// An identifier that some of them share.
+    repeated: Option<Repeated>,
+}
 
 impl<'s> Reading<'s> {
     /// Reads all rows.
@@ -236,9 +275,18 @@ impl<'s> Reading<'s> {
     }
 
     /// The same where the columns are known already, as far as the first rows tell them.
-    pub(crate) fn read_known(&self, mut known: KnownColumns, wanted: Wanted) -> Result<Rows<'s>> {
+    pub(crate) fn read_known(&self, known: KnownColumns, wanted: Wanted) -> Result<Rows<'s>> {
+        self.read_counted(known, wanted).map(|(rows, _)| rows)
+    }
+
+    /// The same, with an identifier that some rows share.
+    pub(crate) fn read_counted(
+        &self,
+        mut known: KnownColumns,
+        wanted: Wanted,
+    ) -> Result<(Rows<'s>, Option<Repeated>)> {
         let stamp = self.source.stamp();
-        let (survey, kept, n_rows) = match self.take_rows(&known, wanted) {
+        let Taken { survey, kept, n_rows, repeated } = match self.take_rows(&known, wanted) {
             Err(TableError::OtherTypes { column_types, .. }) => {
                 known = known.of_types(self, column_types);
                 self.take_rows(&known, wanted)?
@@ -250,12 +298,13 @@ impl<'s> Reading<'s> {
         match (survey, kept) {
             (None, Kept::Memory(chunks, memory)) => {
                 let table = Table::of(self, &known, chunks, n_rows as usize, memory)?;
-                Ok(Rows::InMemory(Box::new(table)))
+                Ok((Rows::InMemory(Box::new(table)), repeated))
             }
             (None, _) => unreachable!("rows that were not kept were surveyed"),
             (Some(survey), kept) => {
                 let again = RowsAgain::of(kept, stamp);
-                Ok(Rows::Outside(Box::new(Surveyed::finish(self, known, survey, again)?)))
+                let surveyed = Surveyed::finish(self, known, survey, again)?;
+                Ok((Rows::Outside(Box::new(surveyed)), repeated))
             }
         }
     }
@@ -270,6 +319,7 @@ impl<'s> Reading<'s> {
         let is_surveyed = matches!(wanted, Wanted::Survey { .. });
         let memory = self.memory.budget.reserve_nothing("the table in memory");
         let mut intake = Intake {
+            identifiers: IdentifierCounts::new(self),
             reading: self,
             lookout: &lookout,
             limit_bytes,
@@ -279,8 +329,9 @@ impl<'s> Reading<'s> {
             n_rows: 0,
         };
         intake.read_source(known)?;
+        let repeated = intake.identifiers.most_repeated(&self.plan.identifiers);
         let Intake { survey, kept, n_rows, .. } = intake;
-        Ok((survey, kept, n_rows))
+        Ok(Taken { survey, kept, n_rows, repeated })
     }
 
     /// The distinct rows with their numbers, if the source can count them itself: for those who
@@ -330,16 +381,22 @@ impl Intake<'_, '_> {
         let lookout = self.lookout;
         let surveys = AtomicBool::new(self.survey.is_some());
         let keeps = AtomicBool::new(true);
-        let map = |chunk: SourceChunk| {
+        let n_coded = known.requests.iter().filter(|request| request.coded).count();
+        let map = |mut chunk: SourceChunk| {
+            let identifiers = chunk.coded.split_off(n_coded.min(chunk.coded.len()));
+            let identifiers = HashedIdentifiers::of(&identifiers);
             if !surveys.load(Ordering::Relaxed) {
-                return Ok(Arrival::Whole(chunk));
+                return Ok((Arrival::Whole(chunk), identifiers));
             }
             let outcome = Box::new(lookout.look(&chunk));
-            Ok(Arrival::Looked(outcome, keeps.load(Ordering::Relaxed).then_some(chunk)))
+            let kept = keeps.load(Ordering::Relaxed).then_some(chunk);
+            Ok((Arrival::Looked(outcome, kept), identifiers))
         };
         watch.phase(Phase::Read, source.n_rows());
-        let mut scan = source.scan(&known.requests, &known.types)?;
-        for_each_chunk(scan.as_mut(), watch, &map, &mut |arrival| {
+        let (requests, types) = known.with_identifiers();
+        let mut scan = source.scan(&requests, &types)?;
+        for_each_chunk(scan.as_mut(), watch, &map, &mut |(arrival, identifiers)| {
+            self.identifiers.add(&identifiers);
             self.take(arrival)?;
             surveys.store(self.survey.is_some(), Ordering::Relaxed);
             keeps.store(!matches!(self.kept, Kept::Nothing), Ordering::Relaxed);

@@ -19,7 +19,7 @@ use crate::method;
 use crate::method::given::GivenRelease;
 use crate::plan::Plan;
 use crate::report::Prepared;
-use crate::rows::{Rows, Wanted};
+use crate::rows::{KnownColumns, Rows, Wanted};
 
 /// Runs a plan: reads, finds classes, verifies, measures and writes. There is a sink for each
 /// release, the finest first; `given` are the classes of a plan that does not find them.
@@ -31,10 +31,12 @@ pub(crate) fn run(
     sinks: Vec<Box<dyn Sink>>,
     watch: &dyn Watch,
 ) -> Result<Prepared> {
-    let context = Context::new(plan, source, memory, &sinks, watch)?;
+    let mut context = Context::new(plan, source, memory, &sinks, watch)?;
     let key = given.as_ref().map(|given| given.key);
     let wanted = method::wanted(plan, memory);
-    let rows = context.reading(key).read(wanted).map_err(|error| match (wanted, &given) {
+    let reading = context.reading(key);
+    let rows = KnownColumns::of(&reading).and_then(|known| reading.read_counted(known, wanted));
+    let (rows, repeated) = rows.map_err(|error| match (wanted, &given) {
         (Wanted::OnlyTable { .. }, None) => {
             let words = plan.method.words(false, false);
             let method = words.split(',').next().unwrap_or_default();
@@ -45,6 +47,7 @@ pub(crate) fn run(
         }
         _ => error,
     })?;
+    context.repeated = repeated;
     match (rows, given) {
         (Rows::InMemory(table), Some(given)) => given.publish(context, *table, sinks),
         (Rows::InMemory(table), None) => method::in_memory(context, *table, sinks),

@@ -73,8 +73,14 @@ impl<'a> Closing<'_, 'a> {
             let classes = &described.verify(&requirement, rows.facts)?;
             let mut sizes = ClassSizes::default();
             sizes.add_all(classes);
-            let sensitive = rows.sensitive;
-            measure(release, &Passed::Classes(PassedClasses { classes, sensitive }));
+            let passed = PassedClasses {
+                classes,
+                sensitive: rows.sensitive,
+                facts: rows.facts,
+                carried: rows.carried,
+                requirement: &requirement,
+            };
+            measure(release, &Passed::Classes(passed));
             self.measure_left_out(release, measure);
             let verify_seconds = start.elapsed().as_secs_f64();
             self.watch.phase(Phase::Write, Some(classes.n_rows()));

@@ -2,6 +2,7 @@
 
 use albers_classes::Attribute;
 use albers_classes::points::{codes_hash, row_fingerprint};
+use albers_privacy::{Facts, Requirement};
 use albers_storage::memory_budget::Reservation;
 use albers_table::mix::mix;
 use arrow_schema::Field;
@@ -27,6 +28,9 @@ pub enum Passed<'p, 'a> {
 pub struct PassedClasses<'p, 'a> {
     pub(super) classes: &'p Verified<'a>,
     pub(super) sensitive: &'p [Vec<u32>],
+    pub(super) facts: &'p Facts,
+    pub(super) carried: &'p [CarriedColumn],
+    pub(super) requirement: &'p Requirement,
 }
 
 impl<'p, 'a> PassedClasses<'p, 'a> {
@@ -59,6 +63,21 @@ impl<'p, 'a> PassedClasses<'p, 'a> {
     /// The codes of each sensitive column by the rows' numbers in the classes.
     pub fn sensitive(self) -> &'p [Vec<u32>] {
         self.sensitive
+    }
+
+    /// What the requirement looks at, by the rows' numbers in the classes.
+    pub fn facts(self) -> &'p Facts {
+        self.facts
+    }
+
+    /// The columns that leave as they came, by the rows' numbers in the classes.
+    pub fn carried(self) -> &'p [CarriedColumn] {
+        self.carried
+    }
+
+    /// What the classes were found to satisfy.
+    pub fn requirement(self) -> &'p Requirement {
+        self.requirement
     }
 }
 

@@ -52,6 +52,22 @@ impl CarriedColumn {
         CarriedColumn { name, read_as, typing, chunks, first_rows }
     }
 
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// A number for the cell of each row that tells the texts of the column apart, all but surely;
+    /// 0 where there is no value.
+    pub fn cell_hashes(&self) -> Result<Vec<u64>> {
+        let mut hashes = Vec::with_capacity(self.chunks.iter().map(|chunk| chunk.len()).sum());
+        for chunk in &self.chunks {
+            let cells = cell_hashes(chunk).map_err(|_| self.refused("have no text form"))?;
+            hashes.extend(cells.into_iter().map(|cell| cell.map_or(0, |hash| hash.max(1))));
+        }
+        Ok(hashes)
+    }
+
     /// What the cells of all rows look like.
     pub fn counts(&self) -> CellCounts {
         let counts = self.chunks.par_iter().map(|chunk| CellCounts::of(chunk, self.typing));

@@ -134,8 +134,7 @@ pub(crate) fn low_k(n_rows: u64) -> Finding {
         count: n_rows,
         is_about: false,
         is_severe: true,
-        sentence: "k = 1 without any other rule hides nobody: a class may be a single row"
-            .to_owned(),
+        sentence: "k = 1 without any other rule hides nobody: a class may be a single row".into(),
     }
 }
 
@@ -155,7 +154,8 @@ fn unique_keep(exposure: &Exposure, column: usize, name: &str, k: u64) -> Option
              finds the row",
             about(alone.is_about),
             alone.n_rows,
-        ),
+        )
+        .into(),
     })
 }
 
@@ -175,7 +175,8 @@ fn unique_keeps(exposure: &Exposure, n_kept: usize) -> Option<Finding> {
             exposure.n_rows(),
             about(beside.is_about),
             beside.n_rows,
-        ),
+        )
+        .into(),
     })
 }
 
@@ -192,7 +193,8 @@ fn secret_without_rule(exposure: &Exposure, column: usize, name: &str) -> Option
             "no rule protects '{name}': {n_shared} of {n_rows} rows are in classes that share one \
              value of it, and one value has up to {:.1} % of a class",
             highest_share * 100.0,
-        ),
+        )
+        .into(),
     })
 }
 
@@ -217,11 +219,12 @@ fn text_list(attribute: &Attribute, n_listed: u64) -> Option<Finding> {
         sentence: format!(
             "'{name}' is text without a hierarchy, published as lists of {n_listed} of its own \
              values: a value that one person has is still there"
-        ),
+        )
+        .into(),
     })
 }
 
-fn about(is_about: bool) -> &'static str {
+pub(super) fn about(is_about: bool) -> &'static str {
     if is_about { "about " } else { "" }
 }
 

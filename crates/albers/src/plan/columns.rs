@@ -74,6 +74,21 @@ pub(super) fn planned(
     Ok(planned)
 }
 
+/// The identifiers whose repetition tells that people have several rows, where nothing else tells
+/// persons apart; those whose cells have no text are left out.
+pub(super) fn counted_identifiers(job: &Job, columns: &[SourceColumn]) -> Vec<String> {
+    if job.with_role(Role::Subject).next().is_some() {
+        return Vec::new();
+    }
+    let is_identifier =
+        |name: &str| job.columns.get(name).is_some_and(|own| own.role == Some(Role::Identifier));
+    let has_text = |column: &SourceColumn| {
+        column.can_be_coded() && column.data_type.as_ref().is_none_or(|own| !own.is_temporal())
+    };
+    let counted = columns.iter().filter(|own| is_identifier(&own.name) && has_text(own));
+    counted.map(|column| column.name.clone()).collect()
+}
+
 fn weight_of(name: &str, column: &ColumnJob) -> Result<f64> {
     let weight = column.weight.unwrap_or(1.0);
     if WEIGHTS.contains(&weight) {

@@ -108,7 +108,7 @@ impl Report {
             repeatable: self.repeatable,
             loss: self.loss.clone(),
             columns: self.columns.iter().filter_map(ColumnReport::published).collect(),
-            findings: self.findings.iter().map(Finding::published).collect(),
+            findings: self.findings.iter().filter_map(Finding::published).collect(),
             accepted: self.accepted.clone(),
             digest: self.digest.clone(),
             also: self.also.iter().map(AlsoReport::published).collect(),

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use albers_privacy::Requirement;
+use albers_privacy::{Facts, Requirement};
 use albers_storage::memory_budget::Reservation;
 use albers_storage::watch::{Phase, Silent, Watch};
 
@@ -38,6 +38,7 @@ struct PassedBucket<'a> {
     classes: Verified<'a>,
     carried: Vec<CarriedColumn>,
     sensitive: Vec<Vec<u32>>,
+    facts: Facts,
     totals: Totals,
     seconds: f64,
     _memory: Reservation,
@@ -130,8 +131,13 @@ impl<'d, 'a> Gate<'d, 'a> {
         self.totals.add(&passed.totals);
         let start = Instant::now();
         self.sizes.add_all(&passed.classes);
-        let (classes, sensitive) = (&passed.classes, &passed.sensitive[..]);
-        (self.measure)(&Passed::Classes(PassedClasses { classes, sensitive }));
+        (self.measure)(&Passed::Classes(PassedClasses {
+            classes: &passed.classes,
+            sensitive: &passed.sensitive,
+            facts: &passed.facts,
+            carried: &passed.carried,
+            requirement: self.requirement,
+        }));
         self.verify_seconds += passed.seconds + start.elapsed().as_secs_f64();
         self.passed = Some(passed);
         Ok(())
@@ -181,6 +187,7 @@ fn verify_bucket<'a>(
         classes,
         carried,
         sensitive,
+        facts,
         totals: Totals { fingerprint, ..totals },
         seconds: start.elapsed().as_secs_f64(),
         _memory: memory,

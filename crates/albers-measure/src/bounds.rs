@@ -1,0 +1,155 @@
+//! Published ends that are the value of few rows: whoever knows that somebody has the least or the
+//! greatest value of a class, an outlier, reads it off.
+//!
+//! Guarantee: an end counts if some published rows have just this value, and fewer than asked. Both
+//! are counted over all published rows where the codes of a column are few, and beyond that over
+//! the codes of least hash, which is said. Classes that do not fit in memory are not looked at.
+//! Cost: a count per row and ordered attribute; memory that is given.
+
+use albers_classes::Attribute;
+use albers_classes::space::Shown;
+use albers_release::describe::CellContent;
+use albers_release::door::{Passed, PassedClasses};
+use rayon::prelude::*;
+
+use crate::counted_codes::CountedCodes;
+
+/// The ends of each attribute, from what passes the door.
+pub struct EndParts {
+    /// Nothing for attributes that show no intervals.
+    columns: Vec<Option<ColumnEnds>>,
+}
+
+/// How many published ends of an attribute are values of few rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OwnEnds {
+    /// Distinct ends that are the value of some rows, but of fewer than asked.
+    pub n_few: u64,
+    /// Distinct ends.
+    pub n_ends: u64,
+    /// Whether both are estimates.
+    pub is_about: bool,
+}
+
+/// The codes of an attribute.
+struct ColumnEnds {
+    /// With their rows, and how often each is an end.
+    codes: CountedCodes,
+    /// Whether some class was not looked at.
+    has_gaps: bool,
+}
+
+impl EndParts {
+    /// Of no part yet, in so many bytes.
+    pub fn new(attributes: &[Attribute], n_bytes: usize) -> EndParts {
+        let is_shown = |own: &&Attribute| own.shown == Shown::Interval;
+        let n_columns = attributes.iter().filter(is_shown).count().max(1);
+        let column = |attribute: &Attribute| {
+            is_shown(&attribute).then(|| ColumnEnds {
+                codes: CountedCodes::new(attribute.domain.code_range().1, n_bytes / n_columns),
+                has_gaps: false,
+            })
+        };
+        EndParts { columns: attributes.iter().map(column).collect() }
+    }
+
+    /// Adds some classes. Rows that are left out show nothing.
+    pub fn add(&mut self, part: &Passed<'_, '_>) {
+        match part {
+            Passed::Classes(classes) => {
+                let columns = self.columns.par_iter_mut().enumerate();
+                columns.for_each(|(attribute, column)| {
+                    if let Some(column) = column {
+                        column.add(*classes, attribute);
+                    }
+                });
+            }
+            Passed::Giant(_) => {
+                self.columns.iter_mut().flatten().for_each(|column| column.has_gaps = true);
+            }
+            Passed::LeftOut(_) => {}
+        }
+    }
+
+    /// The ends of each attribute that fewer than `k` rows have; nothing where no intervals are.
+    pub fn own_ends(&self, k: u64) -> Vec<Option<OwnEnds>> {
+        let columns = self.columns.iter();
+        columns.map(|column| column.as_ref().map(|column| column.own_ends(k))).collect()
+    }
+}
+
+impl ColumnEnds {
+    fn add(&mut self, classes: PassedClasses<'_, '_>, attribute: usize) {
+        let describer = &classes.describers()[attribute];
+        let domain = &describer.attribute().domain;
+        let n_attributes = classes.describers().len();
+        for &class_idx in classes.classes_by_memory() {
+            let class = classes.class(class_idx as usize);
+            for (_, codes) in class.parts() {
+                let own = codes[attribute..].iter().step_by(n_attributes);
+                own.for_each(|&code| self.codes.add(code, 1, 0));
+            }
+            let cell = class.cells[attribute];
+            if let CellContent::Interval { lo, hi, .. } = describer.content(cell)
+                && let Some((least, greatest)) = describer.ends(cell)
+            {
+                // The ends of a region may lie between the values of its codes.
+                for (code, end) in [(lo, least), (hi, greatest)] {
+                    if domain.value(code) == Some(end) {
+                        self.codes.add(code, 0, 1);
+                    }
+                }
+            }
+        }
+    }
+
+    fn own_ends(&self, k: u64) -> OwnEnds {
+        let (mut n_few, mut n_ends) = (0u64, 0u64);
+        self.codes.for_each(|n_rows, n_times_end| {
+            let is_end = n_times_end > 0;
+            n_ends += u64::from(is_end);
+            n_few += u64::from(is_end && n_rows > 0 && u64::from(n_rows) < k);
+        });
+        let share = self.codes.sampled_share();
+        let all = |n: u64| (n as f64 / share).round() as u64;
+        let is_about = share < 1.0 || self.has_gaps;
+        OwnEnds { n_few: all(n_few), n_ends: all(n_ends), is_about }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn own_ends(codes: CountedCodes, k: u64) -> OwnEnds {
+        ColumnEnds { codes, has_gaps: false }.own_ends(k)
+    }
+
+    #[test]
+    fn ends_of_few_rows_are_told_from_those_of_many_and_of_none() {
+        for n_bytes in [0, 1 << 20] {
+            let mut codes = CountedCodes::new(100, n_bytes);
+            for (code, n_rows, is_end) in [(3, 4, 1), (9, 5, 1), (20, 0, 1), (21, 1, 0), (3, 0, 1)]
+            {
+                codes.add(code, n_rows, is_end);
+            }
+            let found = own_ends(codes, 5);
+            assert_eq!((found.n_few, found.n_ends, found.is_about), (1, 3, false));
+        }
+    }
+
+    #[test]
+    fn many_codes_are_sampled_with_all_their_rows_and_that_is_said() {
+        let mut codes = CountedCodes::new(1 << 20, 0);
+        for _ in 0..2 {
+            // Half of the ends have two rows, half of them four.
+            for code in 0..40_000 {
+                codes.add(code, 1 + code % 2, u32::from(code % 4 < 2));
+            }
+        }
+        let found = own_ends(codes, 3);
+        assert!(found.is_about);
+        assert!((8_000..12_000).contains(&found.n_few), "{found:?}");
+        assert!((16_000..24_000).contains(&found.n_ends), "{found:?}");
+    }
+}

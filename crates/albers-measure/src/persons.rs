@@ -1,0 +1,130 @@
+//! Classes whose rule holds only by the rows of one person: rules count rows, so that a person with
+//! several rows can make a class diverse alone, and whoever takes these rows away sees what the
+//! others share.
+//!
+//! Guarantee: each person of a class who has several rows of it is taken away in turn, and the rules
+//! are asked again, by the code that verified the class. Of a class with more than a thousand such
+//! persons, those with the most rows are. Classes that do not fit in memory are not looked at.
+//! Cost: a sort of the rows of each class; a check of the rules for each such person.
+
+use std::cmp::Reverse;
+
+use albers_privacy::{ClassSummary, Facts, Requirement};
+use albers_release::door::{Passed, PassedClasses};
+use rayon::prelude::*;
+
+/// Persons of a class that are taken away, at most.
+const MAX_PERSONS: usize = 1000;
+
+/// Classes ruled by one person, from what passes the door.
+#[derive(Debug, Default)]
+pub struct PersonParts {
+    n_classes: Vec<u64>,
+}
+
+impl PersonParts {
+    /// Adds some classes.
+    pub fn add(&mut self, part: &Passed<'_, '_>) {
+        let Passed::Classes(classes) = part else { return };
+        let requirement = classes.requirement();
+        if !requirement.shape().counts_subjects || requirement.rules().is_empty() {
+            return;
+        }
+        let more = ruled_by_one(*classes);
+        self.n_classes.resize(more.len(), 0);
+        self.n_classes.iter_mut().zip(more).for_each(|(own, more)| *own += more);
+    }
+
+    /// How many classes satisfy the rules of each sensitive column, in the order of the
+    /// requirement, only by the rows of one person.
+    pub fn n_classes(&self) -> &[u64] {
+        &self.n_classes
+    }
+}
+
+fn ruled_by_one(classes: PassedClasses<'_, '_>) -> Vec<u64> {
+    const CLASSES_PER_TASK: usize = 4096;
+    let requirement = classes.requirement();
+    let nothing = || vec![0; requirement.columns().len()];
+    let of_task = |class_idxs: &[u32]| {
+        let mut summary = ClassSummary::new(requirement.shape());
+        let mut counts = nothing();
+        for &class_idx in class_idxs {
+            let parts = classes.class(class_idx as usize).parts();
+            let rows = parts.flat_map(|(row_ids, _)| row_ids.iter().copied()).collect();
+            let missed = missed_without_one(rows, classes.facts(), requirement, &mut summary);
+            counts.iter_mut().zip(missed).for_each(|(count, own)| *count += u64::from(own));
+        }
+        counts
+    };
+    let tasks = classes.classes_by_memory().par_chunks(CLASSES_PER_TASK);
+    tasks.map(of_task).reduce(nothing, |mut sum, task| {
+        sum.iter_mut().zip(task).for_each(|(own, more)| *own += more);
+        sum
+    })
+}
+
+/// The sensitive columns whose rules do not hold without the rows of some person who has several.
+fn missed_without_one(
+    mut rows: Vec<u32>,
+    facts: &Facts,
+    requirement: &Requirement,
+    summary: &mut ClassSummary,
+) -> Vec<bool> {
+    let mut missed = vec![false; requirement.columns().len()];
+    let person = |row: &u32| facts.subject(*row as usize);
+    rows.sort_unstable_by_key(person);
+    let persons = rows.chunk_by(|a, b| person(a) == person(b));
+    let mut persons: Vec<&[u32]> = persons.filter(|own| own.len() > 1).collect();
+    if persons.is_empty() {
+        return missed;
+    }
+    persons.sort_by_key(|own| Reverse(own.len()));
+    summary.clear();
+    rows.iter().for_each(|&row| facts.add(row as usize, summary));
+    for own in persons.into_iter().take(MAX_PERSONS) {
+        own.iter().for_each(|&row| facts.remove(row as usize, summary));
+        for (column, missed) in missed.iter_mut().enumerate() {
+            *missed |= !requirement.holds_of_column(summary, column);
+        }
+        own.iter().for_each(|&row| facts.add(row as usize, summary));
+    }
+    missed
+}
+
+#[cfg(test)]
+mod tests {
+    use albers_privacy::{Criterion, GroundDistance, SensitiveColumn};
+
+    use super::*;
+
+    fn missed(rows: &[(u64, u32)], l: u32) -> bool {
+        let column = SensitiveColumn {
+            name: "disease".to_owned(),
+            n_values: 4,
+            distance: GroundDistance::Equal,
+            numbers: None,
+        };
+        let rules = vec![(0, Criterion::DistinctLDiversity { l })];
+        let requirement = Requirement::new(1, true, vec![column], rules).unwrap();
+        let facts = Facts {
+            subjects: rows.iter().map(|row| row.0).collect(),
+            sensitive: rows.iter().map(|row| row.1).collect(),
+            n_sensitive: 1,
+        };
+        let mut summary = ClassSummary::new(requirement.shape());
+        let row_ids = (0..rows.len() as u32).collect();
+        missed_without_one(row_ids, &facts, &requirement, &mut summary)[0]
+    }
+
+    #[test]
+    fn a_person_with_several_rows_who_makes_a_class_diverse_is_found() {
+        // Person 7 has all diseases but one, which all others share.
+        assert!(missed(&[(1, 0), (7, 1), (2, 0), (7, 2), (3, 0)], 3));
+        assert!(!missed(&[(1, 0), (7, 1), (2, 1), (7, 2), (3, 2)], 3));
+        // A row of one's own is what the rule allows for.
+        assert!(!missed(&[(1, 0), (7, 1), (2, 0)], 2));
+        // Without its only person nothing is left of a class.
+        assert!(missed(&[(7, 1), (7, 2)], 1));
+    }
+}
