@@ -41,9 +41,29 @@ pub struct ColumnFlags {
     /// The character between the cells of a CSV file, or tab; told from the header when not given
     #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
     pub delimiter: Option<char>,
+    #[command(flatten)]
+    pub header: HeaderFlags,
     /// A text that stands for a missing value, besides the empty cell
     #[arg(long, value_name = "TEXT")]
     pub missing: Vec<String>,
+}
+
+/// What the first line of a text is.
+#[derive(Args, Default, Clone, Copy)]
+pub struct HeaderFlags {
+    /// The first line of a CSV file holds the names of the columns, even if it looks like a record
+    #[arg(long, conflicts_with = "no_header")]
+    header: bool,
+    /// The first line of a CSV file is a record: columns are called c1, c2 and so on
+    #[arg(long)]
+    no_header: bool,
+}
+
+impl HeaderFlags {
+    /// What they say, if anything.
+    pub fn given(self) -> Option<bool> {
+        (self.header || self.no_header).then_some(self.header)
+    }
 }
 
 /// What every class must satisfy.
@@ -348,6 +368,7 @@ pub fn job(
         job.column(&column).hierarchy = Some(spec);
     }
     job.delimiter = columns.delimiter.or(job.delimiter);
+    job.header = columns.header.given().or(job.header);
     job.missing.extend(columns.missing);
 
     requirement.apply(&mut job)?;

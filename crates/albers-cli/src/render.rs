@@ -80,6 +80,10 @@ pub fn notes(notes: &[Note]) -> impl Iterator<Item = String> + '_ {
 
 /// A setting as its flag.
 fn flag(setting: &Setting) -> String {
+    if setting.field == Field::Header {
+        let is_false = setting.value.as_deref() == Some("false");
+        return if is_false { "--no-header" } else { "--header" }.to_owned();
+    }
     let flag = match setting.field {
         Field::K => "-k".to_owned(),
         Field::Output => "-o".to_owned(),

@@ -6,7 +6,9 @@ use albers::{ColumnType, Job, Role};
 use anyhow::{Result, anyhow};
 use clap::Args;
 
-use crate::flags::{self, Assignment, ColumnFlags, HierarchyFlag, MethodFlags, RequirementFlags};
+use crate::flags::{
+    self, Assignment, ColumnFlags, HeaderFlags, HierarchyFlag, MethodFlags, RequirementFlags,
+};
 
 /// What the columns of a table are.
 #[derive(Args)]
@@ -28,6 +30,8 @@ pub struct TableFlags {
     /// The character between the cells of a CSV file, or tab; told from the header when not given
     #[arg(long, value_name = "CHARACTER", value_parser = flags::delimiter)]
     delimiter: Option<char>,
+    #[command(flatten)]
+    pub header: HeaderFlags,
     /// A text that stands for a missing value, besides the empty cell
     #[arg(long, value_name = "TEXT")]
     missing: Vec<String>,
@@ -43,7 +47,7 @@ impl TableFlags {
         requirement: RequirementFlags,
         method: MethodFlags,
     ) -> Result<Job> {
-        let TableFlags { quasi, sensitive, types, hierarchies, delimiter, missing } = self;
+        let TableFlags { quasi, sensitive, types, hierarchies, delimiter, header, missing } = self;
         let weights_of =
             method.weights.iter().map(|given| given.column.clone()).collect::<Vec<_>>();
         let types_of = types.iter().map(|given| given.column.clone()).collect::<Vec<_>>();
@@ -55,6 +59,7 @@ impl TableFlags {
             types,
             hierarchies,
             delimiter,
+            header,
             missing,
             ..ColumnFlags::default()
         };

@@ -301,14 +301,14 @@ fn a_table_without_a_header_is_refused_and_its_first_row_is_not_shown() {
     for cell in rows.lines().next().unwrap().split(',') {
         assert!(!run.said().contains(cell), "{}", run.said());
     }
-    bad(
-        &["in.csv: there is no column"],
-        "the first line of the file holds the names of the columns",
-    )
-    .of(&folder, &anonymize(ROLES));
-    let twice = format!("7301,7301\n{rows}");
-    bad(&["columns 1 and 2 have the same name"], "holds the names of the columns")
-        .of(&Folder::with(twice), &anonymize(ROLES));
+    let refusal = ["in.csv: the first line looks like a record"];
+    let refused =
+        bad(&refusal, "--no-header if the file has no line of names, or --header if this is one");
+    refused.of(&folder, &anonymize(ROLES));
+    refused.of(&Folder::with(format!("7301,7301\n{rows}")), &anonymize(ROLES));
+    let says = ["in.csv: there is no column"];
+    bad(&says, "the first line of the file holds the names of the columns")
+        .of(&folder, &anonymize(&format!("{ROLES} --header")));
 }
 
 #[test]

@@ -33,6 +33,8 @@ pub enum Field {
     From,
     /// How coarser releases come about.
     Granularity,
+    /// Whether the first line of a text holds the names of its columns.
+    Header,
     /// The hierarchy of a column.
     Hierarchy,
     /// What the table is read from.
@@ -104,6 +106,7 @@ impl Field {
             Field::Force => "force",
             Field::From => "from",
             Field::Granularity => "granularity",
+            Field::Header => "header",
             Field::Hierarchy => "hierarchy",
             Field::Input => "input",
             Field::Keep => "keep",

@@ -35,10 +35,20 @@ impl Format {
         }
     }
 
-    /// The format of a file to be read: a name without a known ending means text.
+    /// The format of a file to be read: a name without a known ending means text, but JSON is none.
     pub fn for_reading(path: &Path) -> Result<Format> {
         if is_packed_parquet(path) {
             return Err(packed_parquet(path, "unpack it first"));
+        }
+        if matches!(
+            ending_of(path, Packing::of(path)).as_deref(),
+            Some("json" | "jsonl" | "ndjson" | "geojson")
+        ) {
+            return Err(TableError::File {
+                table: path.display().to_string(),
+                problem: "the ending of the name says JSON, which is not read".to_owned(),
+                hint: "convert it to CSV or Parquet first".into(),
+            });
         }
         Ok(Format::of(path).unwrap_or(Format::Csv))
     }
@@ -117,6 +127,14 @@ mod tests {
         let path = Path::new("t.data");
         assert_eq!(Format::for_reading(path).unwrap(), Format::Csv);
         assert!(Format::for_writing(path).unwrap_err().to_string().contains(".parquet"));
+    }
+
+    #[test]
+    fn json_is_not_read_as_text() {
+        for name in ["t.json", "t.JSONL", "t.ndjson.gz", "t.geojson"] {
+            let message = Format::for_reading(Path::new(name)).unwrap_err().to_string();
+            assert!(message.contains("JSON") && message.contains("convert"), "{message}");
+        }
     }
 
     #[test]

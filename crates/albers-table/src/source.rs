@@ -28,7 +28,8 @@ mod tests;
 
 use std::time::SystemTime;
 
-use albers_storage::wording::Wording;
+use albers_storage::wording;
+use albers_storage::wording::{Field, Wording};
 use arrow_array::ArrayRef;
 use arrow_schema::DataType;
 use rustc_hash::FxHashSet;
@@ -52,6 +53,10 @@ pub struct ReadOptions {
     pub delimiter: Option<u8>,
     /// Texts that stand for a missing value, besides the empty cell.
     pub missing: Vec<String>,
+    /// Whether the first line of a text holds the names of its columns; if it does not, they are
+    /// called `c1`, `c2` and so on. When not given it should, and is refused if it looks like a
+    /// record.
+    pub header: Option<bool>,
 }
 
 impl ReadOptions {
@@ -263,30 +268,42 @@ fn is_surely_a_name(column: &SourceColumn) -> bool {
     column.data_type.is_some() || (is_short_line && !is_like_a_cell())
 }
 
-/// Refuses columns without a name, and two of the same name.
-fn check_names(table: &str, columns: &[SourceColumn]) -> Result<()> {
+/// Refuses columns without a name, and two of the same name, which is shown only where it is surely
+/// a name.
+fn check_names(table: &str, columns: &[SourceColumn], are_names: bool) -> Result<()> {
     let mut seen = FxHashSet::default();
     for (column_idx, column) in columns.iter().enumerate() {
         if column.name.is_empty() {
             return Err(table_error(
                 table,
                 format!("column {} has no name", column_idx + 1),
-                "give every column a name in the first line",
+                or_no_names("give every column a name in the first line", are_names),
             ));
         }
         if !seen.insert(column.name.as_str()) {
             let first = columns.iter().position(|other| other.name == column.name);
             let first = first.expect("the name was seen before") + 1;
             let places = format!("columns {first} and {}", column_idx + 1);
-            return Err(if columns.iter().all(is_surely_a_name) {
+            return Err(if are_names && columns.iter().all(is_surely_a_name) {
                 let problem = format!("{places} are both named '{}'", column.name);
                 table_error(table, problem, "rename one of them")
             } else {
-                table_error(table, format!("{places} have the same name"), HEADER_HINT)
+                let hint = or_no_names("rename one of them", are_names);
+                table_error(table, format!("{places} have the same name"), hint)
             });
         }
     }
     Ok(())
+}
+
+/// A hint for names, and for a first line that may hold none.
+fn or_no_names(hint: &str, are_names: bool) -> Wording {
+    match are_names {
+        true => hint.into(),
+        false => {
+            wording![hint, ", or say ", Field::Header.of("false"), " if the first line is a record"]
+        }
+    }
 }
 
 fn table_error(table: &str, problem: impl Into<String>, hint: impl Into<Wording>) -> TableError {

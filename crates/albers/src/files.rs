@@ -36,6 +36,26 @@ pub fn open_input(job: &Job) -> Result<Box<dyn Source>> {
 
 /// Opens a table as a job says how tables are read.
 pub fn open_table(job: &Job, path: &Path, from: Option<Format>) -> Result<Box<dyn Source>> {
+    let source = open_source(job, path, from)?;
+    match job.header {
+        Some(header) if source.delimiter().is_none() => Err(Error::usage(
+            wording![
+                Field::Header.of(header.to_string()),
+                " has no effect on Parquet, which names its columns itself"
+            ],
+            "drop it",
+        )),
+        _ => Ok(source),
+    }
+}
+
+/// Opens a release of the table that a job is about. Releases have names: that the table has none
+/// does not concern them, but names that look like values are theirs too.
+pub fn open_release(job: &Job, path: &Path) -> Result<Box<dyn Source>> {
+    open_source(&Job { header: job.header.filter(|&header| header), ..job.clone() }, path, None)
+}
+
+fn open_source(job: &Job, path: &Path, from: Option<Format>) -> Result<Box<dyn Source>> {
     let options = job.read_options()?;
     if is_standard(path) {
         let reader = Box::new(std::io::stdin());

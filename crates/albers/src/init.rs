@@ -53,6 +53,8 @@ pub struct InitRequest {
     pub k: u64,
     /// The character between the cells of a CSV file.
     pub delimiter: Option<char>,
+    /// Whether the first line of a CSV file holds the names of the columns.
+    pub header: Option<bool>,
     /// Texts that stand for a missing value.
     pub missing: Vec<String>,
     /// The types of columns that are not to be told from the file.
@@ -135,6 +137,7 @@ pub struct IdentifyingSet {
 ///     force: false,
 ///     k: 2,
 ///     delimiter: None,
+///     header: None,
 ///     missing: Vec::new(),
 ///     types: Default::default(),
 /// };
@@ -150,6 +153,7 @@ pub fn init(request: &InitRequest, watch: &dyn Watch) -> Result<InitReport> {
     let job = Job {
         input: Some(request.input.clone()),
         delimiter: request.delimiter,
+        header: request.header,
         missing: request.missing.clone(),
         ..Job::default()
     };
@@ -432,6 +436,7 @@ pub const JOB_FILE_FIELDS: &str = r#"A job file with all its fields:
   seed = 0                        # decides the order of classes and rows
   threads = 2                     # all cores when not given
   delimiter = ","                 # told from the header when not given
+  header = true                   # false: no line of names, columns are c1, c2; told when not given
   missing = ["NA", "?"]           # besides the empty cell
 
   [columns.zip]

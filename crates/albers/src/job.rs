@@ -123,6 +123,10 @@ pub struct Job {
     /// The character between the cells of a CSV file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delimiter: Option<char>,
+    /// Whether the first line of a CSV file holds the names of the columns; if it does not, they
+    /// are called c1, c2 and so on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub header: Option<bool>,
     /// Texts that stand for a missing value.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
@@ -276,7 +280,7 @@ impl Job {
                 ));
             }
         };
-        Ok(ReadOptions { delimiter, missing: self.missing.clone() })
+        Ok(ReadOptions { delimiter, missing: self.missing.clone(), header: self.header })
     }
 
     /// The job with its hierarchy files read, so that nothing below it needs a path.

@@ -68,7 +68,10 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         resources,
     } = arguments;
     let method = MethodFlags { resources, ..MethodFlags::default() };
-    let job = columns.job(job.as_ref(), subject, requirement, method)?;
+    let header = columns.header.given();
+    let mut job = columns.job(job.as_ref(), subject, requirement, method)?;
+    // What a job file says of its input is not true of a release of it, which has names.
+    job.header = header.or(job.header.filter(|&header| header));
     let threshold = threshold.unwrap_or(DEFAULT_THRESHOLD);
     let report = {
         let bar = Bar::new();

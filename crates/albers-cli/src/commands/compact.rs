@@ -92,7 +92,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     anonymize::check_streams(&job, json)?;
     let mut sinks = files::open_outputs(&job, &[&release])?;
     let original = files::open_input(&job)?;
-    let given = files::open_table(&job, &release, None)?;
+    let given = files::open_release(&job, &release)?;
     let prepared = {
         let bar = Bar::new();
         let sink = sinks.remove(0);

@@ -10,7 +10,7 @@ use albers::init::{
 use anyhow::Result;
 use clap::Args;
 
-use crate::flags::Assignment;
+use crate::flags::{Assignment, HeaderFlags};
 use crate::progress::Bar;
 use crate::render;
 
@@ -39,6 +39,8 @@ pub struct Arguments {
     /// The character between the cells of a CSV file, or tab; told from the header when not given
     #[arg(long, value_name = "CHARACTER", value_parser = crate::flags::delimiter)]
     delimiter: Option<char>,
+    #[command(flatten)]
+    header: HeaderFlags,
     /// A text that stands for a missing value, besides the empty cell
     #[arg(long, value_name = "TEXT")]
     missing: Vec<String>,
@@ -49,13 +51,16 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
-    let Arguments { data, schema, output, force, k, types, delimiter, missing, json } = arguments;
+    let Arguments { data, schema, output, force, k, types, delimiter, header, missing, json } =
+        arguments;
     let Some(data) = data.filter(|_| !schema) else {
         render::print(&albers::Job::schema())?;
         return Ok(ExitCode::SUCCESS);
     };
     let types = types.into_iter().map(|given| (given.column, given.value)).collect();
-    let request = InitRequest { input: data, job: output, force, k, delimiter, missing, types };
+    let header = header.given();
+    let request =
+        InitRequest { input: data, job: output, force, k, delimiter, header, missing, types };
     let report = {
         let bar = Bar::new();
         albers::init(&request, &bar)?

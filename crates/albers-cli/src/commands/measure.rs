@@ -50,7 +50,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         MethodFlags { weights, categories, resources: limits.into(), ..MethodFlags::default() };
     let job = columns.job(job.as_ref(), None, RequirementFlags::default(), method)?;
     let original = files::open_table(&job, &original, None)?;
-    let release = files::open_table(&job, &release, None)?;
+    let release = files::open_release(&job, &release)?;
     let report = {
         let bar = Bar::new();
         let key = key.as_deref();

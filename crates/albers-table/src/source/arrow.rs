@@ -126,7 +126,7 @@ impl BatchSource {
 
     fn new(schema: SchemaRef, batches: BatchSupply, options: &ReadOptions) -> Result<BatchSource> {
         let columns = columns_of(&schema);
-        check_names(DEFAULT_NAME, &columns)?;
+        check_names(DEFAULT_NAME, &columns, true)?;
         let options = options.clone();
         Ok(BatchSource { name: DEFAULT_NAME.to_owned(), schema, columns, options, batches })
     }

@@ -8,16 +8,19 @@
 //! not end a record. In a table of one column a blank line is a row whose cell is missing; in any
 //! other it is nothing.
 //!
-//! The header and the first block are read when a text is opened; the first scan goes on from
-//! there, so that a text that can be read only once is read once.
+//! The first line and the first block are read when a text is opened; the first scan goes on from
+//! there, so that a text that can be read only once is read once. A first line that looks like a
+//! record is refused, unless the options say what it is.
 //!
-//! - `blocks`: the header, and blocks of whole records.
+//! - `blocks`: the first line, and blocks of whole records.
+//! - `header`: whether the first line holds names.
 //! - `records`: the cells of a block.
 //! - `parser`: a block into a chunk.
 //! - `types`: what the cells of all columns look like.
 //! - `scan`: chunk after chunk, and whether their types are those of all rows.
 
 mod blocks;
+mod header;
 mod parser;
 mod records;
 mod scan;
@@ -27,6 +30,7 @@ use std::io::Read;
 use std::sync::{Mutex, PoisonError};
 
 use self::blocks::{BLOCK_BYTES, BlockReader};
+use self::header::FirstLine;
 use self::parser::BlockParser;
 use self::records::{BlankLines, Records};
 use super::{
@@ -56,6 +60,7 @@ impl Default for TextSizes {
 pub(super) struct TextTable {
     name: String,
     given_delimiter: Option<u8>,
+    header: Option<bool>,
     sizes: TextSizes,
     delimiter: u8,
     columns: Vec<SourceColumn>,
@@ -83,20 +88,23 @@ impl TextTable {
         name: &str,
         input: Box<dyn Read + Send>,
         given_delimiter: Option<u8>,
+        options: &ReadOptions,
         sizes: TextSizes,
     ) -> Result<TextTable> {
         let mut blocks = BlockReader::new(name, input, given_delimiter, sizes.block_bytes);
-        let columns = read_columns(&mut blocks)?;
-        check_names(name, &columns)?;
+        let columns = read_columns(&mut blocks, options.header)?;
         let block = blocks.next_block()?.unwrap_or_default();
         let n_lines = count_lines(&block);
         let first_block = FirstBlock { n_lines, n_bytes: block.len(), is_whole: blocks.is_done() };
         let blank_lines = BlankLines::of(columns.len());
         let mut records = Records::new(&block, blocks.delimiter, blank_lines);
         let n_first_bytes = records.end_of(sizes.first_rows);
+        let rows = Records::new(&block[..n_first_bytes], blocks.delimiter, blank_lines);
+        check_first_line(name, &columns, rows, options)?;
         Ok(TextTable {
             name: name.to_owned(),
             given_delimiter,
+            header: options.header,
             sizes,
             delimiter: blocks.delimiter,
             first_rows: block[..n_first_bytes].to_vec(),
@@ -111,7 +119,7 @@ impl TextTable {
         &self.name
     }
 
-    /// The columns named in the first line.
+    /// The columns, by the names in the first line, or by number if there are none.
     pub(super) fn columns(&self) -> &[SourceColumn] {
         &self.columns
     }
@@ -144,10 +152,10 @@ impl TextTable {
         if let Some(part) = started {
             return Ok(part);
         }
-        let TextTable { given_delimiter, sizes, .. } = *self;
+        let TextTable { given_delimiter, header, sizes, .. } = *self;
         let mut blocks =
             BlockReader::new(&self.name, reopen()?, given_delimiter, sizes.block_bytes);
-        let columns = read_columns(&mut blocks)?;
+        let columns = read_columns(&mut blocks, header)?;
         if columns != self.columns || blocks.delimiter != self.delimiter {
             return Err(table_error(
                 &self.name,
@@ -179,8 +187,27 @@ impl TextTable {
     }
 }
 
-fn read_columns(blocks: &mut BlockReader) -> Result<Vec<SourceColumn>> {
-    let names = blocks.read_header()?;
+/// Refuses a first line that does not name the columns.
+fn check_first_line(
+    table: &str,
+    columns: &[SourceColumn],
+    rows: Records<'_>,
+    options: &ReadOptions,
+) -> Result<()> {
+    let are_names = match options.header {
+        Some(_) => true,
+        None => match header::judge(columns, rows, options) {
+            FirstLine::Names { surely } => surely,
+            FirstLine::Record { column_idx } => {
+                return Err(header::not_names(table, column_idx));
+            }
+        },
+    };
+    check_names(table, columns, are_names)
+}
+
+fn read_columns(blocks: &mut BlockReader, header: Option<bool>) -> Result<Vec<SourceColumn>> {
+    let names = blocks.read_header(header)?;
     Ok(names.into_iter().map(|name| SourceColumn { name, data_type: None }).collect())
 }
 

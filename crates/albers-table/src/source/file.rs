@@ -56,7 +56,8 @@ impl FileSource {
             Format::Csv | Format::Tsv => {
                 let packing = Packing::of(path);
                 let delimiter = given_delimiter(format, options);
-                let table = TextTable::open(&name, file.unpacked(packing)?, delimiter, sizes)?;
+                let text = file.unpacked(packing)?;
+                let table = TextTable::open(&name, text, delimiter, options, sizes)?;
                 FileTable::Text(Box::new(table), packing)
             }
         };

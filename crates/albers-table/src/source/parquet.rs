@@ -46,7 +46,7 @@ impl ParquetTable {
         let metadata = ArrowReaderMetadata::load(&Chunks(file.clone()), Default::default())
             .map_err(|_| damaged(name, "the file is not a whole Parquet file"))?;
         let columns = columns_of(metadata.schema());
-        check_names(name, &columns)?;
+        check_names(name, &columns, true)?;
         Ok(ParquetTable { name: name.to_owned(), file, metadata, columns })
     }
 

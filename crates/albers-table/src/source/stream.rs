@@ -105,7 +105,8 @@ impl StreamSource {
         }
         let packing = Packing::of_content(&first);
         let text = unpacked(all, packing).map_err(read_error)?;
-        let table = TextTable::open(name, text, given_delimiter(format, options), sizes)?;
+        let delimiter = given_delimiter(format, options);
+        let table = TextTable::open(name, text, delimiter, options, sizes)?;
         let table = StreamTable::Text(Box::new(StreamText { table, replay, packing }));
         Ok(StreamSource { read_bytes, options: options.clone(), table })
     }

@@ -45,6 +45,9 @@ pub fn text(report: &InitReport, request: &InitRequest, k: u64) -> Result<String
     if let Some(delimiter) = request.delimiter {
         text.push_str(&format!("delimiter = {}\n", quoted(&delimiter.to_string())));
     }
+    if let Some(header) = request.header {
+        text.push_str(&format!("header = {header}\n"));
+    }
     if !request.missing.is_empty() {
         let tokens: Vec<String> = request.missing.iter().map(|token| quoted(token)).collect();
         text.push_str(&format!("missing = [{}]\n", tokens.join(", ")));

@@ -1,4 +1,4 @@
-//! Blocks of whole records, and the header before them.
+//! Blocks of whole records, and the first line before them.
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ pub(super) struct BlockReader {
     /// The byte between cells; sniffed when the header is read.
     pub(super) delimiter: u8,
     given_delimiter: Option<u8>,
-    /// The 1-based line after the header.
+    /// The 1-based line of the first row.
     pub(super) first_data_line: u64,
     /// Lines before the pending bytes.
     n_lines_done: u64,
@@ -59,62 +59,101 @@ impl BlockReader {
         self.at_end && self.pending.is_empty()
     }
 
-    /// Reads the first record and leaves the rest for [`BlockReader::next_block`].
-    pub(super) fn read_header(&mut self) -> Result<Vec<String>> {
+    /// Reads the names in the first record and leaves the rest for [`BlockReader::next_block`].
+    /// Without a header the columns are named by their numbers, and the first record is left too.
+    pub(super) fn read_header(&mut self, header: Option<bool>) -> Result<Vec<String>> {
         self.fill(BLOCK_BYTES)?;
         if self.pending.starts_with(b"\xef\xbb\xbf") {
             self.pending.drain(..3);
         }
         let n_blank = self.pending.iter().take_while(|byte| matches!(byte, b'\n' | b'\r')).count();
         let n_blank_lines = count_lines(&self.pending[..n_blank]);
-        self.pending.drain(..n_blank);
-        if self.pending.is_empty() {
+        let text = &self.pending[n_blank..];
+        if text.is_empty() {
             return Err(table_error(
                 &self.table,
                 "the file is empty",
                 "a table needs a first line with the column names and at least one row",
             ));
         }
-        let end = match first_record_end(&self.pending, self.given_delimiter) {
-            Ok(end) => end.unwrap_or(self.pending.len()),
+        if header.is_none() && super::header::is_json(text) {
+            return Err(table_error(
+                &self.table,
+                "this looks like JSON, not like a table of text",
+                "convert it to CSV or Parquet first",
+            ));
+        }
+        let end = match first_record_end(text, self.given_delimiter) {
+            Ok(end) => end.unwrap_or(text.len()),
             Err(start) => {
-                let line = 1 + n_blank_lines + count_lines(&self.pending[..start]);
+                let line = 1 + n_blank_lines + count_lines(&text[..start]);
                 return Err(self.open_quote(line));
             }
         };
-        let line: Vec<u8> = self.pending.drain(..end).collect();
+        let line = text[..end].to_vec();
         if self.given_delimiter.is_none() {
             self.delimiter = sniff_delimiter(&line);
         }
-        self.first_data_line = 1 + n_blank_lines + count_lines(&line);
-        self.n_lines_done = self.first_data_line - 1;
-        self.column_names(&line, 1 + n_blank_lines)
+        let names = match header {
+            Some(false) => self.numbered_columns(&line)?,
+            _ => self.column_names(&line, 1 + n_blank_lines)?,
+        };
+        let n_done = match (header, BlankLines::of(names.len())) {
+            (Some(false), BlankLines::Records) => 0,
+            (Some(false), BlankLines::Skipped) => n_blank,
+            _ => n_blank + end,
+        };
+        self.n_lines_done = count_lines(&self.pending[..n_done]);
+        self.first_data_line = 1 + self.n_lines_done;
+        self.pending.drain(..n_done);
+        Ok(names)
     }
 
     /// The names in the first record, which is all that its line may hold.
     fn column_names(&self, line: &[u8], line_number: u64) -> Result<Vec<String>> {
         let mut names = Vec::new();
+        self.for_each_cell(line, &mut |cell_idx, cell| {
+            let name = std::str::from_utf8(cell).map_err(|_| TableError::Line {
+                table: self.table.clone(),
+                line: line_number,
+                problem: format!("the name of column {} is not valid UTF-8", cell_idx + 1),
+                hint: ParseProblem::NotUtf8.hint(""),
+            })?;
+            names.push(name.trim().to_owned());
+            Ok(())
+        })?;
+        Ok(names)
+    }
+
+    /// `c1`, `c2` and so on, one for each cell of the first record.
+    fn numbered_columns(&self, line: &[u8]) -> Result<Vec<String>> {
+        let mut names = Vec::new();
+        self.for_each_cell(line, &mut |cell_idx, _| {
+            names.push(format!("c{}", cell_idx + 1));
+            Ok(())
+        })?;
+        Ok(names)
+    }
+
+    fn for_each_cell(
+        &self,
+        line: &[u8],
+        act: &mut dyn FnMut(usize, &[u8]) -> Result<()>,
+    ) -> Result<()> {
         let mut records = Records::new(line, self.delimiter, BlankLines::Skipped);
         if let Some(cells) = records.next_record() {
             for cell_idx in 0..cells.len() {
-                let name =
-                    std::str::from_utf8(cells.get(cell_idx)).map_err(|_| TableError::Line {
-                        table: self.table.clone(),
-                        line: line_number,
-                        problem: format!("the name of column {} is not valid UTF-8", cell_idx + 1),
-                        hint: ParseProblem::NotUtf8.hint(""),
-                    })?;
-                names.push(name.trim().to_owned());
+                act(cell_idx, cells.get(cell_idx))?;
             }
         }
-        if records.next_record().is_some() {
-            return Err(table_error(
+        match records.next_record().is_some() {
+            true => Err(table_error(
                 &self.table,
                 "the first line ends in a carriage return (CR) without a line feed (LF)",
                 "convert the line ends to LF, for example with tr '\\r' '\\n'",
-            ));
+            )),
+            false => Ok(()),
         }
-        Ok(names)
     }
 
     pub(super) fn next_block(&mut self) -> Result<Option<Vec<u8>>> {

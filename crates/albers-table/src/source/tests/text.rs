@@ -1,5 +1,7 @@
 //! Delimited text.
 
+use arrow_array::Array as _;
+
 use super::*;
 use crate::format::Format;
 
@@ -118,4 +120,104 @@ fn a_header_that_changes_between_two_scans_is_an_error() {
     std::fs::write(&path, "a\n1\n").unwrap();
     assert_ne!(source.stamp(), before);
     assert!(matches!(chunks_of(&source), Err(TableError::File { .. })));
+}
+
+fn nameless() -> ReadOptions {
+    ReadOptions { header: Some(false), ..ReadOptions::default() }
+}
+
+/// The names of the columns, and all rows as texts.
+fn rows_of(source: &dyn Source) -> (Vec<String>, Vec<Vec<Option<String>>>) {
+    let names: Vec<String> = source.columns().iter().map(|column| column.name.clone()).collect();
+    let request = |name: &String| ColumnRequest {
+        name: name.clone(),
+        column_type: Some(ColumnType::Text),
+        coded: false,
+        carried: true,
+    };
+    let requests: Vec<ColumnRequest> = names.iter().map(request).collect();
+    let types = source.types(&requests).unwrap();
+    let mut scan = source.scan(&requests, &types).unwrap();
+    let mut rows = Vec::new();
+    loop {
+        let round = scan.next_round().unwrap();
+        if round.is_empty() {
+            return (names, rows);
+        }
+        for chunk in round {
+            for row_idx in 0..chunk.n_rows {
+                let cell = |array: &ArrayRef| {
+                    let texts = array.as_any().downcast_ref::<StringArray>().unwrap();
+                    texts.is_valid(row_idx).then(|| texts.value(row_idx).to_owned())
+                };
+                rows.push(chunk.carried.iter().map(cell).collect());
+            }
+        }
+    }
+}
+
+#[test]
+fn without_a_header_every_record_is_a_row_whatever_stands_before_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.csv");
+    let row = |cells: &[&str]| -> Vec<Option<String>> {
+        cells.iter().map(|cell| (!cell.is_empty()).then(|| (*cell).to_owned())).collect()
+    };
+    for (text, n_columns, expected) in [
+        ("Ann,34\nBen,29\n", 2, vec![row(&["Ann", "34"]), row(&["Ben", "29"])]),
+        ("\u{feff}\r\n\nAnn,34\r\nBen,", 2, vec![row(&["Ann", "34"]), row(&["Ben", ""])]),
+        ("a,a\n,\n", 2, vec![row(&["a", "a"]), row(&["", ""])]),
+        ("\n7\n\n8\n", 1, vec![row(&[""]), row(&["7"]), row(&[""]), row(&["8"])]),
+        ("\"x\ny\";1\n", 2, vec![row(&["x\ny", "1"])]),
+        ("7", 1, vec![row(&["7"])]),
+    ] {
+        std::fs::write(&path, text).unwrap();
+        let source = FileSource::open(&path, None, &nameless()).unwrap();
+        let names: Vec<String> = (1..=n_columns).map(|at| format!("c{at}")).collect();
+        assert_eq!(rows_of(&source), (names.clone(), expected.clone()), "{text:?}");
+        assert_eq!(rows_of(&source), (names, expected), "{text:?}, again");
+    }
+}
+
+#[test]
+fn without_a_header_lines_are_counted_from_the_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.csv");
+    for (text, expected) in [("1,2\n3\n", 2), ("\n\n1,2\n3,4\n5\n", 5), ("\"a\nb\",2\n3\n", 3)] {
+        std::fs::write(&path, text).unwrap();
+        let source = FileSource::open(&path, None, &nameless()).unwrap();
+        let outcome = read_as(&source, Some(ColumnType::Text), &mut |_| ());
+        let Err(TableError::Line { line, .. }) = outcome else { panic!("{text:?} is ragged") };
+        assert_eq!(line, expected, "{text:?}");
+    }
+}
+
+#[test]
+fn a_first_line_that_is_a_record_is_refused_unless_the_user_says_that_it_is_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.csv");
+    std::fs::write(&path, "town,2019,2020\nUlm,5,6\nKiel,7,8\n").unwrap();
+    let outcome = FileSource::open(&path, None, &ReadOptions::default());
+    let Err(TableError::File { problem, hint, .. }) = outcome else { panic!("years look so") };
+    assert!(problem.contains("looks like a record") && !problem.contains("2019"), "{problem}");
+    assert!(hint.to_string().contains("`header = true`"), "{hint}");
+    let options = ReadOptions { header: Some(true), ..ReadOptions::default() };
+    let (names, rows) = rows_of(&FileSource::open(&path, None, &options).unwrap());
+    assert_eq!((names, rows.len()), (["town", "2019", "2020"].map(str::to_owned).to_vec(), 2));
+}
+
+#[test]
+fn a_name_that_may_be_a_cell_is_not_shown_when_it_stands_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.csv");
+    let message = |text: &str| {
+        std::fs::write(&path, text).unwrap();
+        FileSource::open(&path, None, &ReadOptions::default()).err().unwrap().to_string()
+    };
+    let words = message("Ann,Ulm,Ann\nBen,Kiel,Cleo\n");
+    assert!(!words.contains("Ann") && words.contains("`header = false`"), "{words}");
+    let named = message("name,age,name\nBen,34,Cleo\n");
+    assert!(named.contains("both named 'name'"), "{named}");
+    let empty = message("Ann,,Ulm\nBen,Kiel,Bonn\n");
+    assert!(empty.contains("column 2 has no name") && empty.contains("`header = false`"));
 }
