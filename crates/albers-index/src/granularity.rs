@@ -2,12 +2,23 @@
 //!
 //! Source: Iwuchukwu & Naughton 2007, section 3.
 //! Departures: `hierarchical` takes the lowest nodes whose siblings all satisfy the requirement,
-//! path by path, since the index is not balanced; `cut` is not in the paper, see its module.
-//! Guarantee: classes are unions of whole leaves, so every record stays k-bound across all
-//! granularities; every class satisfies the requirement, if all leaves together do.
-//! Cost: one pass over the leaves; `cut` weighs each against its neighbours, on all threads.
+//! path by path, since the index is not balanced; `cut` is not in the paper, see its module. The
+//! paper makes every release of leaves; here each is made of the classes of the next finer one, as
+//! they are shown: classes that show the same are one.
+//! Guarantee: every class is a union of whole classes of each finer release, as shown, so that
+//! whoever holds some of the releases has the finest of them and no more; every class satisfies its
+//! requirement, if all leaves together do.
+//! Cost: one pass over the leaves for each release; `cut` weighs each class of the finer release
+//! against its neighbours, on all threads.
+//!
+//! ```text
+//!   leaves           5 7  6 5  9 5  6 8  5 6      rows of each; those that show the same are one
+//!   release, k = 10  [12] [11] [14] [14] [11]     made of leaves, and what the next is made of
+//!   release, k = 25  [-----37-----] [---25--]
+//! ```
 
 mod cut;
+mod units;
 
 use albers_partition::mondrian::Plan;
 use albers_partition::split::extent::has_small_sets;
@@ -15,6 +26,7 @@ use albers_privacy::{ClassSummary, Requirement};
 
 use crate::rplus_tree::grow::Source;
 use crate::rplus_tree::{Child, RPlusTree};
+use units::{Units, renumbered};
 
 /// How leaves are brought together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -57,61 +69,92 @@ impl TreeRows<'_> {
         let facts = facts.facts_of(layout, block, rows);
         (0..n_rows).for_each(|row| facts.add(row, summary));
     }
+
+    /// Adds the rows of a unit to a summary.
+    fn add_unit(&self, unit: &[u32], summary: &mut ClassSummary) {
+        unit.iter().for_each(|&leaf| self.add(leaf..leaf + 1, summary));
+    }
+
+    /// The rows of a unit, as places in what they are packed in.
+    fn rows_of_unit(&self, unit: &[u32]) -> impl Iterator<Item = u32> {
+        unit.iter().flat_map(|&leaf| self.order[self.tree.rows_of(leaf..leaf + 1)].iter().copied())
+    }
 }
 
-/// Which leaves belong together: the number of each leaf's class, numbered by their first leaves.
-/// All leaves together must satisfy the requirement. Nodes have at most `fan_out` children, see
-/// [`FAN_OUT`].
-pub fn classes(
+/// How classes are made of the leaves of a tree.
+#[derive(Clone, Copy)]
+pub struct Coarsening<'a> {
+    /// How leaves are brought together.
+    pub granularity: Granularity,
+    /// The most children of a node, see [`FAN_OUT`].
+    pub fan_out: usize,
+    /// How the leaves were split.
+    pub plan: &'a Plan<'a>,
+}
+
+/// Tells which classes of a release show the same: given the place of the release and the class of
+/// each leaf, the number of what its class shows, less than the number of leaves.
+pub type Shown<'s, E> = dyn FnMut(usize, &[u32]) -> Result<Vec<u32>, E> + 's;
+
+/// The class of each leaf, numbered by their first leaves, in the release of the leaves and in one
+/// for each of the requirements, every one of which implies those before it. Classes that show the
+/// same are one, and each class is a union of whole classes of the release before it. All leaves
+/// together must satisfy the requirements.
+pub fn nested<E>(
     rows: TreeRows<'_>,
-    granularity: Granularity,
-    fan_out: usize,
+    coarsening: Coarsening<'_>,
+    requirements: &[&Requirement],
+    shown: &mut Shown<'_, E>,
+) -> Result<Vec<Vec<u32>>, E> {
+    let leaves: Vec<u32> = (0..rows.tree.n_leaves() as u32).collect();
+    let mut releases = vec![renumbered(shown(0, &leaves)?)];
+    for (finer, requirement) in requirements.iter().enumerate() {
+        let classes = classes(rows, &Units::of(&releases[finer]), coarsening, requirement);
+        releases.push(renumbered(shown(finer + 1, &classes)?));
+    }
+    Ok(releases)
+}
+
+/// The class of each leaf, numbered from 0; each class has whole units.
+fn classes(
+    rows: TreeRows<'_>,
+    units: &Units,
+    coarsening: Coarsening<'_>,
     requirement: &Requirement,
-    plan: &Plan<'_>,
 ) -> Vec<u32> {
+    let Coarsening { granularity, fan_out, plan } = coarsening;
     let classes = match granularity {
-        Granularity::LeafScan => leaf_scan(rows, requirement),
-        Granularity::Hierarchical => hierarchical(rows, requirement, fan_out),
+        Granularity::LeafScan => units.of_leaves(&leaf_scan(rows, units, requirement)),
+        Granularity::Hierarchical => units.joined(hierarchical(rows, requirement, fan_out)),
         Granularity::Cut => {
             let n_attributes = rows.tree.n_attributes();
             let sets = has_small_sets(plan.space);
-            albers_partition::with_lanes!(n_attributes, sets, cut_lanes(rows, requirement, plan))
+            units.of_leaves(&albers_partition::with_lanes!(
+                n_attributes,
+                sets,
+                cut_lanes(rows, units, requirement, plan)
+            ))
         }
     };
     renumbered(classes)
 }
 
-/// Numbers classes in the order of their first leaves.
-fn renumbered(mut classes: Vec<u32>) -> Vec<u32> {
-    const NEW: u32 = u32::MAX;
-    let mut numbers = vec![NEW; classes.len()];
-    let mut next = 0;
-    for class in &mut classes {
-        let number = &mut numbers[*class as usize];
-        if *number == NEW {
-            *number = next;
-            next += 1;
-        }
-        *class = *number;
-    }
-    classes
-}
-
-fn leaf_scan(rows: TreeRows<'_>, requirement: &Requirement) -> Vec<u32> {
+/// The class of each unit.
+fn leaf_scan(rows: TreeRows<'_>, units: &Units, requirement: &Requirement) -> Vec<u32> {
     let mut summary = ClassSummary::new(requirement.shape());
     let mut n_rows = 0;
     let mut class = 0;
-    let mut classes: Vec<u32> = Vec::with_capacity(rows.tree.n_leaves());
+    let mut classes: Vec<u32> = Vec::with_capacity(units.len());
     let mut is_closed = true;
-    for leaf in 0..rows.tree.n_leaves() as u32 {
+    for unit in units.iter() {
         classes.push(class);
         is_closed = match requirement.is_only_row_count() {
             Some(k) => {
-                n_rows += rows.tree.rows_of(leaf..leaf + 1).len() as u64;
+                n_rows += rows.rows_of_unit(unit).count() as u64;
                 n_rows >= k
             }
             None => {
-                rows.add(leaf..leaf + 1, &mut summary);
+                rows.add_unit(unit, &mut summary);
                 requirement.holds(&summary)
             }
         };
@@ -122,20 +165,29 @@ fn leaf_scan(rows: TreeRows<'_>, requirement: &Requirement) -> Vec<u32> {
         }
     }
     if !is_closed {
-        join_last(rows, requirement, &mut classes, class);
+        join_last(rows, units, requirement, &mut classes, class);
     }
     classes
 }
 
 /// What is left at the end joins the classes before it, as many as it needs.
-fn join_last(rows: TreeRows<'_>, requirement: &Requirement, classes: &mut [u32], rest: u32) {
+fn join_last(
+    rows: TreeRows<'_>,
+    units: &Units,
+    requirement: &Requirement,
+    classes: &mut [u32],
+    rest: u32,
+) {
     let mut first = classes.iter().position(|&class| class == rest).unwrap_or(0);
     let mut summary = ClassSummary::new(requirement.shape());
-    rows.add(first as u32..classes.len() as u32, &mut summary);
+    let add = |own: std::ops::Range<usize>, summary: &mut ClassSummary| {
+        own.for_each(|unit| rows.add_unit(units.get(unit), summary));
+    };
+    add(first..classes.len(), &mut summary);
     while first > 0 {
         let (class, end) = (classes[first - 1], first);
         first = classes[..end].iter().rposition(|&other| other != class).map_or(0, |at| at + 1);
-        rows.add(first as u32..end as u32, &mut summary);
+        add(first..end, &mut summary);
         if requirement.holds(&summary) {
             break;
         }
@@ -144,6 +196,7 @@ fn join_last(rows: TreeRows<'_>, requirement: &Requirement, classes: &mut [u32],
     classes[first..].fill(class);
 }
 
+/// The class of each leaf.
 fn hierarchical(rows: TreeRows<'_>, requirement: &Requirement, fan_out: usize) -> Vec<u32> {
     let tree = rows.tree;
     let nodes = tree.nodes(fan_out);
@@ -179,8 +232,10 @@ fn holds(rows: TreeRows<'_>, leaves: std::ops::Range<u32>, requirement: &Require
 
 fn cut_lanes<const L: usize, const M: usize>(
     rows: TreeRows<'_>,
+    units: &Units,
     requirement: &Requirement,
     plan: &Plan<'_>,
 ) -> Vec<u32> {
-    cut::Cutter::<L, M>::new(rows, requirement, plan).classes(leaf_scan(rows, requirement))
+    let scanned = leaf_scan(rows, units, requirement);
+    cut::Cutter::<L, M>::new(rows, units, requirement, plan).classes(scanned)
 }

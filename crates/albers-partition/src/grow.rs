@@ -60,7 +60,7 @@ impl<'a, const L: usize, const M: usize> Grower<'a, L, M> {
         let allowance = (self.stop)(places)?;
         let split = self.chooser.choose(&allowance, points, places, scratch)?;
         let split = match self.arity {
-            Arity::Two => as_binary(split, self.chooser.space, points),
+            Arity::Two => as_binary(split, self.chooser.space, points, self.chooser.labels_apart),
             Arity::Many => split,
         };
         Some((split, allowance))

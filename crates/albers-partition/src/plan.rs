@@ -22,6 +22,9 @@ pub struct Plan<'a> {
     pub policy: Policy,
     /// Whether the regions of the classes are wanted, not only their points.
     pub keep_regions: bool,
+    /// Whether no class on one side of a sampled cut may show what one on the other side shows: then
+    /// labels are cut there into one child and all else, never into two runs of children.
+    pub labels_apart: bool,
     /// Sizes that decide which cuts are made.
     pub grain: Grain,
     /// Decides which tuples are sampled.

@@ -94,6 +94,8 @@ pub struct Chooser<'a, const L: usize, const M: usize> {
     policy: Policy,
     /// Whether cuts of large nodes may be weighed on a sample of their points.
     may_sample: bool,
+    /// Whether a label is never cut into two runs of its children, which both might show it.
+    pub(crate) labels_apart: bool,
     /// The vector instructions of this machine.
     arch: pulp::Arch,
 }
@@ -126,7 +128,14 @@ impl<'a, const L: usize, const M: usize> Chooser<'a, L, M> {
     /// points.
     pub fn new(space: &'a Space, policy: Policy, may_sample: bool) -> Chooser<'a, L, M> {
         let weigher = Weigher::new(space);
-        Chooser { space, weigher, policy, may_sample, arch: pulp::Arch::new() }
+        let arch = pulp::Arch::new();
+        Chooser { space, weigher, policy, may_sample, labels_apart: false, arch }
+    }
+
+    /// The same; if `labels_apart`, no class on one side of a split in two can show what one on the
+    /// other side shows.
+    pub fn with_labels_apart(self, labels_apart: bool) -> Chooser<'a, L, M> {
+        Chooser { labels_apart, ..self }
     }
 
     /// The chosen split of some points, or nothing if no split is allowable. `locals` names the

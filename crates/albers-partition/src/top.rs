@@ -6,7 +6,8 @@
 //! Departures: no test decides whether the sample may be trusted; a cell whose rows violate the
 //! requirement is merged with its siblings instead. A cut is moved to a round value of the gap in
 //! the sample, whether or not regions are kept, since it decides where rows go. Every split is one in
-//! two: a sample may not show all children of a label, and a comparison routes them anyway.
+//! two: a sample may not show all children of a label, and a comparison routes them anyway. Where
+//! the two sides must not show the same, it takes one child of a label from all else.
 //! Guarantee: the same sample gives the same tree, whatever the order and the number of the rows.
 //! Cost: that of cutting the sample; O(depth) per row to route it.
 
@@ -144,7 +145,8 @@ impl Top {
         let cell_sample = (cell_rows as u64 * sample.len() as u64 / n_rows.max(1)) as usize;
         let most = cell_sample.max(2 * allowance.min_rows);
         let grower = Grower::<L, M> {
-            chooser: Chooser::new(plan.space, plan.policy, true),
+            chooser: Chooser::new(plan.space, plan.policy, true)
+                .with_labels_apart(plan.labels_apart),
             stop: &|places| (places.len() > most).then_some(allowance),
             arity: Arity::Two,
             placement: Some(Placement::default()),

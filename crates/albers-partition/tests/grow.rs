@@ -128,7 +128,7 @@ impl Plain<'_> {
             return;
         };
         if *arity == Arity::Two {
-            split = as_binary(split, chooser.space, points);
+            split = as_binary(split, chooser.space, points, false);
         }
         let ends = apply(split, chooser, &allowance, points, places, &mut scratch);
         if let Some(placement) = placement {

@@ -5,13 +5,15 @@
 //!                                                     │
 //!              every row there, and no more left out than may be
 //!              every class satisfies, grouped by what is shown
-//!              every leaf whole in one class, in every release
+//!              every class of a release whole in one class of the next coarser, as shown
 //! ```
 //!
 //! Guarantee: a release that comes out holds exactly the rows that were read, with their codes, but
 //! for those that may be and are left out; every class of it, grouped by what its rows show and
 //! recomputed from them, satisfies the requirement; where rows are left out, closeness is to the
-//! distribution of those that are published. Classes leave in an order that depends on the seed and
+//! distribution of those that are published. Of several releases, which leave out the same rows, no
+//! two classes of one show the same, and every class is a union of whole classes of the next finer
+//! one: whoever holds some of them has the finest of these, and no more. Classes leave in an order that depends on the seed and
 //! on the texts that they show, and rows within a class in one that depends on what they hold;
 //! nothing else decides it, neither the order of the input nor rows that are left out. Nothing
 //! appears before it is sealed and named, and there is no other way out.
@@ -46,6 +48,7 @@ use crate::error::{ReleaseError, Result};
 use crate::verify::ShowOptions;
 use buckets::{BucketPlan, Shuffle};
 use close::Closing;
+use leaves::Finer;
 use memory::MemoryDoor;
 use plan::BucketSizes;
 
@@ -68,6 +71,8 @@ pub struct Door<'a> {
     /// How many published rows have which sensitive codes, where closeness will be to them.
     published: Option<ClassSummary>,
     n_leaves: u64,
+    /// The releases from the finest to the coarsest.
+    chain: Vec<usize>,
 }
 
 /// How rows go through.
@@ -100,8 +105,8 @@ impl Passage {
 }
 
 impl<'a> Door<'a> {
-    /// Opens the door for one release per requirement, the finest first. All of them look at the
-    /// same facts.
+    /// Opens the door for one release per requirement; a greater k is coarser. All of them look at
+    /// the same facts.
     ///
     /// # Panics
     /// When there is no requirement, or they look at different facts.
@@ -118,11 +123,12 @@ impl<'a> Door<'a> {
         let may_rebind = plan.max_left_out > 0 && requirements.iter().any(is_by_closeness);
         let n_releases = requirements.len();
         let (way, memory) = match plan.rows {
-            RowStore::Memory(rows) => (Way::Memory(rows, MemoryDoor::new(plan, n_releases)), None),
+            RowStore::Memory(rows) => (Way::Memory(rows, MemoryDoor::new(n_releases)), None),
             RowStore::Packed(rows) => {
                 let sizes = BucketSizes::within(&rows, plan.n_rows, n_releases);
                 let options = plan.show_options();
-                let by_bucket = BucketPlan { attributes: plan.attributes, rows, options, sizes };
+                let (attributes, are_several) = (plan.attributes, n_releases > 1);
+                let by_bucket = BucketPlan { attributes, rows, options, are_several, sizes };
                 let shuffles =
                     requirements.iter().map(|_| Shuffle::new(&by_bucket)).collect::<Result<_>>()?;
                 let memory = rows.budget.reserve_nothing("the rows that are left out");
@@ -131,7 +137,9 @@ impl<'a> Door<'a> {
         };
         let left_out = LeftOut::of(plan.n_rows, plan.attributes, memory);
         let published = may_rebind.then_some(counts);
-        Ok(Door { plan, requirements, watch, way, left_out, published, n_leaves: 0 })
+        let mut chain: Vec<usize> = (0..n_releases).collect();
+        chain.sort_by_key(|&release| requirements[release].k());
+        Ok(Door { plan, requirements, watch, way, left_out, published, n_leaves: 0, chain })
     }
 
     /// Number of releases.
@@ -144,8 +152,33 @@ impl<'a> Door<'a> {
         &self.requirements[release]
     }
 
-    /// Adds classes of a release, whose rows are told by their numbers. With several releases, the
-    /// classes of all others must be unions of whole classes of the finest.
+    /// The releases from the finest to the coarsest. Each class of one must be a union of whole
+    /// classes of the one before it, as they are shown.
+    pub fn chain(&self) -> &[usize] {
+        &self.chain
+    }
+
+    /// Tells which classes of a release would show the same: for the class of each leaf, the number
+    /// of the first class that shows what it shows.
+    pub fn shown_together(
+        &self,
+        release: usize,
+        leaves: LeafRows<'_>,
+        of_leaf: &[u32],
+    ) -> Result<Vec<u32>> {
+        let options = self.options();
+        leaves.check(self.plan.attributes.len(), options)?;
+        match &self.way {
+            Way::Memory(..) => {
+                leaves.shown_together(&options.describers(self.plan.attributes), of_leaf, options)
+            }
+            Way::Buckets(_, shuffles) => {
+                leaves.shown_together(&shuffles[release].describers, of_leaf, options)
+            }
+        }
+    }
+
+    /// Adds classes of a release, whose rows are told by their numbers.
     ///
     /// # Panics
     /// When the table is not in memory.
@@ -155,6 +188,7 @@ impl<'a> Door<'a> {
             Way::Memory(_, door) => door.admit(release, block),
             Way::Buckets(..) => panic!("rows told by number are those of a table in memory"),
         }
+        Ok(())
     }
 
     /// Adds all classes of the one release, and the rows that it leaves out.
@@ -169,18 +203,29 @@ impl<'a> Door<'a> {
     }
 
     /// Adds the classes that each release makes of some leaves of an index. Every leaf comes once,
-    /// and lies in one class as a whole.
+    /// and lies in one class as a whole; where there are several releases, also every class of a
+    /// release in one of the next coarser.
     pub fn admit_leaves(&mut self, leaves: LeafRows<'_>, classes: &[LeafClasses]) -> Result<()> {
         self.watch.check()?;
         assert_eq!(classes.len(), self.n_releases(), "classes for each release");
         let options = self.options();
         leaves.check(self.plan.attributes.len(), options)?;
+        let is_whole = |own: &LeafClasses| {
+            own.of_leaf.as_ref().is_none_or(|of_leaf| of_leaf.len() == leaves.ends.len())
+        };
+        if !classes.iter().all(is_whole) {
+            return Err(ReleaseError::RowsChanged);
+        }
         match &mut self.way {
             Way::Memory(_, door) => door.admit_leaves(leaves, classes, options)?,
             Way::Buckets(plan, shuffles) => {
                 check_layout(plan, leaves.layout);
-                for (shuffle, classes) in shuffles.iter_mut().zip(classes) {
-                    shuffle.add(plan, leaves, self.n_leaves, classes, self.watch)?;
+                let mut finer = Finer { first: self.n_leaves, of_leaf: None };
+                for &release in &self.chain {
+                    let (shuffle, classes) = (&mut shuffles[release], &classes[release]);
+                    let first = shuffle.n_classes;
+                    shuffle.add(plan, leaves, finer, classes, self.watch)?;
+                    finer = Finer { first, of_leaf: classes.of_leaf.as_deref() };
                 }
                 let rows = leaves.order.iter().copied();
                 count(self.published.as_mut(), plan, leaves.rows, rows);
@@ -199,8 +244,11 @@ impl<'a> Door<'a> {
             Way::Memory(_, door) => door.admit_giant(leaf, options)?,
             Way::Buckets(plan, shuffles) => {
                 check_layout(plan, leaf.layout);
-                for shuffle in shuffles {
-                    shuffle.add_giant(plan, leaf, self.n_leaves, self.watch)?;
+                let mut part_id = self.n_leaves;
+                for &release in &self.chain {
+                    let class_id = shuffles[release].n_classes;
+                    shuffles[release].add_giant(plan, leaf, part_id, self.watch)?;
+                    part_id = class_id;
                 }
                 if self.published.is_some() {
                     for block in leaf.blocks {
@@ -279,8 +327,8 @@ impl<'a> Door<'a> {
         self.left_out.finish();
         self.check_left_out()?;
         self.bind_to_published()?;
-        let Door { plan, requirements, watch, way, left_out, .. } = self;
-        let closing = Closing { plan, left_out: &left_out, watch };
+        let Door { plan, requirements, watch, way, left_out, chain, .. } = self;
+        let closing = Closing { plan, left_out: &left_out, chain: &chain, watch };
         let mut passages = match way {
             Way::Memory(rows, door) => {
                 closing.close_memory(rows, door, requirements, sinks, measure)

@@ -49,6 +49,12 @@ pub enum ReleaseError {
          this is a defect of the program, please report it"
     )]
     RowsChanged,
+    /// Several releases would tell more together than the finest of them.
+    #[error(
+        "a class of one release is torn by another, or two classes of one show the same; \
+         nothing was written; this is a defect of the program, please report it"
+    )]
+    NotNested,
     /// A row is not where its class is.
     #[error(
         "a row lies outside of the region of its class, or in a hole of it; nothing was written; \

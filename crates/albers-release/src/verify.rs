@@ -141,6 +141,11 @@ impl<'a> Verified<'a> {
         self.ends.len()
     }
 
+    /// Whether some of the classes that came show the same, and are published as one.
+    pub(crate) fn has_alike(&self) -> bool {
+        self.order.len() != self.ends.len()
+    }
+
     /// One describer per attribute.
     pub(crate) fn describers(&self) -> &[Describer<'a>] {
         &self.describers

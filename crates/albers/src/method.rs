@@ -162,6 +162,7 @@ fn groups_of(
         facts,
         policy,
         keep_regions: shows_regions(run.plan),
+        labels_apart: false,
         grain: run.plan.method.grain().unwrap_or_default(),
         seed: run.plan.show.seed,
     };

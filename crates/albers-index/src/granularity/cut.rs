@@ -1,16 +1,17 @@
-//! The cut: runs of leaves that lose as little as possible.
+//! The cut: runs of units that lose as little as possible; a unit is a leaf, or a class of the next
+//! finer release.
 //!
 //! A walk through the tree enters the nearer side of each split first, so that neighbours stay
-//! adjacent. Of all divisions of the walk into runs that satisfy the requirement, the one that
+//! adjacent; a unit is met where its first leaf is. Of all divisions of the walk into runs that satisfy the requirement, the one that
 //! loses least is found by dynamic programming.
 //!
 //! Source: Iwuchukwu & Naughton 2007, section 3.2 (the leaf scan that it improves on).
 //! Departures: the walk, and the choice of where runs end; long walks are divided in stretches.
 //! Guarantee: that of the leaf scan, and never more loss: where runs lose more, it is taken.
-//! Cost: each leaf is weighed against the leaves of up to two runs before it, at most 50 or so.
+//! Cost: each unit is weighed against the units of up to two runs before it, at most 50 or so.
 //!
 //! ```text
-//!   walk of leaves   5 7 6 5 9 5 6 8 5 ...       rows of each
+//!   walk of units    5 7 6 5 9 5 6 8 5 ...       rows of each
 //!   runs for k = 20  |-----| |-----| |-...       each between k and about 2 k rows
 //! ```
 
@@ -21,6 +22,7 @@ use albers_privacy::{ClassSummary, Requirement};
 use rayon::prelude::*;
 
 use super::TreeRows;
+use super::units::Units;
 use crate::rplus_tree::Child;
 use crate::rplus_tree::grow::Source;
 
@@ -42,9 +44,9 @@ enum Test {
 /// Neighbours in the walk.
 #[derive(Clone, Copy)]
 struct Piece<const L: usize, const M: usize> {
-    /// The first leaf, by its place in the walk.
+    /// The first unit, by its place in the walk.
     start: u32,
-    /// The first leaf after it.
+    /// The first unit after it.
     end: u32,
     n_rows: u64,
     extent: Extent<L, M>,
@@ -53,47 +55,54 @@ struct Piece<const L: usize, const M: usize> {
 /// Finds the classes of one tree.
 pub struct Cutter<'a, const L: usize, const M: usize> {
     rows: TreeRows<'a>,
+    units: &'a Units,
     weigher: Weigher<'a, L, M>,
     requirement: &'a Requirement,
     plan: &'a Plan<'a>,
+    /// The units in the order of the walk.
     walk: Vec<u32>,
 }
 
 impl<'a, const L: usize, const M: usize> Cutter<'a, L, M> {
     /// For a tree and a requirement that all its leaves together satisfy.
-    pub fn new(rows: TreeRows<'a>, requirement: &'a Requirement, plan: &'a Plan<'a>) -> Self {
+    pub fn new(
+        rows: TreeRows<'a>,
+        units: &'a Units,
+        requirement: &'a Requirement,
+        plan: &'a Plan<'a>,
+    ) -> Self {
         let weigher = Weigher::new(plan.space);
-        Cutter { rows, weigher, requirement, plan, walk: walk(rows, plan) }
+        Cutter { rows, units, weigher, requirement, plan, walk: unit_walk(rows, units, plan) }
     }
 
-    /// The class of each leaf; no worse than a given one, which numbers its classes from 0.
+    /// The class of each unit; no worse than a given one, which numbers its classes from 0.
     pub fn classes(&self, given: Vec<u32>) -> Vec<u32> {
-        let leaves: Vec<Piece<L, M>> =
-            (0..self.walk.len() as u32).into_par_iter().map(|place| self.leaf(place)).collect();
-        let given_loss = self.loss_of_classes(&leaves, &given);
-        let Some(runs) = self.runs(leaves) else { return given };
+        let units: Vec<Piece<L, M>> =
+            (0..self.walk.len() as u32).into_par_iter().map(|place| self.unit(place)).collect();
+        let given_loss = self.loss_of_classes(&units, &given);
+        let Some(runs) = self.runs(units) else { return given };
         if runs.iter().map(|run| self.loss(run)).sum::<f64>() >= given_loss {
             return given;
         }
         let mut classes = given;
         for (class, run) in (0u32..).zip(&runs) {
-            let leaves = &self.walk[run.start as usize..run.end as usize];
-            leaves.iter().for_each(|&leaf| classes[leaf as usize] = class);
+            let units = &self.walk[run.start as usize..run.end as usize];
+            units.iter().for_each(|&unit| classes[unit as usize] = class);
         }
         classes
     }
 
-    fn leaf(&self, place: u32) -> Piece<L, M> {
+    fn unit(&self, place: u32) -> Piece<L, M> {
         let Source { layout, block, .. } = self.rows.source;
-        let leaf = self.walk[place as usize];
-        let rows = &self.rows.order[self.rows.tree.rows_of(leaf..leaf + 1)];
-        let mut extent = Extent::EMPTY;
-        for &row in rows {
+        let unit = self.units.get(self.walk[place as usize] as usize);
+        let (mut extent, mut n_rows) = (Extent::EMPTY, 0);
+        for row in self.rows.rows_of_unit(unit) {
             let mut point: Point<L> = [0; L];
             block.codes(layout, row as usize, &mut point);
             extent.add(&point);
+            n_rows += 1;
         }
-        Piece { start: place, end: place + 1, n_rows: rows.len() as u64, extent }
+        Piece { start: place, end: place + 1, n_rows, extent }
     }
 
     #[inline]
@@ -101,20 +110,20 @@ impl<'a, const L: usize, const M: usize> Cutter<'a, L, M> {
         piece.n_rows as f64 * f64::from(self.weigher.loss(&piece.extent))
     }
 
-    fn loss_of_classes(&self, leaves: &[Piece<L, M>], classes: &[u32]) -> f64 {
+    fn loss_of_classes(&self, units: &[Piece<L, M>], classes: &[u32]) -> f64 {
         let n_classes = classes.iter().max().map_or(0, |&class| class as usize + 1);
         let empty = Piece { start: 0, end: 0, n_rows: 0, extent: Extent::EMPTY };
         let mut by_class = vec![empty; n_classes];
-        for (piece, &leaf) in leaves.iter().zip(&self.walk) {
-            by_class[classes[leaf as usize] as usize].take(piece);
+        for (piece, &unit) in units.iter().zip(&self.walk) {
+            by_class[classes[unit as usize] as usize].take(piece);
         }
         let filled = by_class.iter().filter(|piece| piece.n_rows > 0);
         filled.map(|piece| self.loss(piece)).sum()
     }
 
     /// Runs of the walk, in steps: the runs of one step are the pieces of the next.
-    fn runs(&self, leaves: Vec<Piece<L, M>>) -> Option<Vec<Piece<L, M>>> {
-        let mut pieces = leaves;
+    fn runs(&self, units: Vec<Piece<L, M>>) -> Option<Vec<Piece<L, M>>> {
+        let mut pieces = units;
         let min_rows = self.plan.min_rows() as u64;
         let mut steps = Vec::new();
         let mut step_rows = self.requirement.min_rows() / PIECES_PER_RUN;
@@ -193,8 +202,8 @@ impl<'a, const L: usize, const M: usize> Cutter<'a, L, M> {
 
     /// Adds the rows of a piece to a summary.
     fn add(&self, piece: &Piece<L, M>, summary: &mut ClassSummary) {
-        for &leaf in &self.walk[piece.start as usize..piece.end as usize] {
-            self.rows.add(leaf..leaf + 1, summary);
+        for &unit in &self.walk[piece.start as usize..piece.end as usize] {
+            self.rows.add_unit(self.units.get(unit as usize), summary);
         }
     }
 
@@ -217,6 +226,13 @@ impl<const L: usize, const M: usize> Piece<L, M> {
         self.n_rows += other.n_rows;
         self.extent.merge(&other.extent);
     }
+}
+
+/// The units in the order in which a walk over the leaves meets them.
+fn unit_walk(rows: TreeRows<'_>, units: &Units, plan: &Plan<'_>) -> Vec<u32> {
+    let mut is_met = vec![false; units.len()];
+    let met = walk(rows, plan).into_iter().map(|leaf| units.of_leaf(leaf));
+    met.filter(|&unit| !std::mem::replace(&mut is_met[unit as usize], true)).collect()
 }
 
 /// The leaves in the order of a walk that enters the nearer side of each split first.

@@ -1,5 +1,7 @@
 //! Loads a table into an index with absurdly small sizes, and looks at every part as it comes out.
 
+use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
@@ -7,7 +9,7 @@ use albers_classes::Region;
 use albers_classes::packed::FactColumns;
 use albers_classes::packed::{RowBlock, RowLayout};
 use albers_index::buffer_tree::{BufferTree, BulkPlan, Giant, Loaded, Sizes, Subtree};
-use albers_index::granularity::{Granularity, classes};
+use albers_index::granularity::{Coarsening, Granularity, nested};
 use albers_partition::cell::TableSize;
 use albers_partition::grain::Grain;
 use albers_partition::mondrian::Plan;
@@ -81,8 +83,15 @@ pub struct Outcome {
 pub struct Piece {
     pub is_giant: bool,
     pub leaves: Vec<Leaf>,
-    /// The class of each leaf, for each of [`GRANULARITIES`].
-    pub classes: Vec<Vec<u32>>,
+    /// The class of each leaf, for each of [`GRANULARITIES`] in all releases, the finest first.
+    pub releases: Vec<Vec<Vec<u32>>>,
+}
+
+impl Piece {
+    /// The class of each leaf in the coarsest release, for each of [`GRANULARITIES`].
+    pub fn coarsest(&self) -> impl Iterator<Item = &Vec<u32>> {
+        self.releases.iter().map(|releases| releases.last().expect("there is a coarser release"))
+    }
 }
 
 #[derive(Debug, PartialEq)]
@@ -177,6 +186,7 @@ pub fn visit(
             facts: &no_facts,
             policy: setup.policy,
             keep_regions: setup.keep_regions,
+            labels_apart: true,
             grain: setup.grain,
             seed: 1,
         },
@@ -247,14 +257,34 @@ fn checked_subtree(table: &Table, plan: &BulkPlan<'_>, subtree: &Subtree<'_>) ->
             regions[at..at + n_attributes].to_vec()
         }),
     };
-    let of = |requirement: &Requirement, granularity| {
-        classes(subtree.tree_rows(plan), granularity, FAN_OUT, requirement, &plan.plan)
-    };
-    Piece {
-        is_giant: false,
-        leaves: (0..tree.n_leaves() as u32).map(leaf).collect(),
-        classes: GRANULARITIES.map(|granularity| of(plan.strictest, granularity)).to_vec(),
+    let leaves: Vec<Leaf> = (0..tree.n_leaves() as u32).map(leaf).collect();
+    let asked = table.releases();
+    let requirements: Vec<Requirement> = asked.iter().map(|own| table.requirement(own)).collect();
+    let requirements: Vec<&Requirement> = requirements.iter().collect();
+    let releases = GRANULARITIES.map(|granularity| {
+        let coarsening = Coarsening { granularity, fan_out: FAN_OUT, plan: &plan.plan };
+        let rows = subtree.tree_rows(plan);
+        let nested = nested(rows, coarsening, &requirements, &mut |_, classes| {
+            Ok::<_, Infallible>(shown_together(table, &leaves, classes))
+        });
+        let Ok(releases) = nested;
+        releases
+    });
+    Piece { is_giant: false, leaves, releases: releases.to_vec() }
+}
+
+/// A number for what the class of each leaf shows.
+fn shown_together(table: &Table, leaves: &[Leaf], classes: &[u32]) -> Vec<u32> {
+    let mut rows_of: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for (leaf, &class) in leaves.iter().zip(classes) {
+        rows_of.entry(class).or_default().extend(&leaf.rows);
     }
+    let mut first_of: BTreeMap<Vec<Vec<u32>>, u32> = BTreeMap::new();
+    let mut shown_of: BTreeMap<u32, u32> = BTreeMap::new();
+    for (&class, rows) in &rows_of {
+        shown_of.insert(class, *first_of.entry(table.shown_by(rows)).or_insert(class));
+    }
+    classes.iter().map(|class| shown_of[class]).collect()
 }
 
 fn checked_giant(table: &Table, plan: &BulkPlan<'_>, giant: Giant) -> Result<Piece> {
@@ -267,7 +297,9 @@ fn checked_giant(table: &Table, plan: &BulkPlan<'_>, giant: Giant) -> Result<Pie
     }
     assert_eq!(rows.len() as u64, giant.n_rows);
     let leaf = Leaf { rows, region: giant.region };
-    Ok(Piece { is_giant: true, leaves: vec![leaf], classes: vec![vec![0]; GRANULARITIES.len()] })
+    let n_releases = 1 + table.releases().len();
+    let releases = vec![vec![vec![0]; n_releases]; GRANULARITIES.len()];
+    Ok(Piece { is_giant: true, leaves: vec![leaf], releases })
 }
 
 /// The number of a packed row, once it is seen that all of it is as it was put in.

@@ -1,6 +1,6 @@
 //! What must be true of the index of any table.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use albers_classes::Region;
 use albers_classes::points::Points;
@@ -110,6 +110,15 @@ proptest! {
         let outcome = load(&table, &Setup::draw(seed, policy, false), 1);
         check_classes(&table, &outcome);
     }
+
+    #[test]
+    fn releases_are_nested_as_they_are_shown_and_any_of_them_leave_the_least_k(
+        (seed, n_rows, n_attributes) in sizes(), policy in policies()
+    ) {
+        let table = Table::draw(seed, n_rows, n_attributes, true).with_k(2);
+        let outcome = load(&table, &Setup::draw(seed, policy, false), 1);
+        (0..GRANULARITIES.len()).for_each(|granularity| check_nested(&table, &outcome, granularity));
+    }
 }
 
 /// The tables above would prove little if they all fitted in memory.
@@ -124,8 +133,7 @@ fn drawn_tables_are_divided_twice_and_leave_giants_and_many_leaves() {
         n_divided += usize::from(n_subtrees > 1);
         n_divided_again += usize::from(has_deep_parts(&table, &setup, &outcome));
         n_giants += outcome.n_giants();
-        let is_coarser =
-            |piece: &Piece| piece.classes.iter().all(|own| own.iter().max() > Some(&0));
+        let is_coarser = |piece: &Piece| piece.coarsest().all(|own| own.iter().max() > Some(&0));
         let n_leaves = outcome.leaves().count();
         n_coarser += usize::from(n_leaves > 9 && outcome.pieces.iter().any(is_coarser));
     }
@@ -159,6 +167,7 @@ fn mondrian(table: &Table, setup: &Setup) -> Vec<(Vec<u32>, Option<Region>)> {
         facts: &facts,
         policy: setup.policy,
         keep_regions: true,
+        labels_apart: true,
         grain: setup.grain,
         seed: 1,
     };
@@ -190,19 +199,29 @@ fn content(outcome: &Outcome, row: impl Fn(u32) -> u32) -> Content {
     let mut leaves: Vec<_> =
         outcome.leaves().map(|leaf| (sorted(&leaf.rows), leaf.region.clone())).collect();
     leaves.sort();
-    let classes_of = |granularity: usize| {
-        let mut classes: Vec<Vec<u32>> = Vec::new();
-        for piece in &outcome.pieces {
-            let mut rows_of: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-            for (leaf, &class) in piece.leaves.iter().zip(&piece.classes[granularity]) {
-                rows_of.entry(class).or_default().extend(&leaf.rows);
-            }
-            classes.extend(rows_of.values().map(|rows| sorted(rows)));
-        }
+    let n_releases = outcome.pieces.first().map_or(0, |piece| piece.releases[0].len());
+    let classes_of = |granularity: usize, release: usize| {
+        let of_release = classes_of(outcome, granularity, release);
+        let mut classes: Vec<Vec<u32>> = of_release.iter().map(|rows| sorted(rows)).collect();
         classes.sort();
         classes
     };
-    (leaves, (0..GRANULARITIES.len()).map(classes_of).collect())
+    let releases = (0..GRANULARITIES.len())
+        .flat_map(|granularity| (0..n_releases).map(move |release| (granularity, release)));
+    (leaves, releases.map(|(granularity, release)| classes_of(granularity, release)).collect())
+}
+
+/// The rows of each class of a release.
+fn classes_of(outcome: &Outcome, granularity: usize, release: usize) -> Vec<Vec<u32>> {
+    let mut classes: Vec<Vec<u32>> = Vec::new();
+    for piece in &outcome.pieces {
+        let mut rows_of: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for (leaf, &class) in piece.leaves.iter().zip(&piece.releases[granularity][release]) {
+            rows_of.entry(class).or_default().extend(&leaf.rows);
+        }
+        classes.extend(rows_of.into_values());
+    }
+    classes
 }
 
 /// More leaves than are weighed in one stretch, and classes that are made of others.
@@ -238,7 +257,7 @@ fn leaves_that_miss_a_rule_join_as_many_neighbours_as_they_need() {
     let outcome = load(&table, &setup, 1);
     assert!(outcome.leaves().count() > 1000, "{} leaves", outcome.leaves().count());
     check_classes(&table, &outcome);
-    let n_scanned = outcome.pieces[0].classes[0].iter().max();
+    let n_scanned = outcome.pieces[0].coarsest().next().and_then(|own| own.iter().max());
     assert!(n_scanned > Some(&50), "the rest took all classes");
 }
 
@@ -286,7 +305,7 @@ fn check_regions(table: &Table, outcome: &Outcome) {
 
 fn check_classes(table: &Table, outcome: &Outcome) {
     for piece in &outcome.pieces {
-        for (classes, granularity) in piece.classes.iter().zip(GRANULARITIES) {
+        for (classes, granularity) in piece.coarsest().zip(GRANULARITIES) {
             assert_eq!(classes.len(), piece.leaves.len(), "every leaf has a class");
             let mut rows_of: Vec<Vec<u32>> = Vec::new();
             for (leaf, &class) in piece.leaves.iter().zip(classes) {
@@ -301,5 +320,43 @@ fn check_classes(table: &Table, outcome: &Outcome) {
                 assert!(holds, "{granularity:?} makes a class that misses the requirement");
             }
         }
+    }
+}
+
+/// Whoever holds some releases, and can tell which rows are which, has groups of rows that no
+/// release tells apart: they must be classes of the finest that is held.
+fn check_nested(table: &Table, outcome: &Outcome, granularity: usize) {
+    let releases = table.releases();
+    let asked: Vec<&Asked> = [&table.asked].into_iter().chain(&releases).collect();
+    // What the class of each row shows, in each release: that is all there is to tell rows by.
+    let shown: Vec<BTreeMap<u32, Vec<Vec<u32>>>> = (0..asked.len())
+        .map(|release| {
+            let classes = classes_of(outcome, granularity, release);
+            let of_class = |rows: &Vec<u32>| (table.shown_by(rows), rows.clone());
+            let shown: Vec<_> = classes.iter().map(of_class).collect();
+            let mut different: Vec<_> = shown.iter().map(|(cells, _)| cells).collect();
+            different.sort();
+            different.dedup();
+            assert_eq!(different.len(), classes.len(), "two classes show the same");
+            let rows = |(cells, rows): (Vec<Vec<u32>>, Vec<u32>)| {
+                rows.into_iter().map(move |row| (row, cells.clone()))
+            };
+            shown.into_iter().flat_map(rows).collect()
+        })
+        .collect();
+    for held in 1u32..1 << asked.len() {
+        let held: Vec<usize> =
+            (0..asked.len()).filter(|release| held >> release & 1 == 1).collect();
+        let mut groups: BTreeMap<Vec<&Vec<Vec<u32>>>, Vec<u32>> = BTreeMap::new();
+        for row in 0..table.n_rows as u32 {
+            let all = held.iter().map(|&release| &shown[release][&row]).collect();
+            groups.entry(all).or_default().push(row);
+        }
+        for rows in groups.values() {
+            let holds = oracle::holds(table, asked[held[0]], rows);
+            assert!(holds, "{} rows are left of releases {held:?}", rows.len());
+        }
+        let finest: BTreeSet<_> = shown[held[0]].values().collect();
+        assert_eq!(groups.len(), finest.len(), "a class of release {} is torn", held[0]);
     }
 }

@@ -1,6 +1,8 @@
 //! Random tables of codes, and what is asked of their leaves and classes.
 
-use albers_classes::space::{Axis, AxisKind, Shown, Space};
+use std::collections::BTreeSet;
+
+use albers_classes::space::{Axis, AxisKind, MISSING_PART, Shown, Space, Specialization};
 use albers_privacy::{ClassSummary, Criterion, GroundDistance, Requirement, SensitiveColumn};
 use albers_table::chunk::TextColumnBuilder;
 use albers_table::coding::{CodingPlan, RawColumn, encode};
@@ -161,6 +163,44 @@ impl Table {
     pub fn with_k(mut self, k: u64) -> Table {
         self.asked.k = k.min(self.coarser.k);
         self
+    }
+
+    /// What is asked of the classes of each coarser release, the strictest last.
+    pub fn releases(&self) -> Vec<Asked> {
+        let (least, most) = (self.asked.k, self.coarser.k);
+        let mut ks = vec![least + (most - least) / 4, least + (most - least) / 2, most];
+        ks.dedup();
+        ks.into_iter().map(|k| Asked { k, rules: self.coarser.rules.clone() }).collect()
+    }
+
+    /// What a class of these rows shows: the ends of intervals, the members of sets, and the codes
+    /// below the lowest label, with the missing value beside them.
+    pub fn shown_by(&self, rows: &[u32]) -> Vec<Vec<u32>> {
+        let shown = |(lane, axis): (usize, &Axis)| {
+            let codes: BTreeSet<u32> =
+                rows.iter().map(|&row| self.rows[row as usize][lane]).collect();
+            let (Some(&lo), Some(&hi)) = (codes.first(), codes.last()) else { return Vec::new() };
+            match &axis.kind {
+                AxisKind::Interval { .. } => vec![lo, hi],
+                AxisKind::Set { .. } => codes.into_iter().collect(),
+                AxisKind::Label(tree) => {
+                    let children = tree.specialization(codes.iter().copied());
+                    let is_missing = |code: u32| tree.part_of(children, code) == MISSING_PART;
+                    let values: Vec<u32> =
+                        codes.iter().copied().filter(|&code| !is_missing(code)).collect();
+                    let (first, last) = match values[..] {
+                        [] => (hi, hi),
+                        [only] => (only, only),
+                        [first, ..] => {
+                            let level = Specialization { level: children.level + 1 };
+                            tree.part_range(level, first)
+                        }
+                    };
+                    vec![first, last, u32::from(is_missing(hi))]
+                }
+            }
+        };
+        self.space.axes.iter().enumerate().map(shown).collect()
     }
 
     /// The requirement, bound to all rows.

@@ -8,13 +8,29 @@ use super::{Chooser, Point, Scratch, Split, kept_parts, place_of, sort_by_part, 
 /// A specialization into many parts becomes a cut between two parts, as near the middle as there is
 /// one; the halves are specialized further down. So a label with many children does not make a deep
 /// tree. A sample may not show all parts, a comparison routes them anyway.
-pub fn as_binary<const L: usize>(split: Split, space: &Space, points: &[Point<L>]) -> Split {
+///
+/// Where both sides must show labels of their own (`apart`), the part that is nearest to half of
+/// the points is taken from all others instead.
+pub fn as_binary<const L: usize>(
+    split: Split,
+    space: &Space,
+    points: &[Point<L>],
+    apart: bool,
+) -> Split {
     let Split::Specialize { axis, step } = split else { return split };
     let AxisKind::Label(tree) = &space.axes[axis].kind else {
         unreachable!("only labels are specialized")
     };
     let mut keys = Vec::new();
     sort_by_part(points, axis, tree, step, &mut keys);
+    if apart {
+        let part = keys
+            .chunk_by(|a, b| value_of(*a) == value_of(*b))
+            .min_by_key(|part| (2 * part.len()).abs_diff(keys.len()))
+            .expect("a specialization has two parts or more");
+        let (lo, hi) = tree.part_range(step, points[place_of(part[0])][axis]);
+        return Split::Peel { axis, lo, hi };
+    }
     let n_before = (1..keys.len())
         .filter(|&n_before| value_of(keys[n_before - 1]) != value_of(keys[n_before]))
         .min_by_key(|&n_before| (2 * n_before).abs_diff(keys.len()))

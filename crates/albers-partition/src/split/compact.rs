@@ -487,7 +487,7 @@ fn weigh_siblings<const L: usize, const M: usize>(
         if cost < best.cost && allowed(&[own]) && allowed(&[before, after]) {
             best.offer(cost, Split::Peel { axis, lo: part.codes.0, hi: part.codes.1 });
         }
-        if at > 0 && at + 1 < parts.len() {
+        if !chooser.labels_apart && at > 0 && at + 1 < parts.len() {
             let up_to = &keys[..part.keys.end];
             let cost =
                 cost_of(&befores[at + 1], up_to.len()) + cost_of(&afters[at + 1], after.len());

@@ -33,6 +33,7 @@ pub fn check_cuts(seed: u64, n_rows: usize, n_attributes: usize, policy: Policy,
             facts: &facts,
             policy,
             keep_regions,
+            labels_apart: false,
             grain: Grain::default(),
             seed: 0,
         };

@@ -100,6 +100,7 @@ impl Table {
             facts: &self.facts,
             policy,
             keep_regions,
+            labels_apart: false,
             grain: Grain::default(),
             seed: 0,
         };

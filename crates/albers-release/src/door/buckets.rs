@@ -4,8 +4,9 @@
 //! Guarantee: that of the whole door: every class is recomputed from its rows in the bucket that
 //! its description belongs to, so that classes that show the same meet there; the rows of all
 //! buckets are compared with those that were read; classes leave in the order of the same keys.
-//! Over several releases of one index: each class is a union of whole leaves of the index, so that
-//! every record is k-bound (Iwuchukwu & Naughton 2007, definition 2).
+//! Over several releases of one index: no two classes of one show the same, and each class is a
+//! union of whole classes of the next finer release, so that some of them together tell no more than
+//! the finest of these.
 //! Cost: every row is written and read once more, in large blocks.
 //!
 //! ```text
@@ -23,17 +24,17 @@ pub(super) mod scatter;
 use albers_classes::Attribute;
 use albers_storage::memory_budget::Reservation;
 use albers_storage::watch::Watch;
+use albers_table::mix::mix;
 use rayon::prelude::*;
 
 use super::giant;
-use super::leaves::{ClassLeaves, GiantLeaf, LeafClasses, LeafRows};
+use super::leaves::{ClassLeaves, Finer, GiantLeaf, LeafClasses, LeafRows};
 use super::plan::{BucketSizes, PackedRows};
 use crate::describe::{Describer, ShownFacts};
 use crate::error::Result;
 use crate::verify::ShowOptions;
 use bucket::Bucket;
-pub(super) use loaded::{leaf_row, whole_leaf};
-use scatter::{Scattered, scatter};
+use scatter::{Run, Scattered, scatter};
 
 /// How classes are shuffled.
 #[derive(Clone, Copy)]
@@ -44,6 +45,8 @@ pub(super) struct BucketPlan<'a> {
     pub(super) rows: PackedRows<'a>,
     /// What classes show.
     pub(super) options: ShowOptions,
+    /// Whether there are several releases, of which no two classes may show the same.
+    pub(super) are_several: bool,
     /// The sizes of things.
     pub(super) sizes: BucketSizes,
 }
@@ -60,25 +63,56 @@ impl<'a> BucketPlan<'a> {
     }
 }
 
-/// What a release adds up to; equal for all releases of one index.
+/// What a release adds up to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Totals {
     /// Rows.
     pub(super) n_rows: u64,
     /// Tells whether every row is there with its codes.
     pub(super) fingerprint: u64,
-    /// Tells which rows make a leaf.
-    pub(super) leaf_rows: u64,
-    /// Tells whether every leaf lies in one class as a whole.
-    pub(super) whole_leaves: u64,
+    /// What its classes are made of: the classes of the next finer release.
+    pub(super) parts: Division,
+    /// Its classes.
+    pub(super) classes: Division,
+}
+
+/// Tells which rows are together; equal for equal divisions of the same rows, by equal numbers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Division {
+    /// Tells which rows there are of each.
+    rows: u64,
+    /// Tells whether each lies in one class as a whole.
+    whole: u64,
 }
 
 impl Totals {
     pub(super) fn add(&mut self, other: &Totals) {
         self.n_rows += other.n_rows;
         self.fingerprint = self.fingerprint.wrapping_add(other.fingerprint);
-        self.leaf_rows = self.leaf_rows.wrapping_add(other.leaf_rows);
-        self.whole_leaves = self.whole_leaves.wrapping_add(other.whole_leaves);
+        self.parts.add(other.parts);
+        self.classes.add(other.classes);
+    }
+
+    /// Adds a row of a run to its part and to its class.
+    pub(super) fn add_row(&mut self, run: &Run, row_id: u32) {
+        self.parts.add_row(run.part_id, row_id);
+        self.classes.add_row(run.class_id, row_id);
+    }
+}
+
+impl Division {
+    fn add(&mut self, other: Division) {
+        self.rows = self.rows.wrapping_add(other.rows);
+        self.whole = self.whole.wrapping_add(other.whole);
+    }
+
+    fn add_row(&mut self, id: u64, row_id: u32) {
+        self.rows = self.rows.wrapping_add(mix(mix(id) ^ u64::from(row_id)));
+    }
+
+    /// Adds one with so many rows in one class.
+    pub(super) fn add_whole(&mut self, id: u64, n_rows: u64) {
+        self.whole = self.whole.wrapping_add(mix(mix(id ^ 0x3c6e_f372_fe94_f82b) ^ n_rows));
     }
 }
 
@@ -110,12 +144,12 @@ impl<'a> Shuffle<'a> {
         })
     }
 
-    /// Adds the classes of some leaves, the first of which has this number.
+    /// Adds the classes of some leaves, made of what is given.
     pub(super) fn add(
         &mut self,
         plan: &BucketPlan<'a>,
         leaves: LeafRows<'_>,
-        first_leaf: u64,
+        finer: Finer<'_>,
         classes: &LeafClasses,
         watch: &dyn Watch,
     ) -> Result<()> {
@@ -124,7 +158,7 @@ impl<'a> Shuffle<'a> {
         let n_classes = classes.n_classes();
         let starts: Vec<usize> = (0..n_classes).step_by(CLASSES_PER_TASK).collect();
         let Shuffle { describers, buckets, n_classes: first_class, shown, .. } = &mut *self;
-        let from = scatter::Numbers { first_class: *first_class, first_leaf };
+        let from = scatter::Numbers { first_class: *first_class, finer };
         let mut ready: Vec<Scattered> = Vec::new();
         // What was scattered in the last round goes to its buckets while the next is scattered.
         for round in starts.chunks(2 * rayon::current_num_threads()).chain([&[][..]]) {
@@ -149,15 +183,16 @@ impl<'a> Shuffle<'a> {
         Ok(())
     }
 
-    /// Adds one class whose rows do not fit in memory: a leaf of the index, with its number.
+    /// Adds one class whose rows do not fit in memory: a leaf of the index, and a class of the next
+    /// finer release, with its number there.
     pub(super) fn add_giant(
         &mut self,
         plan: &BucketPlan<'a>,
         leaf: GiantLeaf<'_>,
-        leaf_id: u64,
+        part_id: u64,
         watch: &dyn Watch,
     ) -> Result<()> {
-        self.n_rows += giant::scatter_giant(self, plan, leaf, leaf_id, watch)?;
+        self.n_rows += giant::scatter_giant(self, plan, leaf, part_id, watch)?;
         self.n_classes += 1;
         Ok(())
     }

@@ -26,6 +26,8 @@ use crate::verify::describe;
 pub(super) struct Closing<'c, 'a> {
     pub(super) plan: &'a DoorPlan<'a>,
     pub(super) left_out: &'c LeftOut,
+    /// The releases from the finest to the coarsest.
+    pub(super) chain: &'c [usize],
     pub(super) watch: &'a dyn Watch,
 }
 
@@ -63,7 +65,7 @@ impl<'a> Closing<'_, 'a> {
     ) -> Result<Vec<Passage>> {
         let mut passages = Vec::with_capacity(sinks.len());
         let carried = self.left_out.fields_of_table(rows.carried)?;
-        for (release, (requirement, sink)) in requirements.into_iter().zip(sinks).enumerate() {
+        for (release, (requirement, sink)) in self.in_chain(requirements.into_iter().zip(sinks)) {
             let start = Instant::now();
             self.watch.phase(Phase::Verify, Some(door.n_rows(release)));
             let blocks = door.take(release)?;
@@ -71,6 +73,7 @@ impl<'a> Closing<'_, 'a> {
             let described = describe(blocks, self.plan.attributes, options, None, self.watch)?;
             self.check_rows(described.n_rows, described.fingerprint)?;
             let classes = &described.verify(&requirement, rows.facts)?;
+            door.note(classes, self.plan.n_rows)?;
             let mut sizes = ClassSizes::default();
             sizes.add_all(classes);
             let passed = PassedClasses {
@@ -97,7 +100,22 @@ impl<'a> Closing<'_, 'a> {
                 write_seconds: start.elapsed().as_secs_f64() - verify_seconds,
             });
         }
-        Ok(passages)
+        Ok(self.as_opened(passages))
+    }
+
+    /// What belongs to each release with its number, from the finest to the coarsest.
+    fn in_chain<T>(&self, of_releases: impl Iterator<Item = T>) -> Vec<(usize, T)> {
+        let mut numbered: Vec<(usize, T)> = of_releases.enumerate().collect();
+        let place = |release: usize| self.chain.iter().position(|&other| other == release);
+        numbered.sort_by_key(|&(release, _)| place(release));
+        numbered
+    }
+
+    /// What came of the releases from the finest to the coarsest, as they were given.
+    fn as_opened<T>(&self, of_chain: Vec<T>) -> Vec<T> {
+        let mut numbered: Vec<(usize, T)> = self.chain.iter().copied().zip(of_chain).collect();
+        numbered.sort_by_key(|&(release, _)| release);
+        numbered.into_iter().map(|(_, own)| own).collect()
     }
 
     /// The same for classes that were shuffled into buckets.
@@ -110,7 +128,7 @@ impl<'a> Closing<'_, 'a> {
         measure: &mut Measure<'_>,
     ) -> Result<Vec<Passage>> {
         let mut passages = Vec::with_capacity(sinks.len());
-        let mut finest: Option<Totals> = None;
+        let mut finer: Option<Totals> = None;
         let carried = self.left_out.fields_of_payload(by_bucket.rows.payload);
         // The buffers of all releases are emptied before anything is loaded.
         let facts = shuffles.iter().map(|shuffle| (shuffle.n_rows, shuffle.shown.clone()));
@@ -118,7 +136,8 @@ impl<'a> Closing<'_, 'a> {
         let shuffled = shuffles.into_iter().map(|shuffle| shuffle.into_buckets(by_bucket));
         let shuffled = shuffled.collect::<Result<Vec<_>>>()?;
         let releases = requirements.into_iter().zip(sinks).zip(shuffled).zip(facts);
-        for (release, (((requirement, sink), buckets), (n_rows, shown))) in releases.enumerate() {
+        for (release, (((requirement, sink), buckets), (n_rows, shown))) in self.in_chain(releases)
+        {
             let start = Instant::now();
             self.watch.phase(Phase::Verify, Some(n_rows));
             let describers = by_bucket.describers();
@@ -132,8 +151,8 @@ impl<'a> Closing<'_, 'a> {
             gate.pass_all(buckets)?;
             let Gate { writer, totals, sizes, mut verify_seconds, .. } = gate;
             self.check_rows(totals.n_rows, totals.fingerprint)?;
-            if *finest.get_or_insert(totals) != totals {
-                return Err(ReleaseError::RowsChanged);
+            if finer.replace(totals).is_some_and(|finer| finer.classes != totals.parts) {
+                return Err(ReleaseError::NotNested);
             }
             let measured = Instant::now();
             self.measure_left_out(release, measure);
@@ -147,6 +166,6 @@ impl<'a> Closing<'_, 'a> {
                 write_seconds: (start.elapsed().as_secs_f64() - verify_seconds).max(0.0),
             });
         }
-        Ok(passages)
+        Ok(self.as_opened(passages))
     }
 }

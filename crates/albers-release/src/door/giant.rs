@@ -20,7 +20,7 @@ use rustc_hash::FxHashMap;
 use super::buckets::bucket::Bucket;
 use super::buckets::gate::Gate;
 use super::buckets::scatter::{Run, Scattered, bucket_of};
-use super::buckets::{BucketPlan, Shuffle, Totals, leaf_row, whole_leaf};
+use super::buckets::{BucketPlan, Shuffle, Totals};
 use super::leaves::GiantLeaf;
 use super::passed::{Passed, secret_hash};
 use crate::describe::{Describer, ShownCell, ShownFacts};
@@ -116,7 +116,7 @@ pub(super) fn scatter_giant(
     shuffle: &mut Shuffle<'_>,
     plan: &BucketPlan<'_>,
     leaf: GiantLeaf<'_>,
-    leaf_id: u64,
+    part_id: u64,
     watch: &dyn Watch,
 ) -> Result<u64> {
     let region = leaf.region.unwrap_or_default();
@@ -145,7 +145,7 @@ pub(super) fn scatter_giant(
         let rows = leaf.read(block)?;
         let n_own = rows.n_rows();
         n_rows += n_own as u64;
-        let run = Run { class_id: shuffle.n_classes, leaf_id, key, n_rows: n_own as u32 };
+        let run = Run { class_id: shuffle.n_classes, part_id, key, n_rows: n_own as u32 };
         let regions = region[..plan.region_len()].to_vec();
         let details = details.clone();
         let runs = vec![run];
@@ -222,8 +222,8 @@ struct GiantCheck {
     summary: ClassSummary,
     known_subject: u64,
     totals: Totals,
-    /// Rows of each leaf in each of the method's classes.
-    leaves: FxHashMap<(u64, u64), u64>,
+    /// Rows of each part in each of the method's classes.
+    parts: FxHashMap<(u64, u64), u64>,
     tuples: FxHashMap<(u64, u64), u64>,
     codes: Vec<u32>,
     sensitive: Vec<u32>,
@@ -241,7 +241,7 @@ impl GiantCheck {
             summary: ClassSummary::new(requirement.shape()),
             known_subject: 0,
             totals: Totals::default(),
-            leaves: FxHashMap::default(),
+            parts: FxHashMap::default(),
             tuples: FxHashMap::default(),
             codes: vec![0; plan.attributes.len()],
             sensitive: Vec::new(),
@@ -257,9 +257,9 @@ impl GiantCheck {
             if features != self.witnesses.features {
                 return Err(ReleaseError::RowsChanged);
             }
-            *self.leaves.entry((run.class_id, run.leaf_id)).or_insert(0) += u64::from(run.n_rows);
+            *self.parts.entry((run.class_id, run.part_id)).or_insert(0) += u64::from(run.n_rows);
             for _ in 0..run.n_rows {
-                self.add_row(plan, k, &piece.rows, row, run.leaf_id);
+                self.add_row(plan, k, &piece.rows, row, run);
                 if plan.options.is_nested {
                     let region = &piece.regions[run_idx * n_attributes..][..n_attributes];
                     let is_in_hole = piece.details.holes.contain(run_idx, &self.codes);
@@ -273,15 +273,15 @@ impl GiantCheck {
         Ok(())
     }
 
-    /// Adds a row of a leaf.
-    fn add_row(&mut self, plan: &BucketPlan<'_>, k: u64, rows: &RowBlock, row: usize, leaf: u64) {
+    /// Adds a row of a run.
+    fn add_row(&mut self, plan: &BucketPlan<'_>, k: u64, rows: &RowBlock, row: usize, run: &Run) {
         let layout = plan.rows.layout;
         let row_id = rows.row_id(layout, row);
         rows.codes(layout, row, &mut self.codes);
         self.witnesses.add(&self.codes);
         let totals = &mut self.totals;
         totals.n_rows += 1;
-        totals.leaf_rows = totals.leaf_rows.wrapping_add(leaf_row(leaf, row_id));
+        totals.add_row(run, row_id);
         let of_row = row_fingerprint(row_id, &self.codes);
         totals.fingerprint = totals.fingerprint.wrapping_add(of_row);
         let fact = |fact: usize| rows.fact(layout, row, fact);
@@ -312,9 +312,15 @@ fn check_giant<'a>(
         check.add(plan, requirement.k(), &piece)?;
     }
     let Some(check) = check else { return Err(ReleaseError::RowsChanged) };
-    let GiantCheck { witnesses, summary, mut totals, leaves, tuples, .. } = check;
-    for ((_, leaf_id), n_rows) in leaves {
-        totals.whole_leaves = totals.whole_leaves.wrapping_add(whole_leaf(leaf_id, n_rows));
+    let GiantCheck { witnesses, summary, mut totals, parts, tuples, .. } = check;
+    let mut classes: FxHashMap<u64, u64> = FxHashMap::default();
+    for ((class_id, part_id), n_rows) in parts {
+        totals.parts.add_whole(part_id, n_rows);
+        *classes.entry(class_id).or_insert(0) += n_rows;
+    }
+    classes.iter().for_each(|(&class_id, &n_rows)| totals.classes.add_whole(class_id, n_rows));
+    if plan.are_several && classes.len() > 1 {
+        return Err(ReleaseError::NotNested);
     }
     if !requirement.holds(&summary) {
         let violations = requirement.violations(&summary);

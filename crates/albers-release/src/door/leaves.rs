@@ -3,9 +3,12 @@
 use albers_classes::packed::{RowBlock, RowLayout};
 use albers_classes::{ClassDetails, FeatureValue, Span};
 use albers_storage::spill::{Block, SpillStore};
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 
+use crate::describe::{Describer, ShownCell};
 use crate::error::{ReleaseError, Result};
-use crate::verify::ShowOptions;
+use crate::verify::{ShowOptions, covering};
 
 /// Some leaves of an index, with their rows in tree order.
 #[derive(Clone, Copy)]
@@ -30,6 +33,58 @@ impl<'s> LeafRows<'s> {
     pub(super) fn of(&self, leaf: u32) -> &'s [u32] {
         let start = if leaf == 0 { 0 } else { self.ends[leaf as usize - 1] };
         &self.order[start as usize..self.ends[leaf as usize] as usize]
+    }
+
+    /// What a class of some leaves shows. The boxes of the index tell it where they can; the door
+    /// will look at the rows. `region` is that of the class, where regions are shown.
+    pub(super) fn describe(
+        &self,
+        describers: &[Describer<'_>],
+        class: &[u32],
+        region: &[Span],
+    ) -> Vec<ShownCell> {
+        let n_attributes = describers.len();
+        let mut around = Vec::with_capacity(n_attributes);
+        class_box(Some(self.boxes), class, n_attributes, &mut around);
+        let of_attribute = |attribute: usize| {
+            let describer = &describers[attribute];
+            let rows = class.iter().flat_map(|&leaf| self.of(leaf));
+            let codes = rows.map(|&row| self.rows.code(self.layout, row as usize, attribute));
+            match region.get(attribute) {
+                Some(&(lo, hi)) => covering(describer, lo, hi, codes),
+                None if describer.is_plain_interval() => {
+                    ShownCell::plain_interval(around[attribute].0, around[attribute].1)
+                }
+                None => describer.describe(codes),
+            }
+        };
+        (0..n_attributes).map(of_attribute).collect()
+    }
+
+    /// For each leaf, the number of the first class that shows what its class shows.
+    pub(super) fn shown_together(
+        &self,
+        describers: &[Describer<'_>],
+        of_leaf: &[u32],
+        options: ShowOptions,
+    ) -> Result<Vec<u32>> {
+        let (by_class, ends) = by_class(self.ends.len(), of_leaf)?;
+        let cells_of = |class: usize| {
+            let start = if class == 0 { 0 } else { ends[class - 1] };
+            let of_class = &by_class[start as usize..ends[class] as usize];
+            let mut region = Vec::new();
+            if options.show_regions {
+                class_box(self.regions, of_class, describers.len(), &mut region);
+            }
+            self.describe(describers, of_class, &region)
+        };
+        let cells: Vec<Vec<ShownCell>> = (0..ends.len()).into_par_iter().map(cells_of).collect();
+        let mut first_of: FxHashMap<&[ShownCell], u32> = FxHashMap::default();
+        let firsts: Vec<u32> = (0u32..)
+            .zip(&cells)
+            .map(|(class, own)| *first_of.entry(own).or_insert(class))
+            .collect();
+        Ok(of_leaf.iter().map(|&class| firsts[class as usize]).collect())
     }
 
     /// Refuses leaves that do not hold what they say.
@@ -63,6 +118,23 @@ pub struct LeafClasses {
 impl From<Option<Vec<u32>>> for LeafClasses {
     fn from(of_leaf: Option<Vec<u32>>) -> LeafClasses {
         LeafClasses { of_leaf, details: None }
+    }
+}
+
+/// What the classes of a release are made of: the classes of the next finer one; of the finest, the
+/// leaves.
+#[derive(Clone, Copy)]
+pub(super) struct Finer<'c> {
+    /// The number of the first class or leaf at hand.
+    pub(super) first: u64,
+    /// The class of each leaf, numbered from 0; without it each leaf is one.
+    pub(super) of_leaf: Option<&'c [u32]>,
+}
+
+impl Finer<'_> {
+    /// The number of what a leaf lies in.
+    pub(super) fn of(&self, leaf: u32) -> u64 {
+        self.first + u64::from(self.of_leaf.map_or(leaf, |of_leaf| of_leaf[leaf as usize]))
     }
 }
 

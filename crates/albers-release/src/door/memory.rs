@@ -1,10 +1,10 @@
 //! Releases of a table in memory: classes are kept as they come, and checked when all have come.
 //!
-//! Guarantee: over several releases, every class is a union of whole leaves: of those of the index,
-//! or else of the classes of the finest release. So every record is k-bound (Iwuchukwu & Naughton
-//! 2007, definition 2).
-//! Cost: the rows of each release, and the number of its leaf for each row where there are several
-//! releases.
+//! Guarantee: over several releases, every class is a union of whole classes of the next finer one,
+//! as they are shown. So some of them together tell no more than the finest of these, and every
+//! record is k-bound (Iwuchukwu & Naughton 2007, definition 2).
+//! Cost: the rows of each release, and the number of its class in the finer one for each row where
+//! there are several releases.
 
 use albers_classes::class_block::{ClassBlock, ClassDetails};
 use albers_classes::packed::{RowBlock, RowLayout};
@@ -13,49 +13,34 @@ use albers_privacy::{ClassSummary, Facts};
 use rayon::prelude::*;
 
 use super::leaves::{ClassLeaves, GiantLeaf, LeafClasses, LeafRows, class_box};
-use super::plan::DoorPlan;
 use crate::error::{ReleaseError, Result};
-use crate::verify::ShowOptions;
+use crate::verify::{ShowOptions, Verified};
 
-/// The classes of all releases, and the leaves that they are made of.
+/// The classes of all releases.
 pub(super) struct MemoryDoor {
     releases: Vec<Vec<ClassBlock>>,
-    /// Only where there are several releases.
-    leaves: Option<Leaves>,
+    /// The classes of the last release that was verified, where there are several.
+    finer: Option<Finer>,
 }
 
-/// Which rows make a leaf.
-struct Leaves {
-    /// The leaf of each row of the table.
-    leaf_of: Vec<u32>,
-    /// Rows of each leaf.
+/// Which rows make a class of the next finer release.
+struct Finer {
+    /// The class of each row of the table.
+    class_of: Vec<u32>,
+    /// Rows of each class.
     sizes: Vec<u32>,
 }
 
-const NO_LEAF: u32 = u32::MAX;
+const NO_CLASS: u32 = u32::MAX;
 
 impl MemoryDoor {
-    pub(super) fn new(plan: &DoorPlan<'_>, n_releases: usize) -> MemoryDoor {
-        let no_leaves =
-            || Leaves { leaf_of: vec![NO_LEAF; plan.n_rows as usize], sizes: Vec::new() };
-        MemoryDoor {
-            releases: (0..n_releases).map(|_| Vec::new()).collect(),
-            leaves: (n_releases > 1).then(no_leaves),
-        }
+    pub(super) fn new(n_releases: usize) -> MemoryDoor {
+        MemoryDoor { releases: (0..n_releases).map(|_| Vec::new()).collect(), finer: None }
     }
 
-    /// Adds classes to a release. Those of the finest are leaves.
-    pub(super) fn admit(&mut self, release: usize, block: ClassBlock) -> Result<()> {
-        if release == 0
-            && let Some(leaves) = &mut self.leaves
-        {
-            for rows in block.classes() {
-                let row_ids = block.row_ids.get(rows).ok_or(ReleaseError::RowsChanged)?;
-                leaves.add(row_ids.iter().copied())?;
-            }
-        }
+    /// Adds classes to a release.
+    pub(super) fn admit(&mut self, release: usize, block: ClassBlock) {
         self.releases[release].push(block);
-        Ok(())
     }
 
     /// Adds the classes that each release makes of some leaves.
@@ -65,12 +50,6 @@ impl MemoryDoor {
         classes: &[LeafClasses],
         options: ShowOptions,
     ) -> Result<()> {
-        if let Some(known) = &mut self.leaves {
-            for leaf in 0..leaves.ends.len() as u32 {
-                let rows = leaves.of(leaf).iter();
-                known.add(rows.map(|&row| leaves.rows.row_id(leaves.layout, row as usize)))?;
-            }
-        }
         for (release, classes) in self.releases.iter_mut().zip(classes) {
             let classes = ClassLeaves::new(leaves.ends.len(), classes, options.n_features)?;
             release.append(&mut blocks_of(leaves, &classes, options));
@@ -89,11 +68,6 @@ impl MemoryDoor {
             block.class_ends.push(block.row_ids.len() as u32);
             block.regions.extend_from_slice(giant.region.unwrap_or_default());
             block.details = details_of(giant.features, giant.holes, options);
-            if release == 0
-                && let Some(leaves) = &mut self.leaves
-            {
-                leaves.add(block.row_ids.iter().copied())?;
-            }
             self.releases[release].push(block);
         }
         Ok(())
@@ -120,42 +94,58 @@ impl MemoryDoor {
         Ok(())
     }
 
-    /// The classes of a release, taken out once they are known to be unions of whole leaves.
+    /// The classes of a release, taken out once they are known to be unions of whole classes of the
+    /// release that was noted last.
     pub(super) fn take(&mut self, release: usize) -> Result<Vec<ClassBlock>> {
         let blocks = std::mem::take(&mut self.releases[release]);
-        if let Some(leaves) = &self.leaves
-            && !blocks.par_iter().all(|block| leaves.are_whole(block))
-        {
-            return Err(ReleaseError::RowsChanged);
+        match &self.finer {
+            Some(finer) if !blocks.par_iter().all(|block| finer.are_whole(block)) => {
+                Err(ReleaseError::NotNested)
+            }
+            _ => Ok(blocks),
         }
-        Ok(blocks)
+    }
+
+    /// Notes what a release shows: the next is to be made of it. Where there are several releases,
+    /// no two classes may show the same.
+    pub(super) fn note(&mut self, classes: &Verified<'_>, n_rows: u64) -> Result<()> {
+        if self.releases.len() > 1 {
+            if classes.has_alike() {
+                return Err(ReleaseError::NotNested);
+            }
+            self.finer = Some(Finer::of(classes, n_rows)?);
+        }
+        Ok(())
     }
 }
 
-impl Leaves {
-    /// Adds a leaf; its rows may be in no other.
-    fn add(&mut self, row_ids: impl Iterator<Item = u32>) -> Result<()> {
-        let leaf = self.sizes.len() as u32;
-        let mut n_rows = 0;
-        for row_id in row_ids {
-            match self.leaf_of.get_mut(row_id as usize) {
-                Some(slot) if *slot == NO_LEAF => *slot = leaf,
-                _ => return Err(ReleaseError::RowsChanged),
+impl Finer {
+    /// The classes of a release of a table of so many rows; none may be in two.
+    fn of(classes: &Verified<'_>, n_rows: u64) -> Result<Finer> {
+        let mut class_of = vec![NO_CLASS; n_rows as usize];
+        let mut sizes = Vec::with_capacity(classes.n_classes());
+        for class_idx in 0..classes.n_classes() {
+            let class = classes.class(class_idx);
+            for &row_id in class.parts().flat_map(|(row_ids, _)| row_ids) {
+                match class_of.get_mut(row_id as usize) {
+                    Some(slot) if *slot == NO_CLASS => *slot = class_idx as u32,
+                    _ => return Err(ReleaseError::RowsChanged),
+                }
             }
-            n_rows += 1;
+            sizes.push(class.n_rows() as u32);
         }
-        self.sizes.push(n_rows);
-        Ok(())
+        Ok(Finer { class_of, sizes })
     }
 
-    /// Whether every class of a block has all rows of each of its leaves.
+    /// Whether every class of a block has all rows of each class of the finer release that it has
+    /// any of.
     fn are_whole(&self, block: &ClassBlock) -> bool {
         let mut of_class: Vec<u32> = Vec::new();
         block.classes().all(|rows| {
             let Some(row_ids) = block.row_ids.get(rows) else { return false };
             of_class.clear();
-            let leaf_of = |&row: &u32| self.leaf_of.get(row as usize).copied().unwrap_or(NO_LEAF);
-            of_class.extend(row_ids.iter().map(leaf_of));
+            let finer_of = |&row: &u32| self.class_of.get(row as usize).copied();
+            of_class.extend(row_ids.iter().map(|row| finer_of(row).unwrap_or(NO_CLASS)));
             of_class.sort_unstable();
             of_class.chunk_by(|a, b| a == b).all(|same| {
                 self.sizes.get(same[0] as usize).is_some_and(|&size| size as usize == same.len())

@@ -1,10 +1,12 @@
-//! Several releases of one table: together they may tell no more than the finest.
+//! Several releases of one table: some of them together may tell no more than the finest of these.
 
+use albers_classes::space::Shown;
 use albers_release::ReleaseError;
 use albers_release::door::LeafClasses;
 use albers_storage::watch::Silent;
+use albers_table::schema::ColumnType;
 
-use super::table::{Case, Row, Table, WAYS, Way, groups_of};
+use super::table::{Case, Outcome, Row, Table, WAYS, Way, attribute, groups_of};
 
 /// Six leaves of three rows.
 fn table_of_leaves() -> (Table, Vec<Vec<Row>>) {
@@ -71,7 +73,68 @@ fn intersection_attack_across_granularities_fails() {
         })
     };
     assert!(pass(&[&whole, &rows[9..]]).is_ok());
-    assert!(matches!(pass(&[&torn, &rest]), Err(ReleaseError::RowsChanged)));
+    assert!(matches!(pass(&[&torn, &rest]), Err(ReleaseError::NotNested)));
     let lost = pass(&[&whole]);
     assert!(matches!(lost, Err(ReleaseError::RowsChanged)), "each release has all rows");
+}
+
+/// What comes of releases for some k, each with the class of each leaf.
+fn pass_leaves(
+    (table, leaves): &(Table, Vec<Vec<Row>>),
+    way: Way,
+    releases: &[(u64, [u32; 6])],
+) -> Result<Outcome, ReleaseError> {
+    let requirements = releases.iter().map(|&(k, _)| table.requirement(k, &[])).collect();
+    Case::new(table, way, requirements).pass(&Silent, |door, packer| {
+        let classes = |&(_, of_leaf): &(u64, [u32; 6])| LeafClasses::from(Some(of_leaf.to_vec()));
+        let classes: Vec<LeafClasses> = releases.iter().map(classes).collect();
+        door.admit_leaves(packer.leaves(leaves).rows(packer), &classes)
+    })
+}
+
+#[test]
+fn a_release_that_tears_the_next_finer_one_is_refused_although_its_leaves_are_whole() {
+    let leaves = [0, 1, 2, 3, 4, 5];
+    let pairs = [0, 0, 1, 1, 2, 2];
+    let halves = [0, 0, 0, 1, 1, 1];
+    let whole = [0, 0, 0, 0, 1, 1];
+    for way in WAYS {
+        let pass = |releases: &[(u64, [u32; 6])]| pass_leaves(&table_of_leaves(), way, releases);
+        // Together, pairs and halves tell the third and the fourth leaf apart.
+        let torn = pass(&[(3, leaves), (5, pairs), (6, halves)]);
+        assert!(matches!(torn, Err(ReleaseError::NotNested)), "{way:?}");
+        assert!(pass(&[(3, leaves), (6, halves)]).is_ok(), "{way:?}: alone it is fine");
+        // In any order: the coarser is the one with the greater k.
+        let nested = pass(&[(3, leaves), (6, whole), (5, pairs)]).unwrap();
+        let n_classes: Vec<u64> = nested.classes.iter().map(|own| own.n_classes).collect();
+        assert_eq!(n_classes, [6, 2, 3], "{way:?}");
+        let torn = pass(&[(3, leaves), (5, whole), (6, pairs)]);
+        assert!(matches!(torn, Err(ReleaseError::NotNested)), "{way:?}");
+    }
+}
+
+#[test]
+fn classes_that_show_the_same_count_as_one_for_coarser_releases() {
+    // Prefixes of two digits have two leaves each, which show the same.
+    let zips = ["511", "512", "512", "511", "512", "511", "521", "522", "521", "522", "521", "522"];
+    let zips = attribute("zip", ColumnType::Code, Shown::Label, &zips);
+    let table = Table::new(vec![zips], &[0; 12]);
+    let rows: Vec<u32> = (0..12).collect();
+    let leaves = table.classes(&rows.chunks(3).collect::<Vec<_>>());
+    let requirements = vec![table.requirement(3, &[]), table.requirement(6, &[])];
+    for way in WAYS {
+        let pass = |finest: [u32; 4], coarser: [u32; 4]| {
+            Case::new(&table, way, requirements.clone()).pass(&Silent, |door, packer| {
+                let leaves = packer.leaves(&leaves);
+                let together = door.shown_together(0, leaves.rows(packer), &[0, 1, 2, 3])?;
+                assert_eq!(together, [0, 0, 2, 2]);
+                let classes = [finest, coarser].map(|own| LeafClasses::from(Some(own.to_vec())));
+                door.admit_leaves(leaves.rows(packer), &classes)
+            })
+        };
+        assert!(pass([0, 0, 1, 1], [0, 0, 1, 1]).is_ok(), "{way:?}");
+        // Whole leaves, and yet the coarser release tells apart what the finer shows as one.
+        let torn = pass([0, 1, 2, 3], [0, 1, 0, 1]);
+        assert!(matches!(torn, Err(ReleaseError::NotNested)), "{way:?}");
+    }
 }

@@ -8,7 +8,7 @@
 
 use albers_classes::points::row_fingerprint;
 use albers_index::buffer_tree::{BufferTree, BulkPlan, Loaded, RoutedRows, Sizes, Subtree};
-use albers_index::granularity::{self, FAN_OUT, Granularity};
+use albers_index::granularity::{self, Coarsening, FAN_OUT, Granularity};
 use albers_partition::cell::TableSize;
 use albers_partition::mondrian::Plan as CutSettings;
 use albers_partition::sample::Tuples;
@@ -52,6 +52,7 @@ pub(super) fn publish(
             facts: &no_facts,
             policy: cuts.policy,
             keep_regions: cuts.shows_regions,
+            labels_apart: run.plan.ks.len() > 1,
             grain: cuts.grain,
             seed: run.plan.show.seed,
         },
@@ -188,7 +189,7 @@ fn drain(
     tree.drain(&mut |loaded| -> std::result::Result<(), ReleaseError> {
         match &loaded {
             Loaded::Subtree(subtree) => {
-                admit(run, bulk, subtree, granularity, door)?;
+                admit(bulk, subtree, granularity, door)?;
                 Ok(run.watch.done(subtree.tree.n_rows() as u64)?)
             }
             Loaded::Giant(giant) => {
@@ -208,7 +209,6 @@ fn drain(
 }
 
 fn admit(
-    run: &Context<'_>,
     bulk: &BulkPlan<'_>,
     subtree: &Subtree<'_>,
     granularity: Granularity,
@@ -223,15 +223,33 @@ fn admit(
         boxes: subtree.tree.leaf_boxes(),
         regions: regions.as_deref(),
     };
-    let base_k = run.plan.ks[0];
-    let classes = (0..run.plan.ks.len()).map(|release| {
-        let requirement = door.requirement(release);
-        let coarser = (requirement.k() != base_k).then(|| {
-            let rows = subtree.tree_rows(bulk);
-            granularity::classes(rows, granularity, FAN_OUT, requirement, &bulk.plan)
-        });
-        LeafClasses::from(coarser)
-    });
-    let classes: Vec<LeafClasses> = classes.collect();
+    let classes = match door.n_releases() {
+        1 => vec![LeafClasses::default()],
+        _ => nested_classes(bulk, subtree, granularity, leaves, door)?,
+    };
     door.admit_leaves(leaves, &classes)
+}
+
+/// The classes of each of several releases: each made of those of the next finer one, as shown.
+fn nested_classes(
+    bulk: &BulkPlan<'_>,
+    subtree: &Subtree<'_>,
+    granularity: Granularity,
+    leaves: LeafRows<'_>,
+    door: &Door<'_>,
+) -> std::result::Result<Vec<LeafClasses>, ReleaseError> {
+    let chain = door.chain();
+    let coarser: Vec<_> = chain[1..].iter().map(|&release| door.requirement(release)).collect();
+    let coarsening = Coarsening { granularity, fan_out: FAN_OUT, plan: &bulk.plan };
+    let nested = granularity::nested(
+        subtree.tree_rows(bulk),
+        coarsening,
+        &coarser,
+        &mut |place, of_leaf| door.shown_together(chain[place], leaves, of_leaf),
+    )?;
+    let mut classes = vec![LeafClasses::default(); door.n_releases()];
+    for (&release, of_leaf) in chain.iter().zip(nested) {
+        classes[release] = LeafClasses::from(Some(of_leaf));
+    }
+    Ok(classes)
 }

@@ -85,7 +85,7 @@ impl Bucket {
         bytes.extend_from_slice(&(runs.len() as u64).to_le_bytes());
         for run in runs.iter() {
             bytes.extend_from_slice(&run.class_id.to_le_bytes());
-            bytes.extend_from_slice(&run.leaf_id.to_le_bytes());
+            bytes.extend_from_slice(&run.part_id.to_le_bytes());
             bytes.extend_from_slice(&run.key.to_le_bytes());
             bytes.extend_from_slice(&run.n_rows.to_le_bytes());
         }
@@ -114,7 +114,7 @@ impl Bucket {
         for _ in 0..n_runs {
             into.runs.push(Run {
                 class_id: fields.word(),
-                leaf_id: fields.word(),
+                part_id: fields.word(),
                 key: fields.word(),
                 n_rows: fields.half(),
             });

@@ -169,7 +169,7 @@ fn verify_bucket<'a>(
 ) -> Result<PassedBucket<'a>> {
     let start = Instant::now();
     let rows = bucket.load(plan)?;
-    let totals = rows.leaf_totals(plan);
+    let totals = rows.part_totals(plan);
     let n_rows = rows.rows.n_rows();
     let carried = plan.rows.payload.decode((0..n_rows).map(|row| rows.rows.payload(row)))?;
     let sensitive = rows.sensitive(plan);
@@ -179,6 +179,9 @@ fn verify_bucket<'a>(
     let described = describe(blocks, plan.attributes, plan.options, Some(&row_ids), &Silent)?;
     let fingerprint = described.fingerprint;
     let classes = described.verify(requirement, &facts)?;
+    if plan.are_several && classes.has_alike() {
+        return Err(ReleaseError::NotNested);
+    }
     let in_bucket = |key: u64| n_bits == 0 || key >> (u64::BITS - n_bits) == prefix;
     if classes.key_range().is_some_and(|(a, b)| !in_bucket(a) || !in_bucket(b)) {
         return Err(ReleaseError::RowsChanged);

@@ -1,34 +1,34 @@
-//! A bucket in memory: its classes as blocks, and what its leaves add up to.
+//! A bucket in memory: its classes as blocks, and what they add up to.
 
 use albers_classes::class_block::{ClassBlock, ClassDetails};
-use albers_table::mix::mix;
 use rayon::prelude::*;
 
 use super::scatter::Scattered;
 use super::{BucketPlan, Totals};
 
 impl Scattered {
-    /// What the leaves add up to. Runs of a leaf that lie in different classes are counted apart,
-    /// so that a leaf that was torn apart is noticed.
-    pub(in crate::door) fn leaf_totals(&self, plan: &BucketPlan<'_>) -> Totals {
+    /// What the classes and what they are made of add up to. Runs of a part that lie in different
+    /// classes are counted apart, so that a part that was torn apart is noticed.
+    pub(in crate::door) fn part_totals(&self, plan: &BucketPlan<'_>) -> Totals {
         let mut totals = Totals { n_rows: self.rows.n_rows() as u64, ..Totals::default() };
         let mut row = 0;
         for run in &self.runs {
             for _ in 0..run.n_rows {
-                let row_id = self.rows.row_id(plan.rows.layout, row);
-                totals.leaf_rows = totals.leaf_rows.wrapping_add(leaf_row(run.leaf_id, row_id));
+                totals.add_row(run, self.rows.row_id(plan.rows.layout, row));
                 row += 1;
             }
         }
-        let mut by_leaf: Vec<(u64, u64, u64)> = self
+        let mut parts: Vec<(u64, u64, u64)> = self
             .runs
             .iter()
-            .map(|run| (run.class_id, run.leaf_id, u64::from(run.n_rows)))
+            .map(|run| (run.class_id, run.part_id, u64::from(run.n_rows)))
             .collect();
-        by_leaf.sort_unstable();
-        for runs in by_leaf.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
-            let n_rows = runs.iter().map(|run| run.2).sum();
-            totals.whole_leaves = totals.whole_leaves.wrapping_add(whole_leaf(runs[0].1, n_rows));
+        parts.sort_unstable();
+        for class in parts.chunk_by(|a, b| a.0 == b.0) {
+            for part in class.chunk_by(|a, b| a.1 == b.1) {
+                totals.parts.add_whole(part[0].1, part.iter().map(|run| run.2).sum());
+            }
+            totals.classes.add_whole(class[0].0, class.iter().map(|run| run.2).sum());
         }
         totals
     }
@@ -106,14 +106,4 @@ impl Scattered {
         block.details = has_details.then(|| Box::new(details));
         block
     }
-}
-
-/// What a row of a leaf adds to [`Totals::leaf_rows`].
-pub(in crate::door) fn leaf_row(leaf_id: u64, row_id: u32) -> u64 {
-    mix(mix(leaf_id) ^ u64::from(row_id))
-}
-
-/// What a leaf of so many rows in one class adds to [`Totals::whole_leaves`].
-pub(in crate::door) fn whole_leaf(leaf_id: u64, n_rows: u64) -> u64 {
-    mix(mix(leaf_id ^ 0x3c6e_f372_fe94_f82b) ^ n_rows)
 }

@@ -4,17 +4,17 @@ use albers_classes::packed::RowBlock;
 use albers_classes::{ClassDetails, Span};
 
 use super::BucketPlan;
-use crate::describe::{Describer, ShownCell, ShownFacts};
-use crate::door::leaves::{ClassLeaves, LeafRows, class_box};
-use crate::verify::{content_key, covering};
+use crate::describe::{Describer, ShownFacts};
+use crate::door::leaves::{ClassLeaves, Finer, LeafRows, class_box};
+use crate::verify::content_key;
 
-/// Rows of one leaf in one class.
+/// Some rows of one class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::door) struct Run {
     /// The class, by a number that no other class of the release has.
     pub(in crate::door) class_id: u64,
-    /// The leaf of the index.
-    pub(in crate::door) leaf_id: u64,
+    /// What the class is made of: a class of the next finer release, or a leaf of the index.
+    pub(in crate::door) part_id: u64,
     /// What orders the class.
     pub(in crate::door) key: u64,
     /// How many rows.
@@ -65,20 +65,20 @@ pub(in crate::door) fn bucket_of(key: u64, n_buckets: usize) -> usize {
     }
 }
 
-/// The numbers of the first class and of the first leaf at hand.
+/// The numbers of the classes at hand, and of what they are made of.
 #[derive(Clone, Copy)]
-pub(in crate::door) struct Numbers {
-    /// Among all classes of the release.
+pub(in crate::door) struct Numbers<'c> {
+    /// The first, among all classes of the release.
     pub(in crate::door) first_class: u64,
-    /// Among all leaves of the index.
-    pub(in crate::door) first_leaf: u64,
+    /// What they are made of.
+    pub(in crate::door) finer: Finer<'c>,
 }
 
 /// Describes some classes and sorts their rows by bucket.
 pub(in crate::door) fn scatter(
     plan: &BucketPlan<'_>,
     describers: &[Describer<'_>],
-    numbers: Numbers,
+    numbers: Numbers<'_>,
     leaves: LeafRows<'_>,
     classes: &ClassLeaves<'_>,
     range: std::ops::Range<usize>,
@@ -93,7 +93,7 @@ pub(in crate::door) fn scatter(
         if plan.options.show_regions {
             class_box(leaves.regions, of_class, n_attributes, &mut region);
         }
-        let cells = describe(plan, describers, leaves, of_class, &region);
+        let cells = leaves.describe(describers, of_class, &region);
         ShownFacts::add_class(&mut shown, describers, &cells);
         let features = classes.features(class, n_features);
         keyed.push((content_key(&cells, features, describers, plan.options.seed), class));
@@ -110,8 +110,8 @@ pub(in crate::door) fn scatter(
         }
         for &leaf in classes.of(class) {
             let rows = leaves.of(leaf);
-            let leaf_id = numbers.first_leaf + u64::from(leaf);
-            scattered.runs.push(Run { class_id, leaf_id, key, n_rows: rows.len() as u32 });
+            let part_id = numbers.finer.of(leaf);
+            scattered.runs.push(Run { class_id, part_id, key, n_rows: rows.len() as u32 });
             scattered.regions.extend_from_slice(&region);
             scattered.details.features.extend_from_slice(classes.features(class, n_features));
             if plan.options.is_nested {
@@ -127,33 +127,6 @@ pub(in crate::door) fn scatter(
         }
     }
     scattered
-}
-
-/// What a class of these leaves shows. The boxes of the index tell it where they can; the door will
-/// look at the rows.
-fn describe(
-    plan: &BucketPlan<'_>,
-    describers: &[Describer<'_>],
-    leaves: LeafRows<'_>,
-    class: &[u32],
-    region: &[Span],
-) -> Vec<ShownCell> {
-    let n_attributes = describers.len();
-    let mut around = Vec::with_capacity(n_attributes);
-    class_box(Some(leaves.boxes), class, n_attributes, &mut around);
-    let of_attribute = |attribute: usize| {
-        let describer = &describers[attribute];
-        let rows = class.iter().flat_map(|&leaf| leaves.of(leaf));
-        let codes = rows.map(|&row| leaves.rows.code(plan.rows.layout, row as usize, attribute));
-        match region.get(attribute) {
-            Some(&(lo, hi)) => covering(describer, lo, hi, codes),
-            None if describer.is_plain_interval() => {
-                ShownCell::plain_interval(around[attribute].0, around[attribute].1)
-            }
-            None => describer.describe(codes),
-        }
-    };
-    (0..n_attributes).map(of_attribute).collect()
 }
 
 /// Sorts runs whose keys are known into one of two halves by a bit of the key.
