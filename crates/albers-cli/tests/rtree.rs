@@ -113,20 +113,7 @@ fn intersection_attack_across_granularities_fails() {
             "in.csv -o out.csv --quasi age,zip,city --sensitive disease --keep key -k 3 \
              --also-k 7,20,150 --granularity {granularity}"
         ));
-        let names = ["out.csv", "out.k7.csv", "out.k20.csv", "out.k150.csv"];
-        let releases: Vec<_> = names.iter().map(|name| classes(&folder, name)).collect();
-        for (release, k) in releases.iter().zip([3, 7, 20, 150]) {
-            assert_eq!(release.len(), 2_000, "every row is published");
-            assert!(release.values().all(|class| class.len() >= k), "{granularity} {k}");
-        }
-        // An adversary who knows where a person is in all releases: the rows that fit in all.
-        for (row, finest) in &releases[0] {
-            let together = releases[1..].iter().fold(finest.clone(), |left, release| {
-                left.intersection(&release[row]).cloned().collect()
-            });
-            assert!(together.len() >= 3, "{granularity}: {} rows are left", together.len());
-            assert_eq!(&together, finest, "no release cuts a leaf apart");
-        }
+        check_together(&folder, &[3, 7, 20, 150], granularity);
         let also = report["also"].as_array().unwrap();
         let ks: Vec<u64> = also.iter().map(|own| own["k"].as_u64().unwrap()).collect();
         assert_eq!(ks, [7, 20, 150]);
@@ -137,6 +124,51 @@ fn intersection_attack_across_granularities_fails() {
         let manifest: Value =
             serde_json::from_str(&folder.read("out.k20.csv.manifest.json")).unwrap();
         assert_eq!(manifest["classes"], also[1]["report"]["classes"]);
+    }
+}
+
+/// An adversary who can tell the rows of releases apart, by a key: those who hold the releases for
+/// 10 and 25 rows, and not that for 5, must not find groups of 5. Labels may make classes alike,
+/// and a small least memory makes classes of many parts of the index; neither may help.
+#[test]
+fn whoever_holds_some_releases_has_the_finest_of_them_and_no_more() {
+    let folder = Folder::with(keyed(2_000, 8));
+    let labels = "--hierarchy zip=prefix --hierarchy age=ranges:5,20 --hierarchy city=suppress";
+    for granularity in ["cut", "leaf-scan", "hierarchical"] {
+        for shown in ["", labels, "--no-compact", "--hierarchy zip=prefix --no-compact"] {
+            for parts in ["", "--least-memory 80KB --split median", "--least-memory 80KB"] {
+                let rest = format!("--granularity {granularity} {shown} {parts}");
+                let report = folder.anonymize(&format!(
+                    "in.csv -o out.csv --quasi age,zip,city --keep key -k 5 --also-k 25,10,150 \
+                     {rest} --force"
+                ));
+                let also = report["also"].as_array().unwrap();
+                let ks: Vec<u64> = also.iter().map(|own| own["k"].as_u64().unwrap()).collect();
+                assert_eq!(ks, [25, 10, 150], "as they were asked for");
+                check_together(&folder, &[5, 10, 25, 150], &rest);
+            }
+        }
+    }
+}
+
+/// Intersects every choice of the releases for these k, the least of which is that of `out.csv`.
+fn check_together(folder: &Folder, ks: &[usize], case: &str) {
+    let name = |(at, k): (usize, &usize)| match at {
+        0 => "out.csv".to_owned(),
+        _ => format!("out.k{k}.csv"),
+    };
+    let releases: Vec<_> = ks.iter().enumerate().map(|own| classes(folder, &name(own))).collect();
+    for (release, &k) in releases.iter().zip(ks) {
+        assert_eq!(release.len(), 2_000, "{case}: every row is published");
+        assert!(release.values().all(|class| class.len() >= k), "{case}: {k}");
+    }
+    for held in 1..1usize << ks.len() {
+        let held: Vec<usize> = (0..ks.len()).filter(|at| held >> at & 1 == 1).collect();
+        let (least, others) = held.split_first().unwrap();
+        for (row, finest) in &releases[*least] {
+            let torn = others.iter().find(|&&other| !finest.is_subset(&releases[other][row]));
+            assert_eq!(torn, None, "{case}: {held:?} together leave fewer than {}", ks[*least]);
+        }
     }
 }
 

@@ -138,8 +138,8 @@ impl fmt::Display for Note {
                  '{column}', whether they occur or not"
             ),
             Note::BoundTogether => f.write_str(
-                "every class of every release is a union of whole leaves of one index, each of \
-                 which satisfies the requirement of the finest: together the releases tell no more",
+                "every class of every release is a union of whole classes of each finer one, as they \
+                 are shown: whoever holds some of the releases has the finest of these, and no more",
             ),
             Note::AddedTop { column } => write!(
                 f,
