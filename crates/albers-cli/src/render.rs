@@ -73,6 +73,14 @@ pub fn findings(findings: &[Finding]) -> impl Iterator<Item = String> + '_ {
     })
 }
 
+/// The lines of findings that stop nothing here.
+pub fn seen(findings: &[Finding]) -> impl Iterator<Item = String> + '_ {
+    findings.iter().map(|finding| match finding.is_severe {
+        true => format!("severe finding: {}", finding.wording().text(&flag)),
+        false => format!("finding: {}", finding.wording().text(&flag)),
+    })
+}
+
 /// The lines of some notes.
 pub fn notes(notes: &[Note]) -> impl Iterator<Item = String> + '_ {
     notes.iter().map(|note| format!("note: {}", note.wording().text(&flag)))

@@ -1,6 +1,8 @@
 //! Findings, end to end: what puts people at risk although the requirement holds is said, and stops
 //! the release unless it is accepted by name.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -492,4 +494,87 @@ fn a_column_tells_nothing_where_ages_are_shown_and_where_it_is_unique_or_shuffle
         assert_eq!(published.code, Some(0), "{}", published.err);
         assert!(!published.out.contains("keep-tells-quasi"), "{}", published.out);
     }
+}
+
+/// The findings of a check, in memory and beyond it.
+fn checked(folder: &Folder, arguments: &str) -> Vec<(String, u64, bool)> {
+    let checks = ["", "--memory 300KB --spill-dir ."].map(|memory| {
+        let check = run(folder, &format!("check {arguments} --json {memory}"));
+        assert_eq!(check.code, Some(0), "{}", check.err);
+        let report: Value = serde_json::from_str(&check.out).unwrap();
+        let findings = report["findings"].as_array().unwrap();
+        let told = findings.iter().map(|own| {
+            let name = own["name"].as_str().unwrap();
+            let column =
+                own["column"].as_str().map_or(String::new(), |column| format!(":{column}"));
+            (format!("{name}{column}"), own["count"].as_u64().unwrap(), own["severe"] == true)
+        });
+        told.collect::<Vec<_>>()
+    });
+    assert_eq!(checks[0], checks[1], "{arguments}");
+    checks[0].clone()
+}
+
+#[test]
+fn check_tells_what_can_be_seen_in_any_table() {
+    let folder = Folder::with(people(3001));
+    let found = |name: &str, count, is_severe| (name.to_owned(), count, is_severe);
+    assert_eq!(
+        checked(&folder, "in.csv --quasi age --keep note,pay --sensitive disease"),
+        [
+            found("unique-keep:note", 3001, true),
+            found("unique-keep:pay", 1, false),
+            found("secret-without-rule:disease", 3001, true),
+        ]
+    );
+    let ruled = "--sensitive disease --l-diversity disease=distinct:1";
+    assert_eq!(checked(&folder, &format!("in.csv --quasi age {ruled}")), []);
+    assert_eq!(checked(&folder, "in.csv --quasi pay"), [found("low-k", 1, true)]);
+    let said = run(&folder, "check in.csv --quasi pay --keep note");
+    for line in
+        ["severe finding: low-k: 1 of 3001 rows are in classes of one", "unique-keep:note: "]
+    {
+        assert!(said.out.contains(line), "{}", said.out);
+    }
+    assert!(!said.out.contains("Quillon"), "a cell is shown: {}", said.out);
+    let refused = run(&folder, "check in.csv --quasi pay --keep nothing");
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+}
+
+/// Most rows are one class, which in little memory does not fit there: it is looked at all the
+/// same, so that neither the memory nor the order of the rows decides what is found.
+#[test]
+fn what_is_found_depends_neither_on_the_memory_nor_on_the_order_of_the_rows() {
+    let row = |row: usize| {
+        // No cut of the large class is allowable: each age has one disease.
+        let (age, shade) = match row % 4 {
+            0 => (20 + row % 60, row * 31 % 1009),
+            place => (49 + place, 500),
+        };
+        let disease = ["flu", "mumps", "cold"][if age / 3 == 17 { age % 3 } else { row / 5 % 3 }];
+        format!("p{},{age},{},{shade},{disease},{}", row / 3, 2000 - age, row * 7919 % 11_003)
+    };
+    let rows: Vec<String> = (0..12_000).map(row).collect();
+    let table = |rows: &mut dyn Iterator<Item = &String>| {
+        let rows: Vec<&str> = rows.map(String::as_str).collect();
+        format!("person,age,born,shade,disease,shoe\n{}\n", rows.join("\n"))
+    };
+    let folder = Folder::with(table(&mut rows.iter()));
+    folder.write("reversed.csv", table(&mut rows.iter().rev()));
+    let job = "-k 6 --quasi age,shade --keep born,shoe --sensitive disease --subject person \
+               --l-diversity disease=3 --least-memory 300KB --spill-dir . --threads 1";
+    let mut found = Vec::new();
+    for (name, memory) in [("in", "500MB"), ("reversed", "500MB"), ("in", "300KB")] {
+        let report = folder.anonymize(&format!("{name}.csv -o out.csv {job} --memory {memory}"));
+        let is_small = memory == "300KB";
+        assert_eq!(report["spilled_bytes"].as_u64().unwrap() > 0, is_small, "{memory}");
+        found.push((report["findings"].clone(), folder.read("out.csv")));
+    }
+    let names: Vec<&str> =
+        found[0].0.as_array().unwrap().iter().map(|own| own["name"].as_str().unwrap()).collect();
+    for name in ["keep-tells-quasi", "own-value-bounds", "unique-keep", "unique-keeps"] {
+        assert!(names.contains(&name), "{names:?}");
+    }
+    assert_eq!(found[0], found[1], "in another order");
+    assert_eq!(found[0], found[2], "in less memory");
 }

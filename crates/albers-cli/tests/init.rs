@@ -15,6 +15,10 @@ fn albers(folder: &Path, arguments: &[&str]) -> Output {
     Command::cargo_bin("albers").unwrap().current_dir(folder).args(arguments).output().unwrap()
 }
 
+/// What the visits of a clinic tell beside their classes: people have several, and their diseases
+/// follow from their numbers.
+const MEANT: &str = "rows-per-person,keep-tells-quasi,person-rules-class";
+
 /// Runs and expects success; standard output.
 fn succeed(folder: &Path, arguments: &[&str]) -> String {
     let output = albers(folder, arguments);
@@ -87,7 +91,11 @@ fn the_written_job_runs_unchanged() {
     for part in ["600 rows", "patient id", "albers anonymize --job job.toml"] {
         assert!(words.contains(part), "{words}");
     }
-    succeed(folder, &["anonymize", "--job", "job.toml"]);
+    // It says what stops the job, which then runs if that is meant.
+    let finding =
+        "severe finding: rows-per-person: 600 of 600 rows share their value of 'patient id'";
+    assert!(words.contains(finding), "{words}");
+    succeed(folder, &["anonymize", "--job", "job.toml", "--accept", MEANT]);
     let release = fs::read_to_string(folder.join("clinic.anonymized.csv")).unwrap();
     assert_eq!(release.lines().count(), 601);
     let header = release.lines().next().unwrap();
@@ -97,6 +105,33 @@ fn the_written_job_runs_unchanged() {
     for shown in ["birth date", "zip", "sex", "disease"] {
         assert!(header.contains(shown), "{header}");
     }
+}
+
+#[test]
+fn free_text_is_not_proposed_as_quasi_and_what_can_be_seen_is_said() {
+    let mut text = "age,occupation,remark,shoe\n".to_owned();
+    for row in 0..400u32 {
+        let (work, shoe) = (row.min(250), row * 7919 % 1000);
+        text.push_str(&format!("{},Secret work {work},Secret {work},{shoe}.5\n", 20 + row % 50));
+    }
+    let folder = folder_with("t.csv", &text);
+    let report = init_json(folder.path(), &["t.csv"]);
+    assert_eq!([role(&report, "occupation"), role(&report, "remark")], [None, None]);
+    assert_eq!(role(&report, "age"), Some("quasi"));
+    let findings = report["findings"].as_array().unwrap();
+    let counts: Vec<(&str, &str, u64, bool)> = findings
+        .iter()
+        .map(|own| {
+            let text = |field: &str| own[field].as_str().unwrap();
+            let (count, severe) = (own["count"].as_u64().unwrap(), own["severe"] == true);
+            (text("name"), text("column"), count, severe)
+        })
+        .collect();
+    assert!(counts.contains(&("text-list", "occupation", 251, true)), "{counts:?}");
+    assert!(counts.contains(&("text-list", "remark", 251, true)), "{counts:?}");
+    let words = succeed(folder.path(), &["init", "t.csv", "--force"]);
+    assert!(words.contains("severe finding: text-list:occupation: "), "{words}");
+    assert!(!words.contains("Secret"), "{words}");
 }
 
 #[test]
@@ -150,7 +185,7 @@ fn the_suggested_subject_makes_k_count_persons() {
     let taken = job.replace("role = \"identifier\"\n# role = \"subject\"", "role = \"subject\"");
     assert_ne!(job, taken);
     fs::write(&path, taken).unwrap();
-    let words = succeed(folder, &["anonymize", "--job", "job.toml", "--json"]);
+    let words = succeed(folder, &["anonymize", "--job", "job.toml", "--json", "--accept", MEANT]);
     assert!(words.contains("subject"), "{words}");
 }
 
@@ -292,7 +327,8 @@ fn the_job_finds_its_table_from_another_folder() {
     }
     let elsewhere = tempfile::tempdir().unwrap();
     let path = folder.join("jobs/j.toml");
-    succeed(elsewhere.path(), &["anonymize", "--job", path.to_str().unwrap()]);
+    let path = path.to_str().unwrap();
+    succeed(elsewhere.path(), &["anonymize", "--job", path, "--accept", MEANT]);
     assert!(folder.join("people;x.anonymized.csv").exists());
 }
 

@@ -91,10 +91,11 @@ fn table_commands(readme: &str) -> Vec<&str> {
 }
 
 /// The command that makes the release that `compact` narrows.
-fn anonymize_regions(readme: &str) -> &str {
-    let commands = readme.lines().filter_map(|line| line.strip_prefix("albers "));
-    let mut regions = commands.filter(|words| words.ends_with("--no-compact"));
-    regions.next().expect("a release of regions is made")
+fn anonymize_regions(readme: &str) -> String {
+    let joined = readme.replace("\\\n", " ");
+    let mut commands = joined.lines().filter_map(|line| line.strip_prefix("albers anonymize "));
+    let regions = commands.find(|words| words.contains("--no-compact"));
+    format!("anonymize {}", regions.expect("a release of regions is made"))
 }
 
 /// The command that publishes chosen levels.
@@ -121,7 +122,7 @@ fn the_readmes_other_commands_run() {
     let (readme, folder) = (readme(), folder());
     run(folder.path(), &examples(&readme)[0].command);
     albers(folder.path(), "anonymize --job examples/job.toml");
-    albers(folder.path(), anonymize_regions(&readme));
+    albers(folder.path(), &anonymize_regions(&readme));
     albers(folder.path(), &anonymize_levels(&readme));
     let commands = table_commands(&readme);
     assert_eq!(commands.len(), 7, "init, check twice, measure, compact, lattice and generate");

@@ -140,7 +140,7 @@ fn whoever_holds_some_releases_has_the_finest_of_them_and_no_more() {
                 let rest = format!("--granularity {granularity} {shown} {parts}");
                 let report = folder.anonymize(&format!(
                     "in.csv -o out.csv --quasi age,zip,city --keep key -k 5 --also-k 25,10,150 \
-                     {rest} --force"
+                     {rest}"
                 ));
                 let also = report["also"].as_array().unwrap();
                 let ks: Vec<u64> = also.iter().map(|own| own["k"].as_u64().unwrap()).collect();

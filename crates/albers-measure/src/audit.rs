@@ -52,6 +52,8 @@ pub struct SensitiveReached {
     pub distance: &'static str,
     /// The greatest share of one value.
     pub max_share: f64,
+    /// Rows in classes that share one value.
+    pub shared_rows: u64,
     /// The least variance, where the column holds numbers and misses none.
     pub variance: Option<f64>,
 }
@@ -140,6 +142,7 @@ impl<'r> Auditor<'r> {
             t: 0.0,
             distance: distance_name(&column.distance),
             max_share: 0.0,
+            shared_rows: 0,
             variance: column.numbers.as_ref().map(|_| f64::INFINITY),
         });
         let sizes = SizeHistogram::default();
@@ -165,6 +168,7 @@ impl<'r> Auditor<'r> {
                 t: emd_to(&column.distance, histogram, &self.wholes[at]),
                 distance: reached.distance,
                 max_share: max_share(histogram),
+                shared_rows: if distinct_l(histogram) == 1 { class.n_rows() } else { 0 },
                 variance: numbers.map(|numbers| variance(histogram, numbers)),
             });
         }
@@ -201,6 +205,7 @@ impl SensitiveReached {
         self.entropy_l = self.entropy_l.min(other.entropy_l);
         self.t = self.t.max(other.t);
         self.max_share = self.max_share.max(other.max_share);
+        self.shared_rows += other.shared_rows;
         self.variance = self.variance.zip(other.variance).map(|(a, b)| a.min(b));
     }
 }

@@ -3,12 +3,12 @@
 //!
 //! Guarantee: an end counts if some published rows have just this value, and fewer than asked. Both
 //! are counted over all published rows where the codes of a column are few, and beyond that over
-//! the codes of least hash, which is said. Classes that do not fit in memory are not looked at.
+//! the codes of least hash, which is said.
 //! Cost: a count per row and ordered attribute; memory that is given.
 
 use albers_classes::Attribute;
 use albers_classes::space::Shown;
-use albers_release::describe::CellContent;
+use albers_release::describe::{CellContent, Describer, ShownCell};
 use albers_release::door::{Passed, PassedClasses};
 use rayon::prelude::*;
 
@@ -31,13 +31,8 @@ pub struct OwnEnds {
     pub is_about: bool,
 }
 
-/// The codes of an attribute.
-struct ColumnEnds {
-    /// With their rows, and how often each is an end.
-    codes: CountedCodes,
-    /// Whether some class was not looked at.
-    has_gaps: bool,
-}
+/// The codes of an attribute, with their rows, and how often each is an end.
+struct ColumnEnds(CountedCodes);
 
 impl EndParts {
     /// Of no part yet, in so many bytes.
@@ -45,9 +40,9 @@ impl EndParts {
         let is_shown = |own: &&Attribute| own.shown == Shown::Interval;
         let n_columns = attributes.iter().filter(is_shown).count().max(1);
         let column = |attribute: &Attribute| {
-            is_shown(&attribute).then(|| ColumnEnds {
-                codes: CountedCodes::new(attribute.domain.code_range().1, n_bytes / n_columns),
-                has_gaps: false,
+            is_shown(&attribute).then(|| {
+                let greatest = attribute.domain.code_range().1;
+                ColumnEnds(CountedCodes::new(greatest, n_bytes / n_columns))
             })
         };
         EndParts { columns: attributes.iter().map(column).collect() }
@@ -55,20 +50,18 @@ impl EndParts {
 
     /// Adds some classes. Rows that are left out show nothing.
     pub fn add(&mut self, part: &Passed<'_, '_>) {
-        match part {
-            Passed::Classes(classes) => {
-                let columns = self.columns.par_iter_mut().enumerate();
-                columns.for_each(|(attribute, column)| {
-                    if let Some(column) = column {
-                        column.add(*classes, attribute);
-                    }
-                });
+        let columns = self.columns.par_iter_mut().enumerate();
+        let columns = columns.filter_map(|(attribute, own)| Some((attribute, own.as_mut()?)));
+        columns.for_each(|(attribute, column)| match part {
+            Passed::Classes(classes) => column.add(*classes, attribute),
+            Passed::Giant(giant) => {
+                column.add_ends(&giant.describers[attribute], giant.cells[attribute]);
             }
-            Passed::Giant(_) => {
-                self.columns.iter_mut().flatten().for_each(|column| column.has_gaps = true);
+            Passed::GiantRows(rows) => {
+                column.add_codes(rows.codes, attribute, rows.class.describers.len());
             }
             Passed::LeftOut(_) => {}
-        }
+        });
     }
 
     /// The ends of each attribute that fewer than `k` rows have; nothing where no intervals are.
@@ -80,24 +73,32 @@ impl EndParts {
 
 impl ColumnEnds {
     fn add(&mut self, classes: PassedClasses<'_, '_>, attribute: usize) {
-        let describer = &classes.describers()[attribute];
-        let domain = &describer.attribute().domain;
-        let n_attributes = classes.describers().len();
+        let describers = classes.describers();
         for &class_idx in classes.classes_by_memory() {
             let class = classes.class(class_idx as usize);
             for (_, codes) in class.parts() {
-                let own = codes[attribute..].iter().step_by(n_attributes);
-                own.for_each(|&code| self.codes.add(code, 1, 0));
+                self.add_codes(codes, attribute, describers.len());
             }
-            let cell = class.cells[attribute];
-            if let CellContent::Interval { lo, hi, .. } = describer.content(cell)
-                && let Some((least, greatest)) = describer.ends(cell)
-            {
-                // The ends of a region may lie between the values of its codes.
-                for (code, end) in [(lo, least), (hi, greatest)] {
-                    if domain.value(code) == Some(end) {
-                        self.codes.add(code, 0, 1);
-                    }
+            self.add_ends(&describers[attribute], class.cells[attribute]);
+        }
+    }
+
+    /// Counts the rows that have these codes, which stand row by row.
+    fn add_codes(&mut self, codes: &[u32], attribute: usize, n_attributes: usize) {
+        let own = codes.iter().skip(attribute).step_by(n_attributes);
+        own.for_each(|&code| self.0.add(code, 1, 0));
+    }
+
+    /// Marks the ends that a class shows.
+    fn add_ends(&mut self, describer: &Describer<'_>, cell: ShownCell) {
+        let domain = &describer.attribute().domain;
+        if let CellContent::Interval { lo, hi, .. } = describer.content(cell)
+            && let Some((least, greatest)) = describer.ends(cell)
+        {
+            // The ends of a region may lie between the values of its codes.
+            for (code, end) in [(lo, least), (hi, greatest)] {
+                if domain.value(code) == Some(end) {
+                    self.0.add(code, 0, 1);
                 }
             }
         }
@@ -105,15 +106,14 @@ impl ColumnEnds {
 
     fn own_ends(&self, k: u64) -> OwnEnds {
         let (mut n_few, mut n_ends) = (0u64, 0u64);
-        self.codes.for_each(|n_rows, n_times_end| {
+        self.0.for_each(|n_rows, n_times_end| {
             let is_end = n_times_end > 0;
             n_ends += u64::from(is_end);
             n_few += u64::from(is_end && n_rows > 0 && u64::from(n_rows) < k);
         });
-        let share = self.codes.sampled_share();
+        let share = self.0.sampled_share();
         let all = |n: u64| (n as f64 / share).round() as u64;
-        let is_about = share < 1.0 || self.has_gaps;
-        OwnEnds { n_few: all(n_few), n_ends: all(n_ends), is_about }
+        OwnEnds { n_few: all(n_few), n_ends: all(n_ends), is_about: share < 1.0 }
     }
 }
 
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     fn own_ends(codes: CountedCodes, k: u64) -> OwnEnds {
-        ColumnEnds { codes, has_gaps: false }.own_ends(k)
+        ColumnEnds(codes).own_ends(k)
     }
 
     #[test]

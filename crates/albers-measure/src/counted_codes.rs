@@ -1,9 +1,10 @@
 //! The codes of an attribute with their rows, in bounded memory.
 //!
 //! Guarantee: a code that is counted has been counted from its first row on: all codes where there
-//! is room for them, and else those of least hash.
+//! is room for them, and else those of least hash, whatever the order of the rows.
 //! Cost: O(1) per row.
 
+use albers_table::distinct_sample::halved;
 use albers_table::mix::mix;
 use rustc_hash::FxHashMap;
 
@@ -53,7 +54,7 @@ impl CountedCodes {
                 if is_beyond(bound) {
                     return;
                 }
-                if found.len() >= *limit && !found.contains_key(&code) {
+                while found.len() >= *limit && !found.contains_key(&code) {
                     shrink(bound, found);
                     if is_beyond(bound) {
                         return;
@@ -85,13 +86,11 @@ impl CountedCodes {
     }
 }
 
-/// Keeps the half of the codes that has the least hashes.
+/// Keeps the codes below half of the bound, about half of them.
 fn shrink(bound: &mut Option<u64>, found: &mut FxHashMap<u32, (u32, u32)>) {
-    let mut hashes: Vec<u64> = found.keys().map(|&code| hash_of(code)).collect();
-    let half = hashes.len() / 2;
-    let (_, &mut middle, _) = hashes.select_nth_unstable(half);
-    *bound = Some(middle);
-    found.retain(|&code, _| hash_of(code) < middle);
+    let half = halved(*bound);
+    *bound = Some(half);
+    found.retain(|&code, _| hash_of(code) < half);
 }
 
 fn hash_of(code: u32) -> u64 {

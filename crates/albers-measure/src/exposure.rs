@@ -87,7 +87,7 @@ impl Exposure {
                 let cells = rows.kept.iter().map(|cells| cells[row_idx].unwrap_or(0));
                 let tuple = cells.fold(0, |tuple, cell| mix(tuple ^ cell));
                 tuples.add(tuple, 1);
-                with_shown.add(mix(tuple ^ shown), 1);
+                with_shown.add(mix(mix(tuple) ^ shown), 1);
             }
         }
         for (row_idx, &shown) in rows.shown.iter().enumerate() {
@@ -113,7 +113,7 @@ impl Exposure {
 
     /// Rows whose value of a kept column nobody else has.
     pub fn alone_by_value(&self, column: usize) -> RowCount {
-        alone(&self.kept[column])
+        self.alone(&self.kept[column])
     }
 
     /// Distinct values of a kept column.
@@ -123,12 +123,12 @@ impl Exposure {
 
     /// Rows that nobody equals in all kept columns.
     pub fn alone_by_kept(&self) -> RowCount {
-        self.tuples.as_ref().map_or(RowCount::default(), alone)
+        self.tuples.as_ref().map_or(RowCount::default(), |tuples| self.alone(tuples))
     }
 
     /// Rows that nobody equals in all kept columns and in what is shown.
     pub fn alone_by_kept_and_shown(&self) -> RowCount {
-        self.tuples_and_shown.as_ref().map_or(RowCount::default(), alone)
+        self.tuples_and_shown.as_ref().map_or(RowCount::default(), |tuples| self.alone(tuples))
     }
 
     /// Rows in classes that share one value of a sensitive column, and the highest share of a class
@@ -138,8 +138,12 @@ impl Exposure {
     }
 }
 
-fn alone(sample: &DistinctSample) -> RowCount {
-    RowCount { n_rows: sample.n_unique().round() as u64, is_about: sample.is_estimate() }
+impl Exposure {
+    /// An estimate is never of more rows than there are.
+    fn alone(&self, sample: &DistinctSample) -> RowCount {
+        let n_rows = (sample.n_unique().round() as u64).min(self.n_rows);
+        RowCount { n_rows, is_about: sample.is_estimate() }
+    }
 }
 
 impl SharedSecrets {

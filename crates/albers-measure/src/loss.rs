@@ -222,6 +222,7 @@ impl<'a> LossOfParts<'a> {
         let (more, n_rows) = match part {
             Passed::Classes(classes) => (sums_of_classes(*classes), classes.n_rows()),
             Passed::Giant(giant) => (sums_of_giant(giant), giant.n_rows),
+            Passed::GiantRows(_) => return,
             Passed::LeftOut(left_out) => {
                 (sums_of_left_out(left_out, self.attributes), left_out.n_rows())
             }

@@ -4,33 +4,68 @@
 //!
 //! Guarantee: each person of a class who has several rows of it is taken away in turn, and the rules
 //! are asked again, by the code that verified the class. Of a class with more than a thousand such
-//! persons, those with the most rows are. Classes that do not fit in memory are not looked at.
+//! persons, those with the most rows are. Classes of more rows than are cut at once are not looked
+//! at, whether or not they fit in memory.
 //! Cost: a sort of the rows of each class; a check of the rules for each such person.
 
 use std::cmp::Reverse;
 
 use albers_privacy::{ClassSummary, Facts, Requirement};
-use albers_release::door::{Passed, PassedClasses};
+use albers_release::door::{GiantRows, Passed, PassedClasses};
 use rayon::prelude::*;
 
 /// Persons of a class that are taken away, at most.
 const MAX_PERSONS: usize = 1000;
 
 /// Classes ruled by one person, from what passes the door.
-#[derive(Debug, Default)]
 pub struct PersonParts {
     n_classes: Vec<u64>,
+    /// Classes of more rows are not looked at.
+    max_rows: usize,
+    /// The rows so far of a class that does not fit in memory.
+    giant: Facts,
 }
 
 impl PersonParts {
+    /// Of no class yet; those of more than so many rows are not looked at.
+    pub fn new(max_rows: usize) -> PersonParts {
+        PersonParts { n_classes: Vec::new(), max_rows, giant: Facts::default() }
+    }
+
     /// Adds some classes.
     pub fn add(&mut self, part: &Passed<'_, '_>) {
-        let Passed::Classes(classes) = part else { return };
-        let requirement = classes.requirement();
-        if !requirement.shape().counts_subjects || requirement.rules().is_empty() {
+        let is_asked = |requirement: &Requirement| {
+            requirement.shape().counts_subjects && !requirement.rules().is_empty()
+        };
+        match part {
+            Passed::Classes(classes) if is_asked(classes.requirement()) => {
+                let more = ruled_by_one(*classes, self.max_rows);
+                self.count(more.into_iter());
+            }
+            Passed::GiantRows(rows) if is_asked(rows.requirement) => self.add_giant_rows(*rows),
+            _ => {}
+        }
+    }
+
+    /// Gathers the rows of a class until all have come.
+    fn add_giant_rows(&mut self, rows: GiantRows<'_, '_>) {
+        let n_rows = rows.class.n_rows as usize;
+        if n_rows > self.max_rows {
             return;
         }
-        let more = ruled_by_one(*classes);
+        self.giant.subjects.extend_from_slice(&rows.facts.subjects);
+        self.giant.sensitive.extend_from_slice(&rows.facts.sensitive);
+        self.giant.n_sensitive = rows.facts.n_sensitive;
+        if self.giant.subjects.len() == n_rows {
+            let giant = std::mem::take(&mut self.giant);
+            let mut summary = ClassSummary::new(rows.requirement.shape());
+            let numbers = (0..n_rows as u32).collect();
+            let missed = missed_without_one(numbers, &giant, rows.requirement, &mut summary);
+            self.count(missed.into_iter().map(u64::from));
+        }
+    }
+
+    fn count(&mut self, more: impl ExactSizeIterator<Item = u64>) {
         self.n_classes.resize(more.len(), 0);
         self.n_classes.iter_mut().zip(more).for_each(|(own, more)| *own += more);
     }
@@ -42,7 +77,7 @@ impl PersonParts {
     }
 }
 
-fn ruled_by_one(classes: PassedClasses<'_, '_>) -> Vec<u64> {
+fn ruled_by_one(classes: PassedClasses<'_, '_>, max_rows: usize) -> Vec<u64> {
     const CLASSES_PER_TASK: usize = 4096;
     let requirement = classes.requirement();
     let nothing = || vec![0; requirement.columns().len()];
@@ -50,8 +85,11 @@ fn ruled_by_one(classes: PassedClasses<'_, '_>) -> Vec<u64> {
         let mut summary = ClassSummary::new(requirement.shape());
         let mut counts = nothing();
         for &class_idx in class_idxs {
-            let parts = classes.class(class_idx as usize).parts();
-            let rows = parts.flat_map(|(row_ids, _)| row_ids.iter().copied()).collect();
+            let class = classes.class(class_idx as usize);
+            if class.n_rows() > max_rows {
+                continue;
+            }
+            let rows = class.parts().flat_map(|(row_ids, _)| row_ids.iter().copied()).collect();
             let missed = missed_without_one(rows, classes.facts(), requirement, &mut summary);
             counts.iter_mut().zip(missed).for_each(|(count, own)| *count += u64::from(own));
         }

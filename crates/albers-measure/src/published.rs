@@ -105,6 +105,7 @@ impl<'a> PublishedParts<'a> {
                 sums.add(&giant.describers, &giant.cells, giant.n_rows);
                 sums
             }
+            Passed::GiantRows(_) => return,
             Passed::LeftOut(left_out) => {
                 self.n_left_out += left_out.n_rows();
                 return;

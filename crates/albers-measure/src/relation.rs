@@ -207,7 +207,7 @@ impl RelationOfParts {
     /// Looks at some classes.
     pub fn add(&mut self, part: &Passed<'_, '_>) {
         match part {
-            Passed::LeftOut(_) => return,
+            Passed::LeftOut(_) | Passed::GiantRows(_) => return,
             Passed::Giant(_) => {}
             Passed::Classes(classes) if self.n_parts == 0 => {
                 let n_cells = classes.n_classes() * classes.describers().len();

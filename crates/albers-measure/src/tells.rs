@@ -9,14 +9,16 @@
 //!
 //! Guarantee: rows count whose class shows the attribute coarser than its value. Values beyond a
 //! bounded number are those of least hash, each with all its rows, and so are codes; then the count
-//! is said to be an estimate. Classes that do not fit in memory are not looked at.
+//! is said to be an estimate. It is a function of the rows and their classes, in any memory.
 //! Cost: a hash per row and carried column, and a look at each attribute while a value tells any.
 
 use std::collections::BTreeMap;
 
 use albers_classes::Attribute;
-use albers_release::door::{Passed, PassedClasses};
+use albers_release::describe::{Describer, ShownCell};
+use albers_release::door::{GiantRows, Passed, PassedClasses};
 use albers_release::publish::CarriedColumn;
+use albers_table::distinct_sample::halved;
 use albers_table::mix::mix;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -37,7 +39,7 @@ pub struct TellParts {
     /// The codes of each attribute, and how many of their rows are shown coarser.
     attributes: Vec<CountedCodes>,
     columns: Vec<CarriedValues>,
-    /// Whether some class was not looked at.
+    /// Whether the cells of some rows could not be looked at.
     has_gaps: bool,
 }
 
@@ -97,27 +99,47 @@ impl TellParts {
     /// Adds some classes. Rows that are left out tell nothing.
     pub fn add(&mut self, part: &Passed<'_, '_>) {
         match part {
-            Passed::Classes(classes) if !classes.carried().is_empty() => self.add_classes(*classes),
-            Passed::Giant(_) => self.has_gaps = true,
-            Passed::Classes(_) | Passed::LeftOut(_) => {}
+            Passed::Classes(classes) if !classes.carried().is_empty() => {
+                self.n_rows += classes.n_rows();
+                self.attributes.par_iter_mut().enumerate().for_each(|(attribute, counted)| {
+                    count_codes(*classes, attribute, counted);
+                });
+                self.add_carried(classes.carried(), |values, hashes| values.add(*classes, hashes));
+            }
+            Passed::GiantRows(rows) if !rows.carried.is_empty() => {
+                self.add_giant_rows(*rows)
+            }
+            Passed::Classes(_) | Passed::Giant(_) | Passed::GiantRows(_) | Passed::LeftOut(_) => {}
         }
     }
 
-    fn add_classes(&mut self, classes: PassedClasses<'_, '_>) {
-        self.n_rows += classes.n_rows();
-        self.attributes.par_iter_mut().enumerate().for_each(|(attribute, counted)| {
-            count_codes(classes, attribute, counted);
+    fn add_giant_rows(&mut self, rows: GiantRows<'_, '_>) {
+        let n_attributes = self.attributes.len();
+        let coarser = coarser_cells(&rows.class.describers, &rows.class.cells);
+        self.n_rows += (rows.codes.len() / n_attributes.max(1)) as u64;
+        for codes in rows.codes.chunks_exact(n_attributes) {
+            let counted = self.attributes.iter_mut().zip(codes).zip(&coarser);
+            counted.for_each(|((own, &code), &coarser)| own.add(code, 1, u32::from(coarser)));
+        }
+        self.add_carried(rows.carried, |values, hashes| {
+            for (&hash, codes) in hashes.iter().zip(rows.codes.chunks_exact(n_attributes)) {
+                values.add_cell(hash, codes, &coarser);
+            }
         });
+    }
+
+    /// Adds the cells of each carried column, by their hashes.
+    fn add_carried(&mut self, carried: &[CarriedColumn], add: impl Fn(&mut CarriedValues, &[u64])) {
         if self.columns.is_empty() {
             let value_bytes = VALUE_BYTES + size_of::<Told>() * self.attributes.len();
-            let limit = self.n_bytes / value_bytes / classes.carried().len();
+            let limit = self.n_bytes / value_bytes / carried.len();
             let column = |own: &CarriedColumn| CarriedValues::new(own.name(), limit);
-            self.columns = classes.carried().iter().map(column).collect();
+            self.columns = carried.iter().map(column).collect();
         }
         // One after another, so that there are hashes of one column at a time.
-        for (values, carried) in self.columns.iter_mut().zip(classes.carried()) {
+        for (values, carried) in self.columns.iter_mut().zip(carried) {
             match carried.cell_hashes() {
-                Ok(hashes) => values.add(classes, &hashes),
+                Ok(hashes) => add(values, &hashes),
                 Err(_) => self.has_gaps = true,
             }
         }
@@ -139,6 +161,11 @@ impl TellParts {
         };
         self.columns.iter().filter_map(most).filter(|told| told.n_rows > 0).collect()
     }
+}
+
+/// Which attributes a class shows coarser than its values.
+fn coarser_cells(describers: &[Describer<'_>], cells: &[ShownCell]) -> Vec<bool> {
+    describers.iter().zip(cells).map(|(own, &cell)| own.lost_steps(cell) > 0).collect()
 }
 
 /// Counts the codes of an attribute, and those whose class shows them coarser.
@@ -165,16 +192,19 @@ impl CarriedValues {
         let describers = classes.describers();
         for &class_idx in classes.classes_by_memory() {
             let class = classes.class(class_idx as usize);
-            let cells = describers.iter().zip(class.cells);
-            let coarser: Vec<bool> = cells.map(|(own, &cell)| own.lost_steps(cell) > 0).collect();
+            let coarser = coarser_cells(describers, class.cells);
             for (row_ids, codes) in class.parts() {
                 for (&row, codes) in row_ids.iter().zip(codes.chunks_exact(describers.len())) {
-                    let hash = hashes[row as usize];
-                    if hash != 0 {
-                        self.add_row(mix(hash), codes, &coarser);
-                    }
+                    self.add_cell(hashes[row as usize], codes, &coarser);
                 }
             }
+        }
+    }
+
+    /// Adds the cell of a row by its hash; 0 is no value.
+    fn add_cell(&mut self, hash: u64, codes: &[u32], coarser: &[bool]) {
+        if hash != 0 {
+            self.add_row(mix(hash), codes, coarser);
         }
     }
 
@@ -197,16 +227,14 @@ impl CarriedValues {
         if !tells_any {
             value.told = Box::default();
         }
-        if self.values.len() > self.limit {
+        while self.values.len() > self.limit {
             self.shrink();
         }
     }
 
-    /// Keeps the half of the values that has the least hashes.
+    /// Keeps the values below half of the bound, about half of them.
     fn shrink(&mut self) {
-        let mut hashes: Vec<u64> = self.values.keys().copied().collect();
-        let half = hashes.len() / 2;
-        let (_, &mut bound, _) = hashes.select_nth_unstable(half);
+        let bound = halved(self.bound);
         self.bound = Some(bound);
         self.values.retain(|&hash, _| hash < bound);
     }

@@ -3,6 +3,7 @@
 use crate::ClassSummary;
 
 /// What the requirement looks at, row by row: the subject and the sensitive codes.
+#[derive(Default)]
 pub struct Facts {
     /// The subject of each row; empty when subjects are not counted.
     pub subjects: Vec<u64>,

@@ -55,7 +55,7 @@ use plan::BucketSizes;
 pub use crate::verify::Class;
 pub use giant::GiantClass;
 pub use leaves::{GiantLeaf, LeafClasses, LeafRows};
-pub use passed::{ClassSizes, LeftOut, Passed, PassedClasses, secret_hash};
+pub use passed::{ClassSizes, GiantRows, LeftOut, Passed, PassedClasses, secret_hash};
 pub use plan::{DoorPlan, PackedRows, RowStore, TableRows};
 
 /// Those who measure: called with the number of a release and some of its rows.

@@ -2,10 +2,11 @@
 //!
 //! Source: Gibbons 2001, "Distinct sampling for highly-accurate answers to distinct values
 //! queries"; Bar-Yossef et al. 2002, the k minimum values of a hash.
-//! Departures: the bound is lowered to the k-th least hash whenever twice as many are held, instead
-//! of being halved, so that the sample never shrinks below k.
+//! Departures: none.
 //! Guarantee: a value is in the sample if and only if its hash lies below the bound, and the bound
-//! only falls, so a sampled value has been counted from its first row on. Counts are exact until
+//! only falls, so a sampled value has been counted from its first row on. The bound is the greatest
+//! power of two below which there are fewer than 2 k values: neither the order of the rows nor how
+//! they were divided into parts has a say in it. Counts are exact until
 //! 2 k values have been seen; beyond that both estimates are unbiased, with a relative standard
 //! error of about 1 / sqrt(k) for the number of values (0.8 % for k = 16,384).
 //! Cost: O(1) per value, 2 k hashes with their counts whatever the number of rows.
@@ -22,7 +23,7 @@ pub struct DistinctSample {
 }
 
 impl DistinctSample {
-    /// An empty sample that shrinks to `k` values whenever it has `2 k`.
+    /// An empty sample that shrinks to about `k` values whenever it has `2 k`.
     pub fn new(k: usize) -> DistinctSample {
         assert!(k > 0, "a sample of nothing tells nothing");
         DistinctSample { k, bound: None, n_rows_by_hash: FxHashMap::default() }
@@ -86,12 +87,18 @@ impl DistinctSample {
     }
 
     fn shrink(&mut self) {
-        let mut hashes: Vec<u64> = self.n_rows_by_hash.keys().copied().collect();
-        let (_, &mut bound, _) = hashes.select_nth_unstable(self.k);
-        self.n_rows_by_hash.retain(|&hash, _| hash < bound);
-        self.bound = Some(bound);
-        assert_eq!(self.n_rows_by_hash.len(), self.k, "hashes in a map are distinct");
+        while self.n_rows_by_hash.len() >= self.capacity() {
+            let bound = halved(self.bound);
+            self.n_rows_by_hash.retain(|&hash, _| hash < bound);
+            self.bound = Some(bound);
+        }
     }
+}
+
+/// The half of a bound on hashes; none is beyond all of them. Bounds that are halved whenever too
+/// many values lie below them do not depend on the order in which these came.
+pub fn halved(bound: Option<u64>) -> u64 {
+    bound.map_or(1 << 63, |bound| bound / 2)
 }
 
 #[cfg(test)]
@@ -132,6 +139,27 @@ mod tests {
         let near = |found: f64, truth: f64| (found / truth - 1.0).abs() < 0.03;
         assert!(near(sample.n_distinct() as f64, 400_000.0), "{}", sample.n_distinct());
         assert!(near(sample.n_unique(), 300_000.0), "{}", sample.n_unique());
+    }
+
+    #[test]
+    fn the_order_of_the_values_and_their_parts_decide_nothing() {
+        let values: Vec<u64> = (0..5_000).map(|value| mix(value % 3_000)).collect();
+        let sample_of = |values: &mut dyn Iterator<Item = u64>| {
+            let mut sample = DistinctSample::new(100);
+            values.for_each(|hash| sample.add(hash, 1));
+            sample
+        };
+        let whole = sample_of(&mut values.iter().copied());
+        let mut sorted = values.clone();
+        sorted.sort_unstable();
+        let mut merged = sample_of(&mut values[..700].iter().copied());
+        merged.merge(&sample_of(&mut values[700..].iter().copied()));
+        let same = |other: &DistinctSample| {
+            (other.bound, &other.n_rows_by_hash) == (whole.bound, &whole.n_rows_by_hash)
+        };
+        assert!(same(&sample_of(&mut sorted.iter().copied())), "ascending");
+        assert!(same(&sample_of(&mut sorted.iter().rev().copied())), "descending");
+        assert!(same(&merged), "in parts");
     }
 
     #[test]

@@ -25,6 +25,7 @@ mod outside;
 mod read;
 mod records;
 mod relation;
+mod seen;
 mod texts;
 mod whole;
 
@@ -39,6 +40,7 @@ use albers_table::source::Source;
 use serde::Serialize;
 
 use crate::error::{Error, Result};
+use crate::findings::Finding;
 use crate::job::Job;
 use crate::memory::{Memory, on_threads};
 use crate::plan::{Resources, check_criteria_have_roles};
@@ -47,6 +49,7 @@ use crate::report::{ClassSize, Note};
 use columns::AuditedColumns;
 use looked::Looked;
 use read::AuditedRows;
+use seen::Seen;
 
 pub use manifest::{Differs, ManifestCheck, check_release};
 
@@ -85,6 +88,8 @@ pub struct CheckReport {
     /// What came of the comparison with its manifest, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub manifest: Option<ManifestCheck>,
+    /// What puts people at risk, whatever holds.
+    pub findings: Vec<Finding>,
     /// Things the user should know.
     pub notes: Vec<Note>,
     /// Bytes written to temporary files, where the table did not fit in memory.
@@ -154,7 +159,8 @@ fn audit_within(
     watch: &dyn Watch,
 ) -> Result<CheckReport> {
     let (mut columns, mut notes) = AuditedColumns::of(job, table)?;
-    let (requirement, found) = match read::read(job, table, &mut columns, memory, watch)? {
+    let (rows, counts) = read::read(job, table, &mut columns, memory, watch)?;
+    let (requirement, found) = match rows {
         AuditedRows::Whole(whole) => whole::audit(job, &columns, whole, looked, watch, &mut notes)?,
         AuditedRows::Outside(rows) => {
             let reading = outside::Reading { source: table, columns: &columns, watch };
@@ -162,7 +168,18 @@ fn audit_within(
         }
     };
     let spilled_bytes = memory.store.written_bytes();
+    let sensitive = found.sensitive.clone();
     let mut report = report(job, threshold, &requirement, found, notes, spilled_bytes);
+    let seen = Seen {
+        requirement: &requirement,
+        sensitive: &sensitive,
+        risk: &report.risk,
+        k: report.k,
+        n_rows: report.rows,
+        kept: &columns.kept.0,
+        counts: &counts,
+    };
+    report.findings = seen.findings();
     report.class_relation = looked.relation;
     Ok(report)
 }
@@ -194,6 +211,7 @@ fn report(
         holds: is_asked.then_some(found.missed.is_empty()),
         missed: found.missed,
         manifest: None,
+        findings: Vec::new(),
         notes,
         spilled_bytes,
     }

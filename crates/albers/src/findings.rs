@@ -19,7 +19,10 @@ use albers_storage::wording::Wording;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use owners::{OwnersCounts, rows_per_person};
-pub(crate) use published::{CountedSink, PublishedCounts, low_k};
+pub(crate) use published::{
+    CountedSink, PublishedCounts, is_list_of_itself, is_unique_severely, low_k,
+    secret_without_rule, unique_keep,
+};
 
 /// What is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

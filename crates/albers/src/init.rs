@@ -7,6 +7,7 @@
 //!
 //! - `names`: what the name of a column says about it.
 //! - `roles`: what its counts say, and how it is generalized.
+//! - `seen`: findings that can be seen before there is a release.
 //! - `identify`: the fewest columns that tell most rows apart.
 //! - `job_file`: the proposal as a commented job file.
 //!
@@ -17,6 +18,7 @@ mod identify;
 mod job_file;
 pub(crate) mod names;
 mod roles;
+mod seen;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -32,6 +34,7 @@ use serde::Serialize;
 
 use crate::error::{Error, Result};
 use crate::files;
+use crate::findings::Finding;
 use crate::job::Job;
 use crate::memory::on_threads;
 use identify::{ColumnSet, IDENTIFYING_SHARE, identifying_sets};
@@ -72,6 +75,9 @@ pub struct InitReport {
     pub identifying_sets: Vec<IdentifyingSet>,
     /// Whether the shares of sets of several columns are estimates from a sample of the rows.
     pub sets_are_estimates: bool,
+    /// What puts people at risk, as far as the table shows it: in the job, or if it kept or
+    /// generalized what it drops.
+    pub findings: Vec<Finding>,
     /// Things the user should know.
     pub notes: Vec<String>,
     /// The job file.
@@ -256,6 +262,7 @@ fn propose(request: &InitRequest, table: &LookedAt) -> InitReport {
     let sets = find_sets(table, &choices);
     take_over_sets(&mut choices, &sets);
     limit_quasi(&mut choices);
+    let findings = seen::findings(table, &choices, request.k);
     let columns: Vec<ColumnProposal> = choices
         .into_iter()
         .enumerate()
@@ -275,6 +282,7 @@ fn propose(request: &InitRequest, table: &LookedAt) -> InitReport {
         columns,
         identifying_sets,
         sets_are_estimates: (table.profile.sample.n_rows() as u64) < table.profile.n_rows,
+        findings,
         notes,
         job: request.job.clone(),
     }
@@ -417,6 +425,7 @@ pub const JOB_FILE_FIELDS: &str = r#"A job file with all its fields:
   to = "csv"                      # the same for the release
   manifest = "people.json"        # beside the release when not given
   owner-report = "people.mine.json"  # figures of the table, not for publication; for its owner alone
+  accept = ["unique-keep:note"]   # severe findings that do not stop the release
   force = false                   # true: a release that is there already is replaced
   k = 5                           # rows (or subjects) per class, at least
   method = "auto"                 # how classes are found: auto, mondrian, rtree, incognito, samarati,

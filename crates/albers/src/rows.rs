@@ -119,9 +119,10 @@ impl KnownColumns {
     pub(crate) fn of(reading: &Reading<'_>) -> Result<KnownColumns> {
         let planned = reading.plan.columns.clone();
         let mut requests: Vec<ColumnRequest> = planned.iter().map(PlannedColumn::request).collect();
-        requests.extend(reading.key.map(|name| as_text(&name.to_owned())));
+        requests.extend(reading.key.map(as_text));
         let types = reading.source.types(&requests)?;
-        let counted: Vec<ColumnRequest> = reading.plan.identifiers.iter().map(as_text).collect();
+        let counted: Vec<ColumnRequest> =
+            reading.plan.identifiers.iter().map(|name| as_text(name)).collect();
         let identifiers = (counted.clone(), reading.source.types(&counted)?);
         let known = KnownColumns { shown: Vec::new(), planned, requests, types, identifiers };
         Ok(known.shown_by(reading))
@@ -203,9 +204,9 @@ impl KnownColumns {
 }
 
 /// A column of which only the texts matter.
-fn as_text(name: &String) -> ColumnRequest {
+fn as_text(name: &str) -> ColumnRequest {
     ColumnRequest {
-        name: name.clone(),
+        name: name.to_owned(),
         column_type: Some(ColumnType::Text),
         coded: true,
         carried: false,

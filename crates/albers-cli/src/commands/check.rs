@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use albers::{CheckReport, Format, figure, files};
+use albers::{CheckReport, Format, Role, figure, files};
 use anyhow::Result;
 use clap::Args;
 
@@ -39,6 +39,9 @@ pub struct Arguments {
     /// The column that tells which rows belong to the same person: k counts persons, not rows
     #[arg(long, value_name = "COLUMN")]
     subject: Option<String>,
+    /// Columns that are published as they are, of which it is told who stands alone by them
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    keep: Vec<String>,
     /// A risk of being found above this is too high; 1 in 11, 0.0909, when not given
     #[arg(long, value_name = "RISK")]
     threshold: Option<f64>,
@@ -61,6 +64,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         manifest,
         job,
         subject,
+        keep,
         threshold,
         json,
         columns,
@@ -72,6 +76,9 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let mut job = columns.job(job.as_ref(), subject, requirement, method)?;
     // What a job file says of its input is not true of a release of it, which has names.
     job.header = header.or(job.header.filter(|&header| header));
+    for name in &keep {
+        job.set_role(name, Role::Keep)?;
+    }
     let threshold = threshold.unwrap_or(DEFAULT_THRESHOLD);
     let report = {
         let bar = Bar::new();
@@ -123,6 +130,7 @@ fn summary(report: &CheckReport) -> String {
     lines.push(String::new());
     lines.extend(size_lines(report));
     lines.push(String::new());
+    lines.extend(render::seen(&report.findings));
     lines.extend(render::notes(&report.notes));
     if let (Some(requirement), Some(true)) = (&report.requirement, report.holds) {
         lines.push(format!("holds: {requirement}"));

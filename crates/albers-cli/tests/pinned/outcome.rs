@@ -109,9 +109,12 @@ impl Outcome {
             let says_so =
                 manifest.zip(self.report_of(release)).is_some_and(|(manifest, report)| {
                     let fields = manifest.as_object().into_iter().flatten();
-                    fields
-                        .filter(|(name, _)| !["columns", "also"].contains(&name.as_str()))
-                        .all(|(name, field)| report.get(name) == Some(field))
+                    fields.filter(|(name, _)| !["columns", "also"].contains(&name.as_str())).all(
+                        |(name, field)| match name.as_str() {
+                            "findings" => has_findings(report, field),
+                            _ => report.get(name) == Some(field),
+                        },
+                    )
                 });
             if !says_so {
                 self.faults.push(format!("{name} does not say what was printed"));
@@ -134,6 +137,17 @@ impl Outcome {
         let coarser = also.clone().find(|own| own["path"] == release).map(|own| &own["report"]);
         coarser.or(Some(report))
     }
+}
+
+/// Whether all findings of a manifest are in a report, which tells more of each.
+fn has_findings(report: &Value, findings: &Value) -> bool {
+    let is_there = |finding: &Value| {
+        let same = |own: &&Value| {
+            ["name", "column", "count"].iter().all(|field| own[field] == finding[field])
+        };
+        report["findings"].as_array().is_some_and(|all| all.iter().any(|own| same(&own)))
+    };
+    findings.as_array().is_some_and(|findings| findings.iter().all(is_there))
 }
 
 /// Times, memory, and what memory decides.

@@ -22,7 +22,7 @@ use super::buckets::gate::Gate;
 use super::buckets::scatter::{Run, Scattered, bucket_of};
 use super::buckets::{BucketPlan, Shuffle, Totals};
 use super::leaves::GiantLeaf;
-use super::passed::{Passed, secret_hash};
+use super::passed::{GiantRows, Passed, secret_hash};
 use crate::describe::{Describer, ShownCell, ShownFacts};
 use crate::error::{ReleaseError, Result};
 use crate::publish::RowKeys;
@@ -45,7 +45,7 @@ pub struct GiantClass<'a> {
     /// Number of rows.
     pub n_rows: u64,
     /// How many rows have which secret and which codes, both as hashes. Rows beyond the first
-    /// 65,536 distinct tuples are left out.
+    /// 65,536 distinct tuples are left out; there are none when its rows come.
     pub tuples: FxHashMap<(u64, u64), u64>,
 }
 
@@ -165,7 +165,7 @@ pub(super) fn pass_giant(
     gate.write_passed()?;
     let plan = gate.plan;
     let start = Instant::now();
-    let (witnesses, giant, totals) = check_giant(plan, gate.requirement, &bucket, gate.watch)?;
+    let (witnesses, mut giant, totals) = check_giant(plan, gate.requirement, &bucket, gate.watch)?;
     let key = witnesses.key(&giant.cells, &giant.describers, plan.options.seed);
     if n_bits > 0 && key >> (u64::BITS - n_bits) != prefix {
         return Err(ReleaseError::RowsChanged);
@@ -173,7 +173,7 @@ pub(super) fn pass_giant(
     gate.totals.add(&totals);
     gate.sizes.add(giant.n_rows);
     (gate.measure)(&Passed::Giant(&giant));
-    drop(giant);
+    giant.tuples = FxHashMap::default();
     gate.verify_seconds += start.elapsed().as_secs_f64();
     gate.announce_writing(true);
     let mut write = |rows: &RowBlock| {
@@ -182,6 +182,15 @@ pub(super) fn pass_giant(
         let describers = plan.describers();
         let cells = witnesses.cells(&describers);
         let block = block_of(plan, rows, &witnesses.features);
+        let numbers = 0..rows.n_rows() as u32;
+        let facts = plan.rows.facts.facts_of(plan.rows.layout, rows, numbers);
+        (gate.measure)(&Passed::GiantRows(GiantRows {
+            class: &giant,
+            codes: &block.codes,
+            facts: &facts,
+            carried: &carried,
+            requirement: gate.requirement,
+        }));
         gate.writer.write(&Verified::piece(describers, cells, block), &carried, gate.watch)
     };
     if plan.rows.payload.is_empty() {

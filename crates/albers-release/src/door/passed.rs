@@ -19,8 +19,25 @@ pub enum Passed<'p, 'a> {
     Classes(PassedClasses<'p, 'a>),
     /// A class that does not fit there.
     Giant(&'p GiantClass<'a>),
+    /// Some of its rows, which follow it until all have come.
+    GiantRows(GiantRows<'p, 'a>),
     /// The rows that are left out, once for each release that has any.
     LeftOut(&'p LeftOut),
+}
+
+/// Some rows of a class that does not fit in memory.
+#[derive(Clone, Copy)]
+pub struct GiantRows<'p, 'a> {
+    /// The class.
+    pub class: &'p GiantClass<'a>,
+    /// The codes of the rows, one row after the other.
+    pub codes: &'p [u32],
+    /// What the requirement looks at, in the order of the rows.
+    pub facts: &'p Facts,
+    /// The columns that leave as they came, in the order of the rows.
+    pub carried: &'p [CarriedColumn],
+    /// What the class was found to satisfy.
+    pub requirement: &'p Requirement,
 }
 
 /// Classes that passed the door.

@@ -134,7 +134,7 @@ fn numbered(classes: &[u32]) -> Vec<u32> {
     let mut numbers: Vec<u32> = classes.to_vec();
     numbers.sort_unstable();
     numbers.dedup();
-    let number = |class: &u32| numbers.binary_search(class).unwrap() as u32;
+    let number = |class: &u32| numbers.binary_search(class).expect("a class that is there") as u32;
     classes.iter().map(number).collect()
 }
 

@@ -363,15 +363,24 @@ impl<'t> Case<'t> {
             Box::new(FileSink::new(path, None, None).expect("a name of a file"))
         };
         let mut n_parts = vec![[0; 3]; door.n_releases()];
+        let mut n_rows_to_come = 0;
         let mut measure = |release: usize, passed: &Passed<'_, '_>| {
             let part = match passed {
+                Passed::GiantRows(rows) => {
+                    n_rows_to_come -= rows.codes.len() / rows.class.describers.len();
+                    return;
+                }
                 Passed::Classes(_) => 0,
-                Passed::Giant(_) => 1,
+                Passed::Giant(giant) => {
+                    n_rows_to_come += giant.n_rows as usize;
+                    1
+                }
                 Passed::LeftOut(_) => 2,
             };
             n_parts[release][part] += 1;
         };
         let passages = door.close(paths.iter().map(sink).collect(), &mut measure)?;
+        assert_eq!(n_rows_to_come, 0, "all rows of giants are measured");
         assert!(paths.iter().all(|path| !path.exists()), "nothing appears before it is named");
         let mut outcome = Outcome {
             texts: Vec::new(),

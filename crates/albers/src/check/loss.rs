@@ -70,7 +70,7 @@ fn lost(own: &PublishedColumn, texts: &Texts) -> Option<f64> {
         ("interval", _) => lost_by_intervals(texts),
         ("set", _) => Some(lost_by_sets(texts)),
         ("label", Some("suppress")) => lost_by_labels(texts, |_| Some(0.0)),
-        ("label", Some("dates")) => lost_by_labels(texts, |label| Some(date_share(label))),
+        ("label", Some("dates")) => lost_by_labels(texts, date_share),
         ("label", Some("prefix")) => {
             let shown = texts.iter().filter(|(text, _)| !is_any(text));
             let lengths = shown.map(|(text, _)| unquoted(text).chars().count());
@@ -92,6 +92,9 @@ fn lost(own: &PublishedColumn, texts: &Texts) -> Option<f64> {
         _ => None,
     }
 }
+
+/// Whole numbers below it, microseconds of times too, are exact; sums of greater ones are not.
+const EXACT_BELOW: f64 = 9_007_199_254_740_992.0;
 
 /// Whether a text shows nothing.
 fn is_any(text: &str) -> bool {
@@ -116,13 +119,17 @@ fn unquoted(label: &str) -> String {
 }
 
 /// The share of the levels above the day.
-fn date_share(label: &str) -> f64 {
-    match label.len() {
+fn date_share(label: &str) -> Option<f64> {
+    // Years of more digits have a sign.
+    if label.starts_with(['+', '-']) {
+        return None;
+    }
+    Some(match label.len() {
         4 => 0.75,
         7 if label.contains('Q') => 0.5,
         7 => 0.25,
         _ => 0.0,
-    }
+    })
 }
 
 /// The share of the height of an interval of one of these sizes.
@@ -157,6 +164,9 @@ fn lost_by_intervals(texts: &Texts) -> Option<f64> {
     for (text, n_rows) in texts.iter().filter(|(text, _)| !text.is_empty()) {
         let (lo, hi, with_missing) = ends_of(text)?;
         let (lo, hi) = (end_of(lo)?, end_of(hi)?);
+        if lo.abs().max(hi.abs()) >= EXACT_BELOW {
+            return None;
+        }
         (least, greatest) = (least.min(lo), greatest.max(hi));
         match with_missing {
             true => n_any += n_rows,

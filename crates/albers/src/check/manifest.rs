@@ -9,7 +9,7 @@
 //! the persons of a subject column that was dropped, is named.
 //! Cost: that of an audit, and one more reading of the bytes.
 
-use albers_privacy::{Criterion, parse_description};
+use albers_privacy::{Criterion, RELATIVE_TOLERANCE, parse_description};
 use albers_storage::watch::Watch;
 use albers_table::hierarchy::HierarchySpec;
 use albers_table::schema::Role;
@@ -74,10 +74,17 @@ pub fn check_release(
     if is_about_its_columns(&told, manifest) {
         compared.compare("classes", &manifest.classes, &report.classes);
         let sizes = [&manifest.class_size, &report.class_size];
-        let [says, is] = sizes.map(|own| format!("{} to {}", own.min, own.max));
+        let [says, is] =
+            sizes.map(|own| format!("{} to {}, mean {:.6}", own.min, own.max, own.mean));
         compared.compare("class_size", &says, &is);
         compared.compare_loss(manifest, looked.loss.as_ref());
-        compared.compare_requirement(&described, &report);
+        match asks_for_itself(job) && job.k.is_none_or(|k| k != described.k || described.is_more())
+        {
+            true => compared
+                .unverified
+                .push("the requirement of the manifest, since another one is asked for".to_owned()),
+            false => compared.compare_requirement(&described, &report),
+        }
     } else {
         let why = "classes and requirement: other columns are asked for than the manifest names";
         compared.unverified.push(why.to_owned());
@@ -87,6 +94,11 @@ pub fn check_release(
 }
 
 impl Described {
+    /// Whether there is more to it than a number of rows.
+    fn is_more(&self) -> bool {
+        self.counts_subjects || !self.rules.is_empty()
+    }
+
     /// Reads `k = 5 subjects, distinct 3-diversity of 'disease'` back.
     fn read(manifest: &Manifest) -> Result<Described> {
         let damaged = || {
@@ -144,8 +156,7 @@ fn job_of(
             own.hierarchy = column.hierarchy.as_deref().and_then(built_in);
         }
     }
-    let asks = job.k.is_some() || job.columns.values().any(|own| own.l_diversity.is_some());
-    if asks {
+    if asks_for_itself(job) {
         return Ok(told);
     }
     told.k = Some(described.k);
@@ -156,17 +167,34 @@ fn job_of(
         match *criterion {
             Criterion::TCloseness { .. } if is_from_file && own.hierarchy.is_none() => {
                 compared.unverified.push(format!(
-                    "the closeness of \'{name}\', whose distances are those of a hierarchy file: \
-                     give it with --hierarchy"
+                    "{}, whose distances are those of a hierarchy file: ask for it with that file",
+                    closeness_of(name)
                 ));
             }
-            Criterion::TCloseness { t } => own.t_closeness = Some(t),
+            // It is compared with what is reached: a manifest tells neither the type of the column
+            // nor what stands for a missing value, which decide how far values are apart.
+            Criterion::TCloseness { .. } => {}
             Criterion::AlphaK { alpha } => own.alpha = Some(alpha),
             Criterion::Variance { minimum } => own.variance = Some(minimum),
-            diversity => own.l_diversity = Some(Diversity(diversity)),
+            diversity => {
+                if own.l_diversity.replace(Diversity(diversity)).is_some() {
+                    compared.unverified.push(format!("a second diversity of \'{name}\'"));
+                }
+            }
         }
     }
     Ok(told)
+}
+
+/// Whether a job asks for a requirement of its own.
+fn asks_for_itself(job: &Job) -> bool {
+    let asks = |own: &crate::job::ColumnJob| {
+        own.l_diversity.is_some()
+            || own.t_closeness.is_some()
+            || own.alpha.is_some()
+            || own.variance.is_some()
+    };
+    job.k.is_some() || job.columns.values().any(asks)
 }
 
 /// A built-in hierarchy by its name.
@@ -185,6 +213,10 @@ fn is_about_its_columns(job: &Job, manifest: &Manifest) -> bool {
         .collect();
     named.sort_unstable();
     job.with_role(Role::Quasi).eq(named)
+}
+
+fn closeness_of(name: &str) -> String {
+    format!("the closeness of \'{name}\'")
 }
 
 /// Whether two figures of four digits are the same, but for the rounding of the last.
@@ -213,9 +245,8 @@ impl ManifestCheck {
             return;
         };
         for name in &unknown {
-            self.unverified.push(format!(
-                "the loss of \'{name}\', whose labels are those of a hierarchy file"
-            ));
+            self.unverified
+                .push(format!("the loss of \'{name}\', which its texts alone do not tell exactly"));
         }
         let says = &manifest.loss;
         if says.discernibility != found.discernibility {
@@ -255,7 +286,22 @@ impl ManifestCheck {
                  published"
             ));
         }
-        if report.holds == Some(true) {
+        for (name, criterion) in &described.rules {
+            let Criterion::TCloseness { t } = *criterion else { continue };
+            let is_close = report
+                .sensitive
+                .get(name)
+                .is_some_and(|own| own.t <= t * (1.0 + RELATIVE_TOLERANCE));
+            if !is_close && !self.unverified.iter().any(|own| own.contains(&closeness_of(name))) {
+                self.unverified.push(format!(
+                    "{}: as its published values look, it is not {t}; ask for it by the type that \
+                     the column had",
+                    closeness_of(name)
+                ));
+            }
+        }
+        let is_whole = self.unverified.is_empty();
+        if report.holds == Some(true) && is_whole {
             self.verified.push("requirement".to_owned());
         }
     }

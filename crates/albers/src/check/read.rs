@@ -12,6 +12,7 @@ use albers_table::coding::{ChunkSurvey, ColumnCoder, ColumnSurvey, Look};
 use albers_table::source::{Source, SourceChunk, SpilledChunks, Stamp, for_each_chunk};
 
 use super::columns::{AuditedColumns, coding};
+use super::seen::{KeptCounts, hashes_of};
 use crate::columns::WholeColumns;
 use crate::error::Result;
 use crate::job::Job;
@@ -58,6 +59,7 @@ struct Intake<'s> {
     values: Reservation,
     /// Whether the values did not fit, and are only counted.
     is_over: bool,
+    counts: KeptCounts,
 }
 
 /// Rows that were read.
@@ -74,6 +76,9 @@ enum Kept<'s> {
 /// come along unless the source will give them again.
 type Arrival = (u64, Option<Vec<ChunkSurvey>>, Option<SourceChunk>);
 
+/// All rows, and what their kept columns hold.
+pub(super) type ReadRows<'s> = (AuditedRows<'s>, KeptCounts);
+
 /// Reads all rows; once more, if all of them have other types than the first.
 pub(super) fn read<'s>(
     job: &Job,
@@ -81,21 +86,22 @@ pub(super) fn read<'s>(
     columns: &mut AuditedColumns,
     memory: &'s Memory,
     watch: &dyn Watch,
-) -> Result<AuditedRows<'s>> {
+) -> Result<ReadRows<'s>> {
     let stamp = source.stamp();
     let intake = match Intake::read(source, columns, memory, watch) {
-        Err(TableError::OtherTypes { column_types, .. }) => {
+        Err(TableError::OtherTypes { mut column_types, .. }) => {
+            column_types.truncate(columns.requests.len());
             columns.types.column_types = column_types;
             Intake::read(source, columns, memory, watch)?
         }
         outcome => outcome?,
     };
     check_size(source, intake.n_rows)?;
-    let Intake { kept, n_rows, surveys, values, is_over, .. } = intake;
+    let Intake { kept, n_rows, surveys, values, is_over, counts, .. } = intake;
     let again = match kept {
         Kept::Memory(chunks, memory) => {
             let whole = WholeColumns::of(&columns.requests, &columns.types, chunks, memory);
-            return Ok(AuditedRows::Whole(whole));
+            return Ok((AuditedRows::Whole(whole), counts));
         }
         Kept::Spilled(spilled) => Again::Spilled(spilled),
         Kept::Nothing => Again::Source(stamp),
@@ -104,7 +110,8 @@ pub(super) fn read<'s>(
         return Err(over_budget(&surveys, memory).into());
     }
     let coders = coders(job, columns, surveys)?;
-    Ok(AuditedRows::Outside(OutsideRows { coders, n_rows, again, _values: values }))
+    let outside = OutsideRows { coders, n_rows, again, _values: values };
+    Ok((AuditedRows::Outside(outside), counts))
 }
 
 /// The coders of the sensitive columns.
@@ -156,18 +163,23 @@ impl<'s> Intake<'s> {
             surveys: sensitive.map(|own| ColumnSurvey::new(&own.name, Look::Values)).collect(),
             values: memory.budget.reserve_nothing("the values of the sensitive columns"),
             is_over: false,
+            counts: KeptCounts::new(columns.kept.0.len()),
         };
         let is_outside = AtomicBool::new(false);
         let is_kept = AtomicBool::new(true);
-        let map = |chunk: SourceChunk| -> albers_table::Result<Arrival> {
+        let n_coded = columns.requests.len();
+        let map = |mut chunk: SourceChunk| -> albers_table::Result<(Arrival, Vec<Vec<u64>>)> {
+            let kept = hashes_of(&chunk.coded.split_off(n_coded.min(chunk.coded.len())));
             let is_outside = is_outside.load(Ordering::Relaxed);
             let surveys = is_outside.then(|| survey(&chunk, first_sensitive));
             let n_rows = chunk.n_rows as u64;
-            Ok((n_rows, surveys, is_kept.load(Ordering::Relaxed).then_some(chunk)))
+            Ok(((n_rows, surveys, is_kept.load(Ordering::Relaxed).then_some(chunk)), kept))
         };
         watch.phase(Phase::Read, source.n_rows());
-        let mut scan = source.scan(&columns.requests, &columns.types)?;
-        for_each_chunk(scan.as_mut(), watch, &map, &mut |arrival| {
+        let (requests, types) = columns.with_kept();
+        let mut scan = source.scan(&requests, &types)?;
+        for_each_chunk(scan.as_mut(), watch, &map, &mut |(arrival, kept)| {
+            intake.counts.add(&kept);
             intake.take(arrival)?;
             is_outside.store(!matches!(intake.kept, Kept::Memory(..)), Ordering::Relaxed);
             is_kept.store(!matches!(intake.kept, Kept::Nothing), Ordering::Relaxed);

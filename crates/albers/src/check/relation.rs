@@ -1,7 +1,8 @@
 //! How the classes of a table lie to each other, from its texts.
 //!
 //! Guarantee: nothing is told where a text may stand for others that only a hierarchy knows.
-//! Fractions that only touch at an end are taken for disjoint: there a cut may be.
+//! Fractions of a release of this program that only touch at an end are taken for disjoint: there a
+//! cut is.
 
 use albers_measure::Classes;
 use albers_measure::relation::{Cover, Relation, relation_of};
@@ -23,6 +24,9 @@ enum Notation {
     /// Values, or nothing.
     Values,
 }
+
+/// Whole numbers below it, microseconds of times too, are exact.
+const EXACT_BELOW: f64 = 9_007_199_254_740_992.0;
 
 /// A quasi-identifier, and how it is shown where a manifest tells.
 pub(super) type Told<'m> = (&'m str, Option<&'m PublishedColumn>);
@@ -56,10 +60,17 @@ fn covers_of(
         Some(told) => notation_told(told)?,
         None => notation_guessed(texts)?,
     };
-    let has_fractions = texts().any(|text| text.contains('.'));
+    let touch_at_cuts = told.is_some() && texts().any(|text| text.contains('.'));
+    let has_missing = texts().any(|text| text.is_empty() || text.starts_with(WITH_MISSING));
+    if has_missing && texts().any(|text| text == ANY) {
+        // Whether `*` stands for the missing value too is not told.
+        return None;
+    }
     let mut names: Vec<String> = match notation {
         Notation::Sets => texts().flat_map(names_of).collect(),
-        Notation::Prefixes => texts().map(|text| stem(text).to_owned()).collect(),
+        Notation::Prefixes | Notation::Values => {
+            texts().map(|text| stem(text).to_owned()).collect()
+        }
         _ => texts().map(str::to_owned).collect(),
     };
     names.sort_unstable();
@@ -72,7 +83,7 @@ fn covers_of(
             _ => {}
         }
         Some(match notation {
-            Notation::Intervals => interval(text, has_fractions)?,
+            Notation::Intervals => interval(text, touch_at_cuts)?,
             Notation::Sets => {
                 let members = names_of(text);
                 let mut places: Vec<u32> = members
@@ -88,6 +99,10 @@ fn covers_of(
                 let stem = stem(text);
                 let first = place(stem);
                 let is_label = text.trim_end_matches('}').ends_with(ANY);
+                if is_label && texts().any(|other| other == stem) {
+                    // Whether a label stands for a value without any more letters is not told.
+                    return None;
+                }
                 let last = match is_label {
                     true => {
                         names.partition_point(|own| own.as_str() < stem || own.starts_with(stem))
@@ -100,7 +115,10 @@ fn covers_of(
                 Cover::range(f64::from(first), f64::from(last), missing)
             }
             Notation::Dates => date_label(text)?,
-            Notation::Values => Cover::names(vec![place(text)], text.starts_with(WITH_MISSING)),
+            Notation::Values => {
+                let name = place(stem(text));
+                Cover::names(vec![name], text.starts_with(WITH_MISSING))
+            }
         })
     };
     shown.texts.iter().map(|(&key, (text, _))| Some((key, cover(text)?))).collect()
@@ -128,14 +146,15 @@ fn notation_guessed<'t, I: Iterator<Item = &'t str>>(texts: impl Fn() -> I) -> O
 }
 
 /// An interval or a value; the end of `[a, b)` is left out.
-fn interval(text: &str, has_fractions: bool) -> Option<Cover> {
+fn interval(text: &str, touch_at_cuts: bool) -> Option<Cover> {
+    let end_of = |text: &str| end_of(text).filter(|end| end.abs() < EXACT_BELOW);
     if let Some(ends) = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(')')) {
         let (lo, hi) = ends.split_once(", ")?;
         return Some(Cover::range(end_of(lo)?, end_of(hi)?.next_down(), false));
     }
     let (lo, hi, missing) = ends_of(text)?;
     let (lo, mut hi) = (end_of(lo)?, end_of(hi)?);
-    if has_fractions && lo < hi {
+    if touch_at_cuts && lo < hi {
         hi = hi.next_down();
     }
     Some(Cover::range(lo, hi, missing))

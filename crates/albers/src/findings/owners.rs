@@ -40,12 +40,13 @@ impl<'a> OwnersCounts<'a> {
             _ => false,
         };
         // As much as a sample of the rows takes, whatever the memory.
-        let n_bytes = plan.method.grain().unwrap_or_default().sample_bytes;
+        let grain = plan.method.grain().unwrap_or_default();
+        let n_bytes = grain.sample_bytes;
         OwnersCounts {
             attributes,
             is_compact,
             ends: EndParts::new(attributes, n_bytes),
-            persons: PersonParts::default(),
+            persons: PersonParts::new(grain.whole_rows),
             tells: TellParts::new(attributes, n_bytes),
         }
     }

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 
 use albers_classes::Attribute;
 use albers_classes::space::Shown;
-use albers_measure::exposure::{Exposure, ExposurePlan, HashedRows};
+use albers_measure::exposure::{Exposure, ExposurePlan, HashedRows, RowCount};
 use albers_partition::grain::Grain;
 use albers_release::publish::cell_hashes;
 use albers_table::mix::mix;
@@ -114,11 +114,17 @@ impl PublishedCounts {
         exposure.finish();
         let mut findings: Vec<Finding> = Vec::new();
         for (column, name) in self.kept.iter().enumerate() {
-            findings.extend(unique_keep(&exposure, column, name, k));
+            let alone = exposure.alone_by_value(column);
+            let n_values = exposure.n_values(column);
+            findings.extend(unique_keep(name, alone, n_values, exposure.n_rows(), k));
         }
         findings.extend(unique_keeps(&exposure, self.kept.len()));
         for (column, name) in self.secrets.iter().enumerate() {
-            findings.extend(secret_without_rule(&exposure, column, name));
+            let (n_shared, highest_share) = exposure.shared_secrets(column);
+            let n_rows = exposure.n_rows();
+            let found =
+                (n_rows > 0).then(|| secret_without_rule(name, n_shared, n_rows, highest_share));
+            findings.extend(found);
         }
         let lists = attributes.iter().zip(n_listed);
         findings.extend(lists.filter_map(|(own, n_listed)| text_list(own, (*n_listed)?)));
@@ -138,12 +144,16 @@ pub(crate) fn low_k(n_rows: u64) -> Finding {
     }
 }
 
-fn unique_keep(exposure: &Exposure, column: usize, name: &str, k: u64) -> Option<Finding> {
-    let alone = exposure.alone_by_value(column);
-    let n_rows = exposure.n_rows();
-    let is_person = names_a_person(name) && exposure.n_values(column) > n_rows / k.max(1);
-    let is_severe = is_person || alone.n_rows as f64 >= SEVERE_UNIQUE_SHARE * n_rows as f64;
-    (alone.n_rows > 0 || is_person).then(|| Finding {
+/// Rows of which some have a value of a kept column that nobody else has.
+pub(crate) fn unique_keep(
+    name: &str,
+    alone: RowCount,
+    n_values: u64,
+    n_rows: u64,
+    k: u64,
+) -> Option<Finding> {
+    let is_severe = is_unique_severely(name, alone.n_rows, n_values, n_rows, k);
+    (alone.n_rows > 0 || names_many(name, n_values, n_rows, k)).then(|| Finding {
         name: FindingName::UniqueKeep,
         column: Some(name.to_owned()),
         count: alone.n_rows,
@@ -180,10 +190,14 @@ fn unique_keeps(exposure: &Exposure, n_kept: usize) -> Option<Finding> {
     })
 }
 
-fn secret_without_rule(exposure: &Exposure, column: usize, name: &str) -> Option<Finding> {
-    let (n_shared, highest_share) = exposure.shared_secrets(column);
-    let n_rows = exposure.n_rows();
-    (n_rows > 0).then(|| Finding {
+/// Rows in classes that share one value of a sensitive column without a rule.
+pub(crate) fn secret_without_rule(
+    name: &str,
+    n_shared: u64,
+    n_rows: u64,
+    highest_share: f64,
+) -> Finding {
+    Finding {
         name: FindingName::SecretWithoutRule,
         column: Some(name.to_owned()),
         count: n_shared,
@@ -195,7 +209,7 @@ fn secret_without_rule(exposure: &Exposure, column: usize, name: &str) -> Option
             highest_share * 100.0,
         )
         .into(),
-    })
+    }
 }
 
 fn text_list(attribute: &Attribute, n_listed: u64) -> Option<Finding> {
@@ -215,13 +229,36 @@ fn text_list(attribute: &Attribute, n_listed: u64) -> Option<Finding> {
         column: Some(name.to_owned()),
         count: n_listed,
         is_about: false,
-        is_severe: n_values > SEVERE_TEXT_VALUES && 2 * n_single >= n_values,
+        is_severe: is_list_of_itself(n_values, n_single),
         sentence: format!(
             "'{name}' is text without a hierarchy, published as lists of {n_listed} of its own \
              values: a value that one person has is still there"
         )
         .into(),
     })
+}
+
+/// Whether a text with so many values, of which some are those of one row each, would be published
+/// as a list of itself.
+pub(crate) fn is_list_of_itself(n_values: u64, n_single: u64) -> bool {
+    n_values > SEVERE_TEXT_VALUES && 2 * n_single >= n_values
+}
+
+/// Whether a kept column of so many rows is severe: by the rows that are alone, or by its name and
+/// its values.
+pub(crate) fn is_unique_severely(
+    name: &str,
+    n_alone: u64,
+    n_values: u64,
+    n_rows: u64,
+    k: u64,
+) -> bool {
+    names_many(name, n_values, n_rows, k) || n_alone as f64 >= SEVERE_UNIQUE_SHARE * n_rows as f64
+}
+
+/// Whether a column is named like a person's identifier and has more values than classes can hide.
+fn names_many(name: &str, n_values: u64, n_rows: u64, k: u64) -> bool {
+    names_a_person(name) && n_values > n_rows / k.max(1)
 }
 
 pub(super) fn about(is_about: bool) -> &'static str {

@@ -7,6 +7,7 @@ use albers_table::profile::ColumnProfile;
 use albers_table::schema::{ColumnType, Role};
 
 use super::names::{self, Hint};
+use crate::findings::is_list_of_itself;
 
 /// A column is nearly unique when it has this many values per row that has one.
 const NEARLY_UNIQUE: f64 = 0.9;
@@ -18,6 +19,10 @@ const PREFIX_CHARS: std::ops::RangeInclusive<usize> = 3..=20;
 
 /// The reason of a column that has none.
 const NOTHING_SPEAKS: &str = "nothing speaks for a role; dropped unless you give it one";
+
+/// The reason of a column that must not be a quasi-identifier as it is.
+const FREE_TEXT: &str =
+    "free text, which would be published as a list of itself; give it a hierarchy as quasi";
 
 /// What a decision looks at.
 pub struct Facts<'a> {
@@ -68,6 +73,15 @@ impl Facts<'_> {
         n_filled > 1 && self.profile.n_distinct as f64 >= NEARLY_UNIQUE * n_filled as f64
     }
 
+    /// Whether it is text that nothing generalizes, of values that are mostly one row's each.
+    pub fn is_free_text(&self) -> bool {
+        let is_text = matches!(self.column_type, ColumnType::Text | ColumnType::Code);
+        let n_single = self.profile.n_unique.round() as u64;
+        is_text
+            && shape(self).hierarchy.is_none()
+            && is_list_of_itself(self.profile.n_distinct, n_single)
+    }
+
     fn can_name_rows(&self) -> bool {
         matches!(self.column_type, ColumnType::Text | ColumnType::Code | ColumnType::Integer)
     }
@@ -95,8 +109,17 @@ impl Choice {
     }
 }
 
-/// The role that a column's own name and counts speak for.
+/// The role that a column's own name and counts speak for. Free text is never a quasi-identifier,
+/// whatever its name.
 pub fn choose(facts: &Facts<'_>) -> Choice {
+    let choice = by_name_and_counts(facts);
+    match choice.is_open && facts.is_free_text() {
+        true => Choice::none(FREE_TEXT, false),
+        false => choice,
+    }
+}
+
+fn by_name_and_counts(facts: &Facts<'_>) -> Choice {
     let profile = facts.profile;
     if profile.n_distinct == 0 {
         return Choice::none("every cell is missing", false);
@@ -213,6 +236,19 @@ mod tests {
         assert_eq!(role_of("disease", Text, 1), None, "a constant tells nothing");
         assert_eq!(role_of("colour", Text, 8), None);
         assert_eq!(role_of("last name", Text, 200), Some(Role::Identifier));
+    }
+
+    #[test]
+    fn free_text_is_no_quasi_identifier_whatever_its_name() {
+        let role = |name: &str, n_unique: f64, all_digits: bool| {
+            let own = ColumnProfile { all_digits, n_longest_chars: 5, ..profile(200, 0, n_unique) };
+            let column_type = ColumnType::Text;
+            choose(&Facts { name, column_type, profile: &own, n_rows: 1_000 })
+        };
+        assert_eq!(role("occupation", 99.0, false).role, Some(Role::Quasi));
+        assert_eq!(role("occupation", 100.0, false).role, None);
+        assert!(!role("remark", 100.0, false).is_open, "nor in a set with others");
+        assert_eq!(role("zip", 100.0, true).role, Some(Role::Quasi), "it has prefixes");
     }
 
     #[test]
