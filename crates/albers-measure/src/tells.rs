@@ -107,7 +107,7 @@ impl TellParts {
                 self.add_carried(classes.carried(), |values, hashes| values.add(*classes, hashes));
             }
             Passed::GiantRows(rows) if !rows.carried.is_empty() => {
-                self.add_giant_rows(*rows)
+                self.add_giant_rows(*rows);
             }
             Passed::Classes(_) | Passed::Giant(_) | Passed::GiantRows(_) | Passed::LeftOut(_) => {}
         }
