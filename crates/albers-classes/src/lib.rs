@@ -6,6 +6,7 @@
 //! - [`space`]: the attributes as axes, and the loss of a box as it will be shown.
 //! - [`class_block`]: rows in classes, as a method hands them to the door.
 //! - [`region`]: boxes with holes, and what a class shows beside its box.
+//! - [`targets`]: what rows carry of the targets of a workload.
 
 pub mod attribute;
 pub mod class_block;
@@ -13,10 +14,12 @@ pub mod packed;
 pub mod points;
 pub mod region;
 pub mod space;
+pub mod targets;
 
 pub use attribute::Attribute;
 pub use class_block::{ClassBlock, ClassDetails, Groups, Suppressed};
 pub use region::{ClassRegion, FeatureValue, Holes, Span};
+pub use targets::TargetCodes;
 
 /// The least and greatest code of a box on each attribute.
 pub type Region = Vec<(u32, u32)>;

@@ -11,6 +11,8 @@
 
 use albers_privacy::Facts;
 
+use crate::targets::TargetCodes;
+
 /// Where the fields of a row stand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowLayout {
@@ -258,6 +260,8 @@ pub struct FactColumns {
     pub subject: Option<[usize; 2]>,
     /// The facts that the requirement looks at, in the order of its sensitive columns.
     pub ruled: Vec<usize>,
+    /// The facts that are carried targets of a workload, in their order.
+    pub targets: Vec<usize>,
 }
 
 impl FactColumns {
@@ -268,6 +272,21 @@ impl FactColumns {
             let [low, high] = halves.map(|fact| block.fact(layout, row as usize, fact));
             u64::from(high) << 32 | u64::from(low)
         })
+    }
+
+    /// What some packed rows carry of a workload, in their order.
+    pub fn targets_of(
+        &self,
+        layout: &RowLayout,
+        block: &RowBlock,
+        rows: impl Iterator<Item = u32>,
+    ) -> TargetCodes {
+        let mut codes = Vec::new();
+        for row in rows {
+            let own = self.targets.iter();
+            codes.extend(own.map(|&fact| block.fact(layout, row as usize, fact)));
+        }
+        TargetCodes { codes, n_columns: self.targets.len() }
     }
 
     /// The facts of some packed rows, in their order.

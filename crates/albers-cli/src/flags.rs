@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use albers::{
     Acceptance, ByteSize, Categories, Choice, ColumnType, Format, Granularity, Job, Method,
-    Minimize, Policy, Role, SearchVariant, Values,
+    Minimize, Policy, Role, SearchVariant, Split, TargetSpec, Values,
 };
 use anyhow::{Result, anyhow};
 use clap::Args;
@@ -118,8 +118,15 @@ pub struct MethodFlags {
     #[arg(long, value_parser = choice::<Method>())]
     pub method: Option<Method>,
     /// How cuts are chosen
+    #[arg(long, value_parser = choice::<Split>())]
+    pub split: Option<Split>,
+    /// A column that classes should tell, with --split info-gain or regression: COLUMN, or with what
+    /// is told of it (class or number) and how much it counts, COLUMN:number:2; may be given again
+    #[arg(long = "target", value_name = "COLUMN[:KIND][:WEIGHT]")]
+    pub targets: Vec<TargetSpec>,
+    /// How cuts are chosen where no target has a say
     #[arg(long, value_parser = choice::<Policy>())]
-    pub split: Option<Policy>,
+    pub then: Option<Policy>,
     #[command(flatten)]
     pub search: SearchFlags,
     /// What the best full-domain release has least of
@@ -383,6 +390,10 @@ pub fn job(
         job.column(&column).level = Some(value);
     }
     job.split = method.split.or(job.split);
+    job.then = method.then.or(job.then);
+    if !method.targets.is_empty() {
+        job.workload.targets = method.targets;
+    }
     if !method.also_k.is_empty() {
         job.also_k = method.also_k;
     }

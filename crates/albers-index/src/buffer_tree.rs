@@ -38,6 +38,7 @@ use albers_partition::cell::TableSize;
 use albers_partition::mondrian::Plan;
 use albers_partition::sample::Tuples;
 use albers_partition::split::extent::has_small_sets;
+use albers_partition::split::workload::Workload;
 use albers_partition::top::{RouteStep, Top, cells_of_rows};
 use albers_privacy::Requirement;
 use albers_storage::memory_budget::{MemoryBudget, Reservation};
@@ -102,6 +103,30 @@ impl BulkPlan<'_> {
         self.layout.stride_bytes() + 20 + leaf_bytes.div_ceil(min_rows)
     }
 
+    /// The workload, with the impurities of the sample of a table that is not cut at once.
+    pub fn rooted(&self, tuples: &Tuples, n_rows: u64) -> Option<Workload> {
+        if self.table == TableSize::Small {
+            return None;
+        }
+        let workload = self.plan.workload?.workload;
+        let sets = has_small_sets(self.plan.space);
+        let n_attributes = self.layout.n_attributes();
+        Some(albers_partition::with_lanes!(
+            n_attributes,
+            sets,
+            rooted_lanes(self, workload, tuples, n_rows)
+        ))
+    }
+
+    /// The same plan with another workload, if there is one.
+    pub fn with_workload<'w>(&'w self, rooted: Option<&'w Workload>) -> BulkPlan<'w> {
+        let plan = match rooted {
+            Some(_) => self.plan.with_workload(rooted),
+            None => self.plan,
+        };
+        BulkPlan { plan, ..*self }
+    }
+
     /// The top of a table of so many rows: of one that is not cut at once, grown on a sample.
     pub fn top_of_table(&self, tuples: &Tuples, n_rows: u64) -> Top {
         if self.table == TableSize::Small {
@@ -111,6 +136,15 @@ impl BulkPlan<'_> {
         let n_attributes = self.layout.n_attributes();
         albers_partition::with_lanes!(n_attributes, sets, table_lanes(self, tuples, n_rows))
     }
+}
+
+fn rooted_lanes<const L: usize, const M: usize>(
+    plan: &BulkPlan<'_>,
+    workload: &Workload,
+    tuples: &Tuples,
+    n_rows: u64,
+) -> Workload {
+    tuples.rooted::<L>(workload, n_rows, &plan.plan)
 }
 
 fn table_lanes<const L: usize, const M: usize>(

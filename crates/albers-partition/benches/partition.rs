@@ -62,6 +62,7 @@ fn bench_partition(criterion: &mut Criterion) {
                 facts: &facts,
                 policy,
                 keep_regions: false,
+                workload: None,
                 labels_apart: false,
                 grain: Grain::default(),
                 seed: 0,

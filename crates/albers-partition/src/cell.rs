@@ -10,11 +10,9 @@
 
 mod divide;
 
-use albers_privacy::Facts;
-
 use crate::grain::Grain;
 use crate::grow::{Arity, Grower, grow};
-use crate::plan::Plan;
+use crate::plan::{CellFacts, Plan};
 use crate::sample::tuple_hash;
 use crate::split::place::Placement;
 use crate::split::rule::{Allowance, Rule};
@@ -63,7 +61,7 @@ impl<const L: usize> Cell<L> {
     pub fn grow<const M: usize>(
         &mut self,
         plan: &Plan<'_>,
-        facts: Option<&Facts>,
+        facts: CellFacts<'_>,
         table: TableSize,
     ) -> SplitTree {
         match self.points.len() > plan.grain.whole_rows {
@@ -75,17 +73,18 @@ impl<const L: usize> Cell<L> {
     fn grow_whole<const M: usize>(
         &mut self,
         plan: &Plan<'_>,
-        facts: Option<&Facts>,
+        facts: CellFacts<'_>,
         table: TableSize,
     ) -> SplitTree {
-        let rule = facts.map(|facts| Rule { requirement: plan.requirement, facts });
+        let rule = facts.rule.map(|facts| Rule { requirement: plan.requirement, facts });
         let allowance = Allowance { min_rows: plan.min_rows(), rule };
         if table == TableSize::Large && plan.policy == Policy::Compact {
             self.order_by_content(plan.space.axes.len(), plan.seed);
         }
         let Cell { points, places } = self;
         let grower = Grower::<L, M> {
-            chooser: Chooser::new(plan.space, plan.policy, table == TableSize::Large),
+            chooser: Chooser::new(plan.space, plan.policy, table == TableSize::Large)
+                .with_gains(plan.gains(facts.targets, points)),
             stop: &|_| Some(allowance),
             arity: Arity::Many,
             placement: plan.keep_regions.then(|| Placement::among(points, plan.space)),

@@ -6,7 +6,8 @@
 //! Departures: a split into many parts is kept as a chain of splits in two, or made one in two.
 //! Guarantee: every leaf is allowable if all points are, and the grower stops there or no split of
 //! it is allowable. The tree is the same whatever the threads.
-//! Cost: O(points * attributes) per level.
+//! Cost: O(points * attributes) per level. Targets of a workload may peel off few rows at a time,
+//! which would take quadratic time: after many such cuts in a row another policy goes on.
 //!
 //! | grown | stops | parts | cuts |
 //! | --- | --- | --- | --- |
@@ -24,6 +25,9 @@ use crate::split_tree::{Cut, SplitTree, TreeNode};
 
 /// Nodes above this size are split further on two threads.
 const PARALLEL_ROWS: usize = 8192;
+
+/// The cuts in a row that may leave nearly all rows on one side before a workload has no say.
+const MAX_UNEVEN: u32 = 32;
 
 /// What the parts of a node must satisfy, by the places of its points; nothing if it is a leaf.
 pub type Stop<'a> = dyn Fn(&[u32]) -> Option<Allowance<'a>> + Sync + 'a;
@@ -55,10 +59,12 @@ impl<'a, const L: usize, const M: usize> Grower<'a, L, M> {
         &self,
         points: &[Point<L>],
         places: &[u32],
+        n_uneven: u32,
         scratch: &mut Scratch<L, M>,
     ) -> Option<(Split, Allowance<'a>)> {
         let allowance = (self.stop)(places)?;
-        let split = self.chooser.choose(&allowance, points, places, scratch)?;
+        let worn = n_uneven >= MAX_UNEVEN;
+        let split = self.chooser.choose(&allowance, points, places, worn, scratch)?;
         let split = match self.arity {
             Arity::Two => as_binary(split, self.chooser.space, points, self.chooser.labels_apart),
             Arity::Many => split,
@@ -81,13 +87,20 @@ pub fn grow<const L: usize, const M: usize>(
     points: &mut [Point<L>],
     places: &mut [u32],
 ) -> SplitTree {
-    grow_node(grower, Node { points, places })
+    grow_node(grower, Node { points, places, n_uneven: 0 })
 }
 
 /// A stretch of points that is still to be split.
 struct Node<'n, const L: usize> {
     points: &'n mut [Point<L>],
     places: &'n mut [u32],
+    /// Cuts in a row above it that left nearly all rows on its side.
+    n_uneven: u32,
+}
+
+/// The cuts in a row that left nearly all rows on the side of a part.
+fn uneven_after(n_uneven: u32, n_part: usize, n_points: usize) -> u32 {
+    if n_part > n_points / 64 * 63 { n_uneven + 1 } else { 0 }
 }
 
 /// The tree of a node; large nodes on two threads.
@@ -159,9 +172,10 @@ fn split_once<'n, const L: usize, const M: usize>(
     grower: &Grower<'_, L, M>,
     node: Node<'n, L>,
 ) -> Option<Parts<'n, L>> {
-    let Node { mut points, mut places } = node;
+    let Node { mut points, mut places, n_uneven } = node;
+    let n_points = points.len();
     let mut scratch = Scratch::default();
-    let (split, allowance) = grower.choose(points, places, &mut scratch)?;
+    let (split, allowance) = grower.choose(points, places, n_uneven, &mut scratch)?;
     let ends = apply(split, &grower.chooser, &allowance, points, places, &mut scratch);
     let split = grower.placed(split, points, ends[0]);
     let cuts = cuts_of(&split, &grower.chooser, points, &ends);
@@ -170,7 +184,8 @@ fn split_once<'n, const L: usize, const M: usize>(
     for end in ends {
         let (own_points, rest_points) = points.split_at_mut(end - start);
         let (own_places, rest_places) = places.split_at_mut(end - start);
-        parts.push(Node { points: own_points, places: own_places });
+        let n_uneven = uneven_after(n_uneven, end - start, n_points);
+        parts.push(Node { points: own_points, places: own_places, n_uneven });
         (points, places, start) = (rest_points, rest_places, end);
     }
     Some((cuts, parts))
@@ -179,7 +194,7 @@ fn split_once<'n, const L: usize, const M: usize>(
 /// What is still to be done.
 enum Task {
     /// Split these points further.
-    Split { start: usize, end: usize },
+    Split { start: usize, end: usize, n_uneven: u32 },
     /// Go on with a chain of cuts.
     Next(TreeNode),
 }
@@ -190,19 +205,23 @@ fn grow_here<const L: usize, const M: usize>(
     node: Node<'_, L>,
     tree: &mut SplitTree,
 ) {
-    let Node { points, places } = node;
+    let Node { points, places, n_uneven } = node;
     let mut scratch = Scratch::default();
-    let mut pending = vec![Task::Split { start: 0, end: points.len() }];
+    let mut pending = vec![Task::Split { start: 0, end: points.len(), n_uneven }];
     while let Some(task) = pending.pop() {
-        let (start, end) = match task {
-            Task::Split { start, end } => (start, end),
+        let (start, end, n_uneven) = match task {
+            Task::Split { start, end, n_uneven } => (start, end, n_uneven),
             Task::Next(cut) => {
                 tree.push(cut);
                 continue;
             }
         };
         let (own_points, own_places) = (&mut points[start..end], &mut places[start..end]);
-        let chosen = grower.choose(own_points, own_places, &mut scratch);
+        let chosen = grower.choose(own_points, own_places, n_uneven, &mut scratch);
+        let part = |from: usize, to: usize| {
+            let n_uneven = uneven_after(n_uneven, to - from, end - start);
+            Task::Split { start: from, end: to, n_uneven }
+        };
         let Some((split, allowance)) = chosen else {
             tree.push(TreeNode::Leaf { n_rows: (end - start) as u32 });
             continue;
@@ -212,15 +231,15 @@ fn grow_here<const L: usize, const M: usize>(
             let n_left = move_first(own_points, own_places, &mut scratch, is_first);
             let middle = start + n_left;
             tree.push(TreeNode::Cut(Cut::of(&grower.placed(split, own_points, n_left))));
-            pending.push(Task::Split { start: middle, end });
-            pending.push(Task::Split { start, end: middle });
+            pending.push(part(middle, end));
+            pending.push(part(start, middle));
             continue;
         }
         let ends = apply(split, &grower.chooser, &allowance, own_points, own_places, &mut scratch);
         let cuts = cuts_of(&split, &grower.chooser, own_points, &ends);
         let part = |place: usize| {
             let from = if place == 0 { 0 } else { ends[place - 1] };
-            Task::Split { start: start + from, end: start + ends[place] }
+            part(start + from, start + ends[place])
         };
         // The last part is what no cut takes.
         pending.push(part(ends.len() - 1));

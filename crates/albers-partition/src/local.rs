@@ -277,8 +277,17 @@ mod tests {
         let (requirement, facts, space) = (&requirement, &facts, &space);
         let grain = crate::grain::Grain::default();
         let (keep_regions, labels_apart) = (false, false);
-        let plan =
-            Plan { space, requirement, facts, policy, keep_regions, labels_apart, grain, seed: 0 };
+        let plan = Plan {
+            space,
+            requirement,
+            facts,
+            workload: None,
+            policy,
+            keep_regions,
+            labels_apart,
+            grain,
+            seed: 0,
+        };
         let tuples = Tuples::new(points(seed, n_rows), &[]);
         let test = Test { tuples: &tuples, min_rows: k as u32, rule: None };
         let ids: Vec<u32> = (0..tuples.len() as u32).collect();

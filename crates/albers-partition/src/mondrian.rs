@@ -19,15 +19,15 @@
 
 mod routed;
 
-use albers_classes::Region;
 use albers_classes::class_block::{ClassBlock, Groups};
 use albers_classes::points::Points;
+use albers_classes::{Region, TargetCodes};
 use albers_storage::Result;
 use albers_storage::watch::{Phase, Watch};
 use rayon::prelude::*;
 
 use crate::cell::{Cell, TableSize};
-use crate::plan::whole_region;
+use crate::plan::{CellFacts, whole_region};
 use crate::sample::{TupleSample, Tuples, tuple_hash};
 use crate::split::extent::has_small_sets;
 use crate::split_tree::SplitTree;
@@ -57,14 +57,19 @@ fn partition_lanes<const L: usize, const M: usize>(
     watch: &dyn Watch,
 ) -> Result<Groups> {
     let n_attributes = points.n_attributes();
-    let cutter = Cutter { plan, watch };
     if points.n_rows() <= plan.grain.whole_rows {
         let rows = CellRows::<L>::whole(points, plan);
-        let block = cutter.cut::<L, M>(rows, TableSize::Small)?;
+        let block = Cutter { plan, watch }.cut::<L, M>(rows, TableSize::Small)?;
         return Ok(Groups::of_all(n_attributes, vec![block]));
     }
     let n_rows = points.n_rows() as u64;
-    let tuples = tuples.unwrap_or_else(|| tuples_of_points(&points, plan));
+    let mut tuples = tuples.unwrap_or_else(|| tuples_of_points(&points, plan));
+    if let Some(carried) = plan.carried_targets() {
+        count_targets(&mut tuples, &points, carried, plan);
+    }
+    let rooted = plan.workload.map(|own| tuples.rooted::<L>(own.workload, n_rows, plan));
+    let plan = &plan.with_workload(rooted.as_ref());
+    let cutter = Cutter { plan, watch };
     let top = Top::of_table::<L, M>(&tuples, n_rows, plan);
     drop(tuples);
     let routed = route(&top, points, plan);
@@ -73,6 +78,18 @@ fn partition_lanes<const L: usize, const M: usize>(
         .map(|cell_idx| cutter.cut::<L, M>(routed.cell(cell_idx), TableSize::Large))
         .collect::<Result<_>>()?;
     Ok(Groups::of_all(n_attributes, blocks))
+}
+
+/// Counts what the rows of each tuple carry of the workload.
+fn count_targets(tuples: &mut Tuples, points: &Points, carried: &TargetCodes, plan: &Plan<'_>) {
+    let mut counter = tuples.fact_counter(plan.grain.sample_tuples(points.n_attributes()));
+    let mut codes = vec![0; points.n_attributes()];
+    for chunk in points.chunks() {
+        for row in 0..chunk.n_rows {
+            codes.iter_mut().zip(&chunk.columns).for_each(|(code, own)| *code = own[row]);
+            counter.add(&codes, carried.of_row(chunk.first_row as usize + row));
+        }
+    }
 }
 
 fn tuples_of_points(points: &Points, plan: &Plan<'_>) -> Tuples {
@@ -129,9 +146,12 @@ impl Cutter<'_> {
         table: TableSize,
     ) -> Result<ClassBlock> {
         let CellRows { points, row_ids, region } = rows;
-        let facts = self.plan.has_rule().then(|| self.plan.facts.gather(&row_ids));
+        let plan = self.plan;
+        let rule = plan.has_rule().then(|| plan.facts.gather(&row_ids));
+        let targets = plan.carried_targets().map(|carried| carried.gather(&row_ids));
+        let facts = CellFacts { rule: rule.as_ref(), targets: targets.as_ref() };
         let mut cell = Cell::new(points);
-        let tree = cell.grow::<M>(self.plan, facts.as_ref(), table);
+        let tree = cell.grow::<M>(plan, facts, table);
         self.watch.done(row_ids.len() as u64)?;
         Ok(self.block(&cell, &tree, &row_ids, region.as_ref()))
     }

@@ -1,16 +1,20 @@
 //! What a partitioning is to do: what all methods that look at points are given.
 
-use albers_classes::Region;
 use albers_classes::space::Space;
+use albers_classes::{Region, TargetCodes};
 use albers_privacy::{Facts, Requirement};
 
 use crate::grain::Grain;
+use crate::split::Point;
 use crate::split::Policy;
+use crate::split::gain::Gains;
+use crate::split::workload::Workload;
 
 /// The most attributes a point can have.
 pub const MAX_ATTRIBUTES: usize = 64;
 
 /// What a partitioning is to do.
+#[derive(Clone, Copy)]
 pub struct Plan<'a> {
     /// The attributes.
     pub space: &'a Space,
@@ -18,7 +22,9 @@ pub struct Plan<'a> {
     pub requirement: &'a Requirement,
     /// What the requirement looks at, by row number.
     pub facts: &'a Facts,
-    /// How cuts are chosen.
+    /// What classes should tell: splits that tell enough of it are chosen first.
+    pub workload: Option<PlannedWorkload<'a>>,
+    /// How cuts are chosen, where the workload has no say.
     pub policy: Policy,
     /// Whether the regions of the classes are wanted, not only their points.
     pub keep_regions: bool,
@@ -40,6 +46,64 @@ impl Plan<'_> {
     /// Whether more than the number of rows decides.
     pub fn has_rule(&self) -> bool {
         self.requirement.is_only_row_count().is_none()
+    }
+
+    /// Whether rows carry something of the workload.
+    pub fn has_carried_targets(&self) -> bool {
+        self.workload.is_some_and(|own| own.workload.has_carried())
+    }
+
+    /// What rows carry of the workload, where they do.
+    pub fn carried_targets(&self) -> Option<&TargetCodes> {
+        self.workload.filter(|own| own.workload.has_carried()).map(|own| own.carried)
+    }
+
+    /// The same plan, with a workload that knows the impurities of the whole table.
+    pub fn with_workload<'w>(&'w self, rooted: Option<&'w Workload>) -> Plan<'w> {
+        let workload = self.workload.zip(rooted);
+        let workload = workload.map(|(own, workload)| PlannedWorkload { workload, ..own });
+        Plan { workload, ..*self }
+    }
+
+    /// What the workload gains by splits of some points.
+    pub(crate) fn gains<'g, const L: usize>(
+        &self,
+        carried: Option<&'g TargetCodes>,
+        points: &[Point<L>],
+    ) -> Option<Gains<'g>> {
+        self.workload.map(|own| Gains::new(own.workload, carried, points))
+    }
+}
+
+/// What classes should tell.
+#[derive(Clone, Copy)]
+pub struct PlannedWorkload<'a> {
+    /// The targets.
+    pub workload: &'a Workload,
+    /// What rows carry of them, by row number; empty where rows are packed.
+    pub carried: &'a TargetCodes,
+}
+
+/// What is known of the rows of a cell besides their codes, by their places in it.
+#[derive(Clone, Copy, Default)]
+pub struct CellFacts<'a> {
+    /// What the requirement looks at, where more than the number of rows decides.
+    pub rule: Option<&'a Facts>,
+    /// What rows carry of the workload, where they do.
+    pub targets: Option<&'a TargetCodes>,
+}
+
+impl CellFacts<'_> {
+    /// All that is known of a row, as codes: first for the requirement, then for the workload.
+    pub fn codes(&self, place: usize, out: &mut Vec<u32>) {
+        out.clear();
+        out.extend(self.rule.into_iter().flat_map(|facts| facts.codes(place)));
+        out.extend(self.targets.into_iter().flat_map(|targets| targets.of_row(place)));
+    }
+
+    /// Whether anything is known.
+    pub fn is_something(&self) -> bool {
+        self.rule.is_some() || self.targets.is_some()
     }
 }
 

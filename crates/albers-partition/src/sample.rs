@@ -10,12 +10,15 @@
 //! which tuples are sampled tells nothing of them.
 //! Cost: one look per row; memory for a quarter more tuples than the sample has.
 
+use albers_classes::TargetCodes;
 use albers_classes::points::codes_hash;
 use albers_privacy::Facts;
 use albers_table::mix::mix;
 use rustc_hash::FxHashMap;
 
+use crate::plan::Plan;
 use crate::split::Point;
+use crate::split::workload::Workload;
 
 /// The most different facts that are kept of one tuple: those of least hash.
 const MOST_FACTS: usize = 64;
@@ -54,14 +57,15 @@ struct FactCount {
 }
 
 impl FactCounts {
-    fn add(&mut self, codes: &[u32], n_rows: u64) {
+    /// Adds rows; no more than the `most` codes of least hash are kept.
+    fn add(&mut self, codes: &[u32], n_rows: u64, most: usize) {
         let hash = mix(codes_hash(codes));
         match self.0.binary_search_by_key(&hash, |own| own.hash) {
             Ok(place) => self.0[place].n_rows += n_rows,
-            Err(place) if place < MOST_FACTS => {
+            Err(place) if place < most => {
                 self.0.insert(place, FactCount { hash, n_rows, codes: codes.into() });
                 // What was dropped once never comes back: there are enough of lesser hash.
-                self.0.truncate(MOST_FACTS);
+                self.0.truncate(most);
             }
             Err(_) => {}
         }
@@ -172,15 +176,11 @@ impl Tuples {
     }
 
     /// About `n_points` points that stand for `n_rows` rows, in the order of their hashes, and
-    /// their facts where those were kept.
-    pub fn points<const L: usize>(
-        &self,
-        n_points: usize,
-        n_rows: u64,
-    ) -> (Vec<Point<L>>, Option<Facts>) {
+    /// what is known of them where that was kept.
+    pub fn points<const L: usize>(&self, n_points: usize, n_rows: u64) -> SampledPoints<L> {
         let copies = self.copies(n_points, n_rows);
         let mut points = Vec::with_capacity(copies.iter().map(|&own| own as usize).sum());
-        let mut sensitive = Vec::new();
+        let mut facts_of_points = Vec::new();
         for (tuple, &n_copies) in copies.iter().enumerate() {
             let mut point = [0; L];
             point[..self.n_attributes].copy_from_slice(self.codes_of(tuple));
@@ -188,16 +188,79 @@ impl Tuples {
             if let Some(facts) = self.facts.get(tuple) {
                 for copy in 0..n_copies {
                     let share = (f64::from(copy) + 0.5) / f64::from(n_copies);
-                    sensitive.extend_from_slice(facts.at(share));
+                    facts_of_points.extend_from_slice(facts.at(share));
                 }
             }
         }
-        let n_sensitive = sensitive.len() / points.len().max(1);
+        let facts = (!self.facts.is_empty()).then_some(facts_of_points);
+        SampledPoints { points, facts }
+    }
+
+    /// A workload that takes the impurities of the sample for those of the whole table.
+    pub fn rooted<const L: usize>(
+        &self,
+        workload: &Workload,
+        n_rows: u64,
+        plan: &Plan<'_>,
+    ) -> Workload {
+        let n_points = plan.grain.sample_tuples(self.n_attributes);
+        let sample = self.points::<L>(n_points, n_rows);
+        let (_, targets) = sample.known(0);
+        workload.rooted(&sample.points, targets.as_ref())
+    }
+
+    /// Counts what the rows of each tuple hold; `limit` is the most tuples that there may be.
+    pub fn fact_counter(&mut self, limit: usize) -> FactCounter<'_> {
+        let slots = (0..self.len()).map(|tuple| (codes_hash(self.codes_of(tuple)), tuple as u32));
+        let slot_of = slots.collect();
+        self.facts = vec![FactCounts::default(); self.len()];
+        let most = (FACTS_PER_TUPLE * limit / self.len().max(1)).clamp(2, MOST_FACTS);
+        FactCounter { slot_of, most, tuples: self }
+    }
+}
+
+/// Points that stand for the rows of a table.
+pub struct SampledPoints<const L: usize> {
+    /// The points.
+    pub points: Vec<Point<L>>,
+    /// What is known of them, point by point, where that was kept.
+    facts: Option<Vec<u32>>,
+}
+
+impl<const L: usize> SampledPoints<L> {
+    /// What the requirement looks at, in the first `n_ruled` codes of each point, and what points
+    /// carry of a workload, in the others.
+    pub fn known(&self, n_ruled: usize) -> (Option<Facts>, Option<TargetCodes>) {
+        let Some(codes) = &self.facts else { return (None, None) };
+        let n_codes = codes.len() / self.points.len().max(1);
+        let n_columns = n_codes - n_ruled.min(n_codes);
+        let rows = || codes.chunks_exact(n_codes.max(1));
+        let sensitive = rows().flat_map(|row| &row[..n_ruled]).copied().collect();
         // Every point counts as a person of its own: all rows will tell.
-        let subjects = (0..points.len() as u64).collect();
-        let facts = Facts { subjects, sensitive, n_sensitive };
-        let has_facts = !self.facts.is_empty();
-        (points, has_facts.then_some(facts))
+        let subjects = (0..self.points.len() as u64).collect();
+        let facts = Facts { subjects, sensitive, n_sensitive: n_ruled };
+        let own = rows().flat_map(|row| &row[n_ruled..]).copied().collect();
+        let targets = TargetCodes { codes: own, n_columns };
+        (Some(facts), (n_columns > 0).then_some(targets))
+    }
+}
+
+/// Counts what the rows of the tuples of a sample hold.
+pub struct FactCounter<'t> {
+    slot_of: FxHashMap<u64, u32>,
+    /// The most different facts that are kept of one tuple.
+    most: usize,
+    tuples: &'t mut Tuples,
+}
+
+impl FactCounter<'_> {
+    /// Adds a row by its codes; those whose tuple is not in the sample do not count.
+    #[inline]
+    pub fn add(&mut self, codes: &[u32], facts: &[u32]) {
+        let Some(&slot) = self.slot_of.get(&codes_hash(codes)) else { return };
+        if self.tuples.codes_of(slot as usize) == codes {
+            self.tuples.facts[slot as usize].add(facts, 1, self.most);
+        }
     }
 }
 
@@ -246,7 +309,7 @@ impl TupleSample {
         if self.keeps_facts {
             let own = &mut self.tuples.facts[slot as usize];
             self.n_facts -= own.0.len();
-            own.add(facts, n_rows);
+            own.add(facts, n_rows, MOST_FACTS);
             self.n_facts += own.0.len();
         }
         let is_full = self.tuples.len() > self.limit + self.limit / 4;
@@ -347,8 +410,9 @@ mod tests {
                 let hash = if codes[0] == 1 << 20 { 0 } else { tuple_hash(codes, 7) };
                 sample.add(hash, codes, &[], 1);
             }
-            let (points, facts) = sample.finish().points::<8>(limit, 40_000);
-            assert!(facts.is_none());
+            let sampled = sample.finish().points::<8>(limit, 40_000);
+            assert!(sampled.known(0).0.is_none());
+            let points = sampled.points;
             let n_heavy = points.iter().filter(|point| point[0] == 1 << 20).count();
             assert!(n_heavy.abs_diff(limit / 2) <= 1, "{n_heavy} of {limit}");
             assert!(points.len().abs_diff(limit) <= limit / 50 + 3, "{} points", points.len());
@@ -358,8 +422,10 @@ mod tests {
     #[test]
     fn few_tuples_keep_their_shares_of_rows_and_of_secrets() {
         let rows = rows(100_000, 740);
-        let (points, facts) = sampled(&rows, 5_000).points::<8>(5_000, 100_000);
-        let facts = facts.unwrap();
+        let found = sampled(&rows, 5_000).points::<8>(5_000, 100_000);
+        let (facts, targets) = found.known(1);
+        assert!(targets.is_none());
+        let (points, facts) = (found.points, facts.unwrap());
         assert!(points.len().abs_diff(5_000) < 100, "{}", points.len());
         for secret in 0..7 {
             let n = facts.sensitive.iter().filter(|&&own| own == secret).count();

@@ -4,23 +4,29 @@
 //! is *allowable* when every part satisfies the requirement.
 //!
 //! What is decided on is always points, one for each row, or for the rows that a tuple of a sample
-//! stands for. Counts of values for each attribute would tell less: neither the boxes of both sides,
-//! which `compact` weighs, nor the counts of the parts, which are to be split next.
+//! stands for. Counts of values for each attribute would tell less: not the boxes of both sides,
+//! which `compact` weighs. `gain` counts the values of targets along each attribute as it goes.
 //!
 //! - [`mod@compact`]: the least loss of the parts, over all allowable cuts of all attributes.
 //! - [`mod@median`]: the widest attribute, cut nearest its median.
+//! - [`mod@gain`]: what tells most about the targets of a workload; one of the others goes on where
+//!   nothing tells enough. [`mod@tally`] counts their values.
 //! - [`mod@apply`] acts on a choice, [`mod@place`] puts its cut between the points of both sides.
 
 pub mod apply;
 pub mod compact;
 pub mod extent;
+pub mod gain;
 pub mod median;
 pub mod place;
 pub mod rule;
+pub mod tally;
+pub mod workload;
 
 use albers_classes::space::{AxisKind, LabelTree, Space, Specialization};
 
 use extent::{Extent, Weigher};
+use gain::{GainScratch, Gains};
 use rule::{Allowance, RuleScratch};
 
 /// The ways to choose a split.
@@ -81,6 +87,7 @@ pub struct Scratch<const L: usize, const M: usize> {
     pub(crate) rests: Vec<Extent<L, M>>,
     pub(crate) sample: Vec<Point<L>>,
     pub(crate) rule: RuleScratch,
+    pub(crate) gain: GainScratch,
     pub(crate) moved_points: Vec<Point<L>>,
     pub(crate) moved_locals: Vec<u32>,
 }
@@ -91,6 +98,8 @@ pub struct Chooser<'a, const L: usize, const M: usize> {
     pub space: &'a Space,
     /// The loss of a box.
     weigher: Weigher<'a, L, M>,
+    /// What is tried first.
+    gains: Option<Gains<'a>>,
     policy: Policy,
     /// Whether cuts of large nodes may be weighed on a sample of their points.
     may_sample: bool,
@@ -129,7 +138,7 @@ impl<'a, const L: usize, const M: usize> Chooser<'a, L, M> {
     pub fn new(space: &'a Space, policy: Policy, may_sample: bool) -> Chooser<'a, L, M> {
         let weigher = Weigher::new(space);
         let arch = pulp::Arch::new();
-        Chooser { space, weigher, policy, may_sample, labels_apart: false, arch }
+        Chooser { space, weigher, gains: None, policy, may_sample, labels_apart: false, arch }
     }
 
     /// The same; if `labels_apart`, no class on one side of a split in two can show what one on the
@@ -138,8 +147,14 @@ impl<'a, const L: usize, const M: usize> Chooser<'a, L, M> {
         Chooser { labels_apart, ..self }
     }
 
+    /// The same; splits that tell enough about the targets of a workload are chosen first.
+    pub fn with_gains(self, gains: Option<Gains<'a>>) -> Chooser<'a, L, M> {
+        Chooser { gains, ..self }
+    }
+
     /// The chosen split of some points, or nothing if no split is allowable. `locals` names the
-    /// points' places in the facts that the requirement looks at.
+    /// points' places in the facts that the requirement looks at. Targets of a workload have no say
+    /// in a `worn` node, which they have cut unevenly too often.
     ///
     /// Runs with the widest vector instructions that the machine has.
     pub fn choose(
@@ -147,10 +162,17 @@ impl<'a, const L: usize, const M: usize> Chooser<'a, L, M> {
         allowance: &Allowance<'_>,
         points: &[Point<L>],
         locals: &[u32],
+        worn: bool,
         scratch: &mut Scratch<L, M>,
     ) -> Option<Split> {
         if points.len() < 2 * allowance.min_rows {
             return None;
+        }
+        let gains = self.gains.as_ref().filter(|_| !worn);
+        let by_gain =
+            gains.and_then(|own| gain::choose(self, own, allowance, points, locals, scratch));
+        if by_gain.is_some() {
+            return by_gain;
         }
         self.arch.dispatch(Choice { chooser: self, allowance, points, locals, scratch })
     }

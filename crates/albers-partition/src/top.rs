@@ -13,7 +13,7 @@
 
 use std::collections::BinaryHeap;
 
-use albers_classes::Region;
+use albers_classes::{Region, TargetCodes};
 use albers_privacy::Facts;
 use rustc_hash::FxHashMap;
 
@@ -65,6 +65,13 @@ pub struct RoutedCell {
     pub region: Option<Region>,
 }
 
+/// Points that stand for so many rows, and what these carry of a workload.
+struct Sample<'s, const L: usize> {
+    points: Vec<Point<L>>,
+    targets: Option<&'s TargetCodes>,
+    n_rows: u64,
+}
+
 /// How a part of a table is divided that is too large to be cut at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Attempt {
@@ -96,10 +103,12 @@ impl Top {
         plan: &Plan<'_>,
     ) -> Top {
         let n_points = plan.grain.sample_tuples(plan.space.axes.len());
-        let (sample, _) = tuples.points::<L>(n_points, n_rows);
+        let sample = tuples.points::<L>(n_points, n_rows);
+        let (_, targets) = sample.known(0);
         let min_rows = plan.min_rows().max(MIN_SAMPLE_ROWS);
         let allowance = Allowance { min_rows, rule: None };
-        Top::grow_within::<L, M>(sample, allowance, n_rows, plan.grain.cell_rows, plan)
+        let sample = Sample { points: sample.points, targets: targets.as_ref(), n_rows };
+        Top::grow_within::<L, M>(sample, allowance, plan.grain.cell_rows, plan)
     }
 
     /// The tree of a part of a table.
@@ -116,9 +125,14 @@ impl Top {
                 return Top::single(plan);
             };
             let allowance = Allowance { min_rows, rule: None };
-            return Top::grow_within::<L, M>(points, allowance, n_rows, 0, plan);
+            let sample = Sample { points, targets: None, n_rows };
+            let by_counts = Plan { workload: None, ..*plan };
+            return Top::grow_within::<L, M>(sample, allowance, 0, &by_counts);
         }
-        let (sample, facts) = tuples.points::<L>(n_points, n_rows);
+        let sample = tuples.points::<L>(n_points, n_rows);
+        let n_ruled = if plan.has_rule() { plan.requirement.columns().len() } else { 0 };
+        let (facts, targets) = sample.known(n_ruled);
+        let facts = facts.filter(|_| plan.has_rule());
         let (cell_rows, facts, slack) = match attempt {
             // A little more than the share of the least part, since a sample is uneven.
             Attempt::Cells => (plan.grain.cell_rows, facts, 1.25),
@@ -127,32 +141,34 @@ impl Top {
         let min_rows = match facts {
             Some(_) => plan.min_rows().max(MIN_SAMPLE_ROWS),
             None => {
-                let share = sample.len() as f64 / n_rows.max(1) as f64;
+                let share = sample.points.len() as f64 / n_rows.max(1) as f64;
                 ((plan.min_rows() as f64 * share * slack).ceil() as usize).max(4)
             }
         };
         let rule = rule_of(plan, facts.as_ref());
-        Top::grow_within::<L, M>(sample, Allowance { min_rows, rule }, n_rows, cell_rows, plan)
+        let sample = Sample { points: sample.points, targets: targets.as_ref(), n_rows };
+        Top::grow_within::<L, M>(sample, Allowance { min_rows, rule }, cell_rows, plan)
     }
 
     fn grow_within<const L: usize, const M: usize>(
-        mut sample: Vec<Point<L>>,
+        sample: Sample<'_, L>,
         allowance: Allowance<'_>,
-        n_rows: u64,
         cell_rows: usize,
         plan: &Plan<'_>,
     ) -> Top {
-        let cell_sample = (cell_rows as u64 * sample.len() as u64 / n_rows.max(1)) as usize;
+        let Sample { mut points, targets, n_rows } = sample;
+        let cell_sample = (cell_rows as u64 * points.len() as u64 / n_rows.max(1)) as usize;
         let most = cell_sample.max(2 * allowance.min_rows);
         let grower = Grower::<L, M> {
             chooser: Chooser::new(plan.space, plan.policy, true)
-                .with_labels_apart(plan.labels_apart),
+                .with_labels_apart(plan.labels_apart)
+                .with_gains(plan.gains(targets, &points)),
             stop: &|places| (places.len() > most).then_some(allowance),
             arity: Arity::Two,
             placement: Some(Placement::default()),
         };
-        let mut places: Vec<u32> = (0..sample.len() as u32).collect();
-        let tree = grow(&grower, &mut sample, &mut places);
+        let mut places: Vec<u32> = (0..points.len() as u32).collect();
+        let tree = grow(&grower, &mut points, &mut places);
         Top::of_tree(&tree).within(whole_region(plan))
     }
 

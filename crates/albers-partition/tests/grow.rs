@@ -119,7 +119,7 @@ impl Plain<'_> {
         let Grower { chooser, stop, arity, placement } = &self.grower;
         let allowance = stop(places);
         let chosen = allowance.and_then(|allowance| {
-            let split = chooser.choose(&allowance, points, places, &mut scratch)?;
+            let split = chooser.choose(&allowance, points, places, false, &mut scratch)?;
             Some((allowance, split))
         });
         let Some((allowance, mut split)) = chosen else {

@@ -46,6 +46,7 @@ fn classes(table: &Table) -> Vec<Class> {
         facts: &table.facts,
         policy: Policy::Compact,
         keep_regions: false,
+        workload: None,
         labels_apart: false,
         grain: Grain::default(),
         seed: 0,

@@ -77,6 +77,10 @@ pub enum Field {
     Suppress,
     /// Where a drawing goes.
     Svg,
+    /// What a release is to tell.
+    Target,
+    /// How cuts are chosen where targets have no say.
+    Then,
     /// Threads to work on.
     Threads,
     /// The time that a search may take.
@@ -128,6 +132,8 @@ impl Field {
             Field::Subject => "subject",
             Field::Suppress => "suppress",
             Field::Svg => "svg",
+            Field::Target => "target",
+            Field::Then => "then",
             Field::Threads => "threads",
             Field::Time => "time",
             Field::To => "to",

@@ -40,6 +40,10 @@ pub enum FindingName {
     RowsPerPerson,
     /// Values of a secret that whole classes share, without a rule for it.
     SecretWithoutRule,
+    /// A secret that cuts follow.
+    SensitiveTarget,
+    /// Classes that share one value of a kept column that cuts follow.
+    TargetInClasses,
     /// A column of text that is published as lists of its own values.
     TextList,
     /// Values of a kept column that one row has.
@@ -55,6 +59,8 @@ albers_storage::choices!(FindingName {
     PersonRulesClass: "person-rules-class", "A rule holds only by the rows of one person";
     RowsPerPerson: "rows-per-person", "Rows share an identifier, and count as several people";
     SecretWithoutRule: "secret-without-rule", "Classes share one value of a sensitive column";
+    SensitiveTarget: "sensitive-target", "Cuts follow a sensitive column";
+    TargetInClasses: "target-in-classes", "Classes share one value of a kept column that cuts follow";
     TextList: "text-list", "A text is published as lists of its values";
     UniqueKeep: "unique-keep", "Rows have a kept value that nobody else has";
     UniqueKeeps: "unique-keeps", "Rows are alone by all kept columns together";
@@ -77,7 +83,9 @@ impl FindingName {
             FindingName::KeepTellsQuasi
             | FindingName::OwnValueBounds
             | FindingName::PersonRulesClass
-            | FindingName::RowsPerPerson => false,
+            | FindingName::RowsPerPerson
+            | FindingName::SensitiveTarget
+            | FindingName::TargetInClasses => false,
         }
     }
 }

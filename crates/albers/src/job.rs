@@ -24,8 +24,8 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::findings::Acceptance;
 
-pub use choices::{Categories, Method, SearchVariant};
-pub use values::{ByteSize, Diversity, TimeLimit};
+pub use choices::{Categories, Method, SearchVariant, Split, TargetKind};
+pub use values::{ByteSize, Diversity, TargetSpec, TimeLimit};
 pub(crate) use values::{as_text, as_texts, as_word};
 
 /// A job. Every field can stand in a job file; flags of the program override them.
@@ -67,8 +67,15 @@ pub struct Job {
     pub method: Option<Method>,
     /// How cuts are chosen.
     #[serde(skip_serializing_if = "Option::is_none", with = "as_word")]
+    #[schemars(schema_with = "as_word::schema::<Split>")]
+    pub split: Option<Split>,
+    /// How cuts are chosen where the targets of the workload have no say.
+    #[serde(skip_serializing_if = "Option::is_none", with = "as_word")]
     #[schemars(schema_with = "as_word::schema::<Policy>")]
-    pub split: Option<Policy>,
+    pub then: Option<Policy>,
+    /// What the release will be used for.
+    #[serde(skip_serializing_if = "WorkloadJob::is_empty")]
+    pub workload: WorkloadJob,
     /// How a lattice is searched.
     #[serde(skip_serializing_if = "Option::is_none", with = "as_word")]
     #[schemars(schema_with = "as_word::schema::<SearchVariant>")]
@@ -136,6 +143,23 @@ pub struct Job {
     pub accept: Vec<Acceptance>,
     /// What is known of each column, by name.
     pub columns: BTreeMap<String, ColumnJob>,
+}
+
+/// What a release will be used for.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct WorkloadJob {
+    /// Columns that classes should tell: `class`, `salary:number`, `class:class:2`.
+    #[serde(skip_serializing_if = "Vec::is_empty", with = "as_texts")]
+    #[schemars(with = "Vec<String>")]
+    pub targets: Vec<TargetSpec>,
+}
+
+impl WorkloadJob {
+    /// Whether nothing is said of it.
+    pub fn is_empty(&self) -> bool {
+        self.targets.is_empty()
+    }
 }
 
 /// What is known of one column.

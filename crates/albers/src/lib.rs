@@ -80,7 +80,10 @@ pub use compact::{compact, prepare_compact};
 pub use error::{Error, ErrorKind, Result};
 pub use findings::{Acceptance, Finding, FindingName};
 pub use init::init;
-pub use job::{ByteSize, Categories, ColumnJob, Diversity, Job, Method, SearchVariant, TimeLimit};
+pub use job::{
+    ByteSize, Categories, ColumnJob, Diversity, Job, Method, SearchVariant, Split, TargetKind,
+    TargetSpec, TimeLimit, WorkloadJob,
+};
 pub use lattice::{LatticeReport, LatticeRequest, MinimalReport, SortBy, lattice};
 pub use measure::{MeasureReport, measure};
 pub use plan::Plan;

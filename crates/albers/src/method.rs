@@ -6,6 +6,7 @@ pub(crate) mod full_domain;
 pub(crate) mod given;
 mod index;
 mod packed;
+mod targets;
 
 use albers_classes::Attribute;
 use albers_classes::class_block::Groups;
@@ -13,6 +14,7 @@ use albers_classes::points::Points;
 use albers_classes::space::{Shown, Space};
 use albers_partition::local;
 use albers_partition::mondrian::{self, Plan as CutSettings};
+use albers_partition::plan::PlannedWorkload;
 use albers_partition::sample::Tuples;
 use albers_partition::specialize::{self, SpecializePlan};
 use albers_partition::split::Policy;
@@ -30,6 +32,7 @@ use crate::plan::{MethodPlan, Plan, Specialization};
 use crate::protection::{Protection, TableFacts, facts_of, sensitive_codes};
 use crate::report::{Note, Prepared};
 use crate::rows::{Surveyed, Table, Wanted};
+use targets::{TableWorkload, TargetDomains};
 
 /// How a method wants its rows.
 pub(crate) fn wanted(plan: &Plan, memory: &Memory) -> Wanted {
@@ -70,7 +73,7 @@ pub(crate) fn in_memory(
         _ => {
             let tuples = table.tuples();
             let points = table.take_points();
-            groups_of(&run, &table, (points, tuples), &protection, &facts)?
+            groups_of(&run, &table, (points, tuples), &protection, (&facts, &sensitive))?
         }
     };
     if matches!(run.plan.method, MethodPlan::Local) {
@@ -102,9 +105,9 @@ pub(crate) fn in_memory(
 }
 
 /// Finds classes in a table that does not fit in memory, and publishes them.
-pub(crate) fn outside(
-    run: Context<'_>,
-    surveyed: Surveyed<'_>,
+pub(crate) fn outside<'r>(
+    run: Context<'r>,
+    surveyed: Surveyed<'r>,
     sinks: Vec<Box<dyn Sink>>,
 ) -> Result<Prepared> {
     match &run.plan.method {
@@ -149,17 +152,22 @@ fn groups_of(
     table: &Table,
     (points, tuples): (Points, Option<Tuples>),
     protection: &Protection,
-    facts: &Facts,
+    (facts, sensitive): (&Facts, &[Vec<u32>]),
 ) -> Result<Groups> {
     let space = Space { axes: table.attributes.iter().map(Attribute::axis).collect() };
     let policy = match &run.plan.method {
         MethodPlan::Cuts { cuts, .. } => cuts.policy,
         _ => Policy::default(),
     };
+    let workload = TableWorkload::of(run.plan, &TargetDomains::of_table(table))?;
+    let carried = workload.as_ref().map(|own| own.carried_codes(table, sensitive));
+    let workload = workload.as_ref().zip(carried.as_ref());
     let settings = CutSettings {
         space: &space,
         requirement: &protection.requirements[0],
         facts,
+        workload: workload
+            .map(|(own, carried)| PlannedWorkload { workload: &own.workload, carried }),
         policy,
         keep_regions: shows_regions(run.plan),
         labels_apart: false,

@@ -11,6 +11,7 @@
 mod columns;
 mod effects;
 mod search;
+mod workload;
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -29,12 +30,13 @@ use albers_table::source::{Source, SourceColumn};
 
 use crate::error::{Error, Result};
 use crate::findings::Acceptance;
-use crate::job::{ByteSize, Categories, ColumnJob, Job, Method};
+use crate::job::{ByteSize, Categories, ColumnJob, Job, Method, Split};
 
 pub(crate) use columns::{
     BOUND_ENDINGS, PlannedColumn, check_criteria_have_roles, criteria_of, place_of,
 };
 pub(crate) use search::SearchPlan;
+pub(crate) use workload::PlannedTarget;
 
 /// A job that contradicts neither itself nor the columns of its table.
 #[derive(Debug, Clone)]
@@ -52,6 +54,8 @@ pub struct Plan {
     pub(crate) method: MethodPlan,
     /// The same in the words of the job.
     pub(crate) asked: String,
+    /// What classes should tell.
+    pub(crate) targets: Vec<PlannedTarget>,
     /// How they are shown.
     pub(crate) show: Show,
     /// Findings that do not stop the release.
@@ -108,11 +112,23 @@ pub(crate) enum MethodPlan {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CutPlan {
     /// How a cut is chosen.
+    pub(crate) split: Split,
+    /// The same where targets have no say.
     pub(crate) policy: Policy,
     /// Whether classes show their regions instead of their rows' bounds.
     pub(crate) shows_regions: bool,
     /// Sizes that decide which cuts are made.
     pub(crate) grain: Grain,
+}
+
+impl CutPlan {
+    /// The words for reports.
+    fn words(&self) -> String {
+        match self.split.target_kind() {
+            None => self.split.to_string(),
+            Some(_) => format!("{}, then {}", self.split, self.policy),
+        }
+    }
 }
 
 /// A recoding that treats equal values alike wherever they stand.
@@ -235,8 +251,13 @@ impl Plan {
             name: column.name.clone(),
             role: role_of(&column.name),
         };
+        let targets = match method {
+            MethodPlan::Cuts { .. } | MethodPlan::Index { .. } => workload::planned(job)?,
+            _ => Vec::new(),
+        };
         Ok(Plan {
-            columns: columns::planned(job, columns, all_or_nothing)?,
+            columns: columns::planned(job, columns, all_or_nothing, &targets)?,
+            targets,
             table: columns.iter().map(of_table).collect(),
             identifiers: Vec::new(),
             ks,
@@ -271,6 +292,13 @@ impl Plan {
         self.columns.iter().find(|own| own.name == column)?.hierarchy.as_ref()
     }
 
+    /// Sensitive columns that cuts follow.
+    pub(crate) fn secret_targets(&self) -> Vec<String> {
+        let is_target =
+            |column: &&PlannedColumn| column.role == Role::Sensitive && column.target.is_some();
+        self.columns.iter().filter(is_target).map(|column| column.name.clone()).collect()
+    }
+
     /// The greatest k of all releases.
     pub(crate) fn greatest_k(&self) -> u64 {
         self.ks.iter().copied().max().unwrap_or(1)
@@ -289,7 +317,8 @@ impl MethodPlan {
     /// The plan of the job's method, of which [`effects::check`] has refused what it cannot use.
     fn of(job: &Job) -> Result<MethodPlan> {
         let cuts = CutPlan {
-            policy: job.split.unwrap_or_default(),
+            split: job.split.unwrap_or_default(),
+            policy: policy_of(job),
             shows_regions: job.compact == Some(false),
             grain: grain_of(job)?,
         };
@@ -315,12 +344,12 @@ impl MethodPlan {
     pub(crate) fn words(&self, is_indexed: bool, is_coarser: bool) -> String {
         match self {
             MethodPlan::Cuts { cuts, .. } if !is_indexed => {
-                format!("mondrian, {} split", cuts.policy)
+                format!("mondrian, {} split", cuts.words())
             }
-            MethodPlan::Cuts { cuts, .. } => format!("rtree, {} split", cuts.policy),
+            MethodPlan::Cuts { cuts, .. } => format!("rtree, {} split", cuts.words()),
             MethodPlan::Index { cuts, granularity } => match is_coarser {
-                false => format!("rtree, {} split", cuts.policy),
-                true => format!("rtree, {} split, {granularity}", cuts.policy),
+                false => format!("rtree, {} split", cuts.words()),
+                true => format!("rtree, {} split, {granularity}", cuts.words()),
             },
             MethodPlan::FullDomain(search) => search.words(),
             MethodPlan::Specialize { kind: Specialization::Subtree, .. } => "subtree".to_owned(),
@@ -384,6 +413,15 @@ impl Resources {
     }
 }
 
+/// How cuts are chosen that follow no target.
+fn policy_of(job: &Job) -> Policy {
+    match job.split {
+        Some(Split::Median) => Policy::Median,
+        Some(Split::InfoGain | Split::Regression) => job.then.unwrap_or_default(),
+        Some(Split::Compact) | None => Policy::Compact,
+    }
+}
+
 /// What a job asks of the method, and nothing that it leaves open.
 fn asked_words(job: &Job, method: &MethodPlan) -> String {
     if let MethodPlan::Given { .. } = method {
@@ -391,6 +429,8 @@ fn asked_words(job: &Job, method: &MethodPlan) -> String {
     }
     let mut words = vec![job.method.unwrap_or_default().to_string()];
     words.extend(job.split.map(|split| format!("{split} split")));
+    words.extend(job.workload.targets.iter().map(|target| format!("target '{}'", target.column)));
+    words.extend(job.then.map(|then| format!("then {then}")));
     words.extend(job.variant.map(|variant| variant.to_string()));
     words.extend(job.granularity.map(|granularity| granularity.to_string()));
     words.extend(job.minimize.map(|minimize| format!("least {minimize}")));

@@ -37,7 +37,7 @@ use albers_table::source::{
 use arrow_array::{Array as _, ArrayRef};
 
 use crate::error::{Error, Result};
-use crate::job::Categories;
+use crate::job::{Categories, TargetKind};
 use crate::memory::Memory;
 use crate::plan::{Plan, PlannedColumn};
 
@@ -174,7 +174,14 @@ impl KnownColumns {
     fn coding(&self, column_idx: usize) -> Option<CodingPlan<'_>> {
         let column = &self.planned[column_idx];
         let hierarchy = column.hierarchy.as_ref();
+        let kind = self.types.column_types[column_idx];
         match column.role {
+            Role::Keep if column.target == Some(TargetKind::Number) && kind.is_ordered() => {
+                Some(CodingPlan::Ordered)
+            }
+            Role::Keep if column.target.is_some() => {
+                Some(CodingPlan::Categories { hierarchy: None, by_frequency: false })
+            }
             // Subjects are numbered, not coded.
             Role::Keep | Role::Identifier | Role::Subject => None,
             Role::Quasi if self.shown[column_idx] == Shown::Interval => Some(CodingPlan::Ordered),

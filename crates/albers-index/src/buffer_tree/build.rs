@@ -220,7 +220,7 @@ pub fn codes_of(layout: &RowLayout, rows: &RowBlock, range: std::ops::Range<usiz
 /// The top of a tree for the rows of a part, grown on a sample of them.
 pub fn top_of_part(plan: &BulkPlan<'_>, part: &Part, attempt: Attempt) -> Result<Top> {
     // Facts take as much again, and more.
-    let n_bytes = plan.plan.grain.sample_bytes * if plan.plan.has_rule() { 3 } else { 1 };
+    let n_bytes = plan.plan.grain.sample_bytes * if keeps_facts(plan) { 3 } else { 1 };
     let _memory = plan.budget.try_reserve("a sample of the rows", n_bytes)?;
     let tuples = tuples_of_part(plan, part)?;
     let sets = has_small_sets(plan.plan.space);
@@ -242,10 +242,15 @@ fn part_lanes<const L: usize, const M: usize>(
     Top::of_part::<L, M>(tuples, n_rows, attempt, &plan.plan)
 }
 
+/// Whether more of a row than its codes has a say.
+fn keeps_facts(plan: &BulkPlan<'_>) -> bool {
+    plan.plan.has_rule() || plan.plan.has_carried_targets()
+}
+
 fn tuples_of_part(plan: &BulkPlan<'_>, part: &Part) -> Result<Tuples> {
     let n_attributes = plan.layout.n_attributes();
     let limit = plan.plan.grain.sample_tuples(n_attributes);
-    let mut sample = TupleSample::new(limit, n_attributes, plan.plan.has_rule());
+    let mut sample = TupleSample::new(limit, n_attributes, keeps_facts(plan));
     let mut codes = vec![0; n_attributes];
     let mut facts = Vec::new();
     for block in &part.blocks {
@@ -254,8 +259,9 @@ fn tuples_of_part(plan: &BulkPlan<'_>, part: &Part) -> Result<Tuples> {
         for row in 0..rows.n_rows() {
             rows.codes(plan.layout, row, &mut codes);
             facts.clear();
-            let ruled = plan.facts.ruled.iter();
-            facts.extend(ruled.map(|&fact| rows.fact(plan.layout, row, fact)));
+            let ruled = plan.facts.ruled.iter().filter(|_| plan.plan.has_rule());
+            let known = ruled.chain(&plan.facts.targets);
+            facts.extend(known.map(|&fact| rows.fact(plan.layout, row, fact)));
             sample.add(tuple_hash(&codes, plan.plan.seed), &codes, &facts, 1);
         }
     }

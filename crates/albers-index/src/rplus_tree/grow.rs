@@ -3,6 +3,7 @@
 use albers_classes::packed::{FactColumns, RowBlock, RowLayout};
 use albers_partition::cell::{Cell, TableSize};
 use albers_partition::mondrian::Plan;
+use albers_partition::plan::CellFacts;
 use albers_partition::split::Point;
 use albers_partition::split::extent::Extent;
 use albers_partition::split_tree::SplitTree;
@@ -42,9 +43,12 @@ pub fn grow_cell<const L: usize, const M: usize>(
         block.codes(layout, row as usize, &mut point);
         point
     };
-    let facts = plan.has_rule().then(|| facts.facts_of(layout, block, rows.iter().copied()));
+    let numbers = || rows.iter().copied();
+    let rule = plan.has_rule().then(|| facts.facts_of(layout, block, numbers()));
+    let targets = plan.has_carried_targets().then(|| facts.targets_of(layout, block, numbers()));
+    let facts = CellFacts { rule: rule.as_ref(), targets: targets.as_ref() };
     let mut cell = Cell::new(rows.iter().map(point).collect());
-    let tree = cell.grow::<M>(plan, facts.as_ref(), table);
+    let tree = cell.grow::<M>(plan, facts, table);
     GrownCell {
         boxes: boxes_of::<L>(&tree, &cell.points, layout.n_attributes()),
         tree,

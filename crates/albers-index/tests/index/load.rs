@@ -177,6 +177,7 @@ pub fn visit(
     let facts = FactColumns {
         subject: (!table.subjects.is_empty()).then_some([0, 1]),
         ruled: (first_secret..first_secret + table.secrets.len()).collect(),
+        targets: Vec::new(),
     };
     let no_facts = Facts { subjects: Vec::new(), sensitive: Vec::new(), n_sensitive: 0 };
     let plan = BulkPlan {
@@ -186,6 +187,7 @@ pub fn visit(
             facts: &no_facts,
             policy: setup.policy,
             keep_regions: setup.keep_regions,
+            workload: None,
             labels_apart: true,
             grain: setup.grain,
             seed: 1,

@@ -167,6 +167,7 @@ fn mondrian(table: &Table, setup: &Setup) -> Vec<(Vec<u32>, Option<Region>)> {
         facts: &facts,
         policy: setup.policy,
         keep_regions: true,
+        workload: None,
         labels_apart: true,
         grain: setup.grain,
         seed: 1,

@@ -1,10 +1,9 @@
 //! Points that are too many to be cut at once: divided by a sample of their own, again and again.
 
-use albers_privacy::Facts;
 use rayon::prelude::*;
 
 use super::{Cell, MAX_DEPTH, TableSize};
-use crate::plan::Plan;
+use crate::plan::{CellFacts, Plan};
 use crate::sample::{TupleSample, Tuples, tuple_hash};
 use crate::split::rule::{Rule, RuleScratch};
 use crate::split_tree::{SplitTree, TreeNode};
@@ -15,7 +14,7 @@ impl<const L: usize> Cell<L> {
     pub(super) fn divide<const M: usize>(
         &mut self,
         plan: &Plan<'_>,
-        facts: Option<&Facts>,
+        facts: CellFacts<'_>,
         depth: usize,
     ) -> SplitTree {
         let n_rows = self.points.len();
@@ -36,14 +35,15 @@ impl<const L: usize> Cell<L> {
         SplitTree::leaf(n_rows)
     }
 
-    fn tuples(&self, plan: &Plan<'_>, facts: Option<&Facts>) -> Tuples {
+    fn tuples(&self, plan: &Plan<'_>, facts: CellFacts<'_>) -> Tuples {
         let n_attributes = plan.space.axes.len();
         let limit = plan.grain.sample_tuples(n_attributes);
-        let mut sample = TupleSample::new(limit, n_attributes, facts.is_some());
+        let mut sample = TupleSample::new(limit, n_attributes, facts.is_something());
+        let mut own = Vec::new();
         for (point, &place) in self.points.iter().zip(&self.places) {
             let codes = &point[..n_attributes];
-            let own = facts.map_or(&[][..], |facts| facts.codes(place as usize));
-            sample.add(tuple_hash(codes, plan.seed), codes, own, 1);
+            facts.codes(place as usize, &mut own);
+            sample.add(tuple_hash(codes, plan.seed), codes, &own, 1);
         }
         sample.finish()
     }
@@ -71,13 +71,13 @@ impl<const L: usize> Cell<L> {
     fn holds(
         &self,
         plan: &Plan<'_>,
-        facts: Option<&Facts>,
+        facts: CellFacts<'_>,
         ends: &[usize],
         first: usize,
         end: usize,
     ) -> bool {
         let places = &self.places[start_of(ends, first)..ends[end - 1]];
-        match facts {
+        match facts.rule {
             None => places.len() >= plan.min_rows(),
             Some(facts) => {
                 let rule = Rule { requirement: plan.requirement, facts };
@@ -90,7 +90,7 @@ impl<const L: usize> Cell<L> {
     fn grow_kept<const M: usize>(
         &mut self,
         plan: &Plan<'_>,
-        facts: Option<&Facts>,
+        facts: CellFacts<'_>,
         kept: &[KeptNode],
         ends: &[usize],
         depth: usize,

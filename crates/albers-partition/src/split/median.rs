@@ -9,9 +9,9 @@
 //! Cost: O(points) per node for plain k-anonymity, O(points log points) otherwise.
 
 use crate::split::extent::Extent;
-use crate::split::rule::{Allowance, Rule, RuleScratch};
+use crate::split::rule::{Allowance, Rule, Sweep};
 use crate::split::{
-    Chooser, Point, Scratch, Split, kept_parts, place_of, sort_by_code, sort_by_part, value_of,
+    Chooser, Point, Scratch, Split, kept_parts, sort_by_code, sort_by_part, value_of,
 };
 
 /// Chooses a split; see the module.
@@ -110,49 +110,6 @@ fn cut_by_rule<const L: usize, const M: usize>(
         .find(|&n_left| search.holds_at(n_left));
     let n_left = down.or(up)?;
     Some(Split::Cut { axis, code: value_of(keys[n_left - 1]) })
-}
-
-/// The summaries on both sides of a boundary that moves along sorted points.
-struct Sweep<'a, 's> {
-    rule: &'a Rule<'a>,
-    keys: &'a [u64],
-    locals: &'a [u32],
-    n_left: usize,
-    left: &'s mut albers_privacy::ClassSummary,
-    right: &'s mut albers_privacy::ClassSummary,
-}
-
-impl<'a, 's> Sweep<'a, 's> {
-    fn new(
-        rule: &'a Rule<'a>,
-        keys: &'a [u64],
-        locals: &'a [u32],
-        n_left: usize,
-        scratch: &'s mut RuleScratch,
-    ) -> Sweep<'a, 's> {
-        let (left, right) = rule.sides(scratch);
-        for (key_idx, &key) in keys.iter().enumerate() {
-            let local = locals[place_of(key)] as usize;
-            rule.facts.add(local, if key_idx < n_left { left } else { right });
-        }
-        Sweep { rule, keys, locals, n_left, left, right }
-    }
-
-    fn holds_at(&mut self, n_left: usize) -> bool {
-        let facts = self.rule.facts;
-        for key in &self.keys[self.n_left.min(n_left)..self.n_left.max(n_left)] {
-            let local = self.locals[place_of(*key)] as usize;
-            if n_left > self.n_left {
-                facts.remove(local, self.right);
-                facts.add(local, self.left);
-            } else {
-                facts.remove(local, self.left);
-                facts.add(local, self.right);
-            }
-        }
-        self.n_left = n_left;
-        self.rule.requirement.holds(self.left) && self.rule.requirement.holds(self.right)
-    }
 }
 
 /// The children of the label's node that satisfy the requirement, and the rest.

@@ -2,6 +2,8 @@
 
 use albers_privacy::{ClassSummary, Facts, Requirement};
 
+use super::place_of;
+
 /// Which parts are allowable.
 #[derive(Clone, Copy)]
 pub struct Allowance<'a> {
@@ -59,5 +61,50 @@ impl Rule<'_> {
         let (summary, _) = self.sides(scratch);
         rows.for_each(|row| self.facts.add(row as usize, summary));
         self.requirement.holds(summary)
+    }
+}
+
+/// The summaries on both sides of a boundary that moves along sorted points.
+pub(crate) struct Sweep<'a, 's> {
+    rule: &'a Rule<'a>,
+    keys: &'a [u64],
+    locals: &'a [u32],
+    n_left: usize,
+    left: &'s mut ClassSummary,
+    right: &'s mut ClassSummary,
+}
+
+impl<'a, 's> Sweep<'a, 's> {
+    /// With so many points on the left.
+    pub(crate) fn new(
+        rule: &'a Rule<'a>,
+        keys: &'a [u64],
+        locals: &'a [u32],
+        n_left: usize,
+        scratch: &'s mut RuleScratch,
+    ) -> Sweep<'a, 's> {
+        let (left, right) = rule.sides(scratch);
+        for (key_idx, &key) in keys.iter().enumerate() {
+            let local = locals[place_of(key)] as usize;
+            rule.facts.add(local, if key_idx < n_left { left } else { right });
+        }
+        Sweep { rule, keys, locals, n_left, left, right }
+    }
+
+    /// Whether both sides satisfy the requirement with so many points on the left.
+    pub(crate) fn holds_at(&mut self, n_left: usize) -> bool {
+        let facts = self.rule.facts;
+        for key in &self.keys[self.n_left.min(n_left)..self.n_left.max(n_left)] {
+            let local = self.locals[place_of(*key)] as usize;
+            if n_left > self.n_left {
+                facts.remove(local, self.right);
+                facts.add(local, self.left);
+            } else {
+                facts.remove(local, self.left);
+                facts.add(local, self.right);
+            }
+        }
+        self.n_left = n_left;
+        self.rule.requirement.holds(self.left) && self.rule.requirement.holds(self.right)
     }
 }

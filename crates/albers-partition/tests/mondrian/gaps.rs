@@ -4,6 +4,7 @@ use albers_classes::space::Space;
 use albers_partition::cell::{Cell, TableSize};
 use albers_partition::grain::Grain;
 use albers_partition::mondrian::Plan;
+use albers_partition::plan::CellFacts;
 use albers_partition::split::Policy;
 use albers_partition::split_tree::{Cut, SplitTree, TreeNode};
 use albers_privacy::{Facts, Requirement};
@@ -33,12 +34,13 @@ pub fn check_cuts(seed: u64, n_rows: usize, n_attributes: usize, policy: Policy,
             facts: &facts,
             policy,
             keep_regions,
+            workload: None,
             labels_apart: false,
             grain: Grain::default(),
             seed: 0,
         };
         let mut cell = Cell::new(points.clone());
-        let tree = cell.grow::<0>(&plan, None, TableSize::Small);
+        let tree = cell.grow::<0>(&plan, CellFacts::default(), TableSize::Small);
         (cell, tree)
     };
     let (cell, tree) = grow(true);

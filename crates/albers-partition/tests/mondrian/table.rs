@@ -100,6 +100,7 @@ impl Table {
             facts: &self.facts,
             policy,
             keep_regions,
+            workload: None,
             labels_apart: false,
             grain: Grain::default(),
             seed: 0,

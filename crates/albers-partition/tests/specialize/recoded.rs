@@ -33,6 +33,7 @@ impl Recoded {
             facts: &table.facts,
             policy: Policy::Compact,
             keep_regions: true,
+            workload: None,
             labels_apart: false,
             grain: Grain::default(),
             seed: 0,

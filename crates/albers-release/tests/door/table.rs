@@ -318,7 +318,7 @@ impl<'t> Case<'t> {
         let greatest = |column: &Vec<u32>| column.iter().copied().max().unwrap_or(0);
         let greatest: Vec<u32> = table.columns.iter().map(greatest).collect();
         let layout = RowLayout::new(&greatest, &[N_SECRETS - 1], true);
-        let fact_columns = FactColumns { subject: None, ruled: vec![0] };
+        let fact_columns = FactColumns { ruled: vec![0], ..FactColumns::default() };
         let packed = PackedRows {
             layout: &layout,
             facts: &fact_columns,

@@ -27,6 +27,8 @@ pub(crate) struct OwnersCounts<'a> {
     attributes: &'a [Attribute],
     /// Whether classes show the bounds of their rows, and could show regions.
     is_compact: bool,
+    /// Sensitive columns that cuts follow.
+    secret_targets: Vec<String>,
     ends: EndParts,
     persons: PersonParts,
     tells: TellParts,
@@ -45,6 +47,7 @@ impl<'a> OwnersCounts<'a> {
         OwnersCounts {
             attributes,
             is_compact,
+            secret_targets: plan.secret_targets(),
             ends: EndParts::new(attributes, n_bytes),
             persons: PersonParts::new(grain.whole_rows),
             tells: TellParts::new(attributes, n_bytes),
@@ -68,6 +71,7 @@ impl<'a> OwnersCounts<'a> {
         findings.extend(ruled.filter_map(|(own, &count)| person_rules_class(&own.name, count)));
         let told = self.tells.told();
         findings.extend(told.iter().filter_map(|told| self.keep_tells_quasi(told, n_rows)));
+        findings.extend(self.secret_targets.iter().map(|name| sensitive_target(name, n_rows)));
         findings
     }
 
@@ -129,6 +133,22 @@ fn person_rules_class(column: &str, n_classes: u64) -> Option<Finding> {
         )
         .into(),
     })
+}
+
+/// A sensitive column that cuts follow.
+fn sensitive_target(column: &str, n_rows: u64) -> Finding {
+    Finding {
+        name: FindingName::SensitiveTarget,
+        column: Some(column.to_owned()),
+        count: n_rows,
+        is_about: false,
+        is_severe: false,
+        sentence: format!(
+            "the classes of {n_rows} rows are made to tell '{column}', which is sensitive: they do \
+             so as far as its rule allows, and where cuts lie tells a little more"
+        )
+        .into(),
+    }
 }
 
 /// Of so many rows that were read, some share an identifier.

@@ -44,6 +44,8 @@ pub(crate) struct PublishedCounts {
     /// Columns that are kept, and sensitive ones without a rule.
     kept: Vec<String>,
     secrets: Vec<String>,
+    /// Columns that are kept and that cuts follow.
+    targets: Vec<String>,
     /// All that leave as they came.
     carried: Vec<String>,
     exposure: Arc<Mutex<Exposure>>,
@@ -62,14 +64,17 @@ impl PublishedCounts {
         };
         let carried = kept.iter().chain(&sensitive).cloned().collect();
         let secrets: Vec<String> = sensitive.into_iter().filter(|name| !is_ruled(name)).collect();
+        let is_target = |name: &&String| plan.targets.iter().any(|own| own.column == **name);
+        let targets: Vec<String> = kept.iter().filter(is_target).cloned().collect();
         let grain = plan.method.grain().unwrap_or_default();
         let n_samples = if kept.is_empty() { 0 } else { kept.len() + 2 };
         let exposure = Exposure::new(&ExposurePlan {
             n_kept: kept.len(),
-            n_secrets: secrets.len(),
+            n_secrets: secrets.len() + targets.len(),
             max_values: max_values(&grain, n_samples),
         });
-        PublishedCounts { kept, secrets, carried, exposure: Arc::new(Mutex::new(exposure)) }
+        let exposure = Arc::new(Mutex::new(exposure));
+        PublishedCounts { kept, secrets, targets, carried, exposure }
     }
 
     fn has_nothing_to_count(&self) -> bool {
@@ -92,11 +97,9 @@ impl PublishedCounts {
         let missing_as_value = |cells: Vec<Option<u64>>| -> Vec<u64> {
             cells.into_iter().map(Option::unwrap_or_default).collect()
         };
-        let secrets: Vec<_> = self
-            .secrets
-            .iter()
-            .map(|name| hashes(name).map(missing_as_value))
-            .collect::<TableResult<_>>()?;
+        let shared = self.secrets.iter().chain(&self.targets);
+        let secrets: Vec<_> =
+            shared.map(|name| hashes(name).map(missing_as_value)).collect::<TableResult<_>>()?;
         let rows = HashedRows { shown: &shown, kept: &kept, secrets: &secrets };
         self.exposure.lock().expect("no thread panics while it counts").add(&rows);
         Ok(())
@@ -125,6 +128,10 @@ impl PublishedCounts {
             let found =
                 (n_rows > 0).then(|| secret_without_rule(name, n_shared, n_rows, highest_share));
             findings.extend(found);
+        }
+        for (place, name) in self.targets.iter().enumerate() {
+            let (n_shared, _) = exposure.shared_secrets(self.secrets.len() + place);
+            findings.extend(target_in_classes(name, n_shared, exposure.n_rows()));
         }
         let lists = attributes.iter().zip(n_listed);
         findings.extend(lists.filter_map(|(own, n_listed)| text_list(own, (*n_listed)?)));
@@ -210,6 +217,22 @@ pub(crate) fn secret_without_rule(
         )
         .into(),
     }
+}
+
+/// Rows in classes that share one value of a kept column that cuts follow.
+fn target_in_classes(name: &str, n_shared: u64, n_rows: u64) -> Option<Finding> {
+    (n_shared > 0).then(|| Finding {
+        name: FindingName::TargetInClasses,
+        column: Some(name.to_owned()),
+        count: n_shared,
+        is_about: false,
+        is_severe: n_shared as f64 >= SEVERE_SHARED_SHARE * n_rows as f64,
+        sentence: format!(
+            "{n_shared} of {n_rows} rows are in classes that share one value of '{name}', which \
+             cuts follow: whoever finds a person's class knows it"
+        )
+        .into(),
+    })
 }
 
 fn text_list(attribute: &Attribute, n_listed: u64) -> Option<Finding> {

@@ -43,6 +43,52 @@ choices!(Method {
     Local: "local", "Rows grouped by least added loss: loses least, takes longest; classes may overlap";
 });
 
+/// How cuts are chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Split {
+    /// The least loss of the parts.
+    #[default]
+    Compact,
+    /// The widest column, nearest its median.
+    Median,
+    /// What tells most about classes.
+    InfoGain,
+    /// What tells most about numbers.
+    Regression,
+}
+
+choices!(Split {
+    Compact: "compact", "The least loss over all cuts of all columns";
+    Median: "median", "The widest column, nearest its median: faster, loses more";
+    InfoGain: "info-gain", "What tells most about the classes of the targets, where anything does";
+    Regression: "regression", "What tells most about the numbers of the targets, where anything does";
+});
+
+impl Split {
+    /// How targets are taken whose kind is not given, where there are targets.
+    pub fn target_kind(self) -> Option<TargetKind> {
+        match self {
+            Split::Compact | Split::Median => None,
+            Split::InfoGain => Some(TargetKind::Class),
+            Split::Regression => Some(TargetKind::Number),
+        }
+    }
+}
+
+/// What is told of a target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TargetKind {
+    /// Which of its values.
+    Class,
+    /// How much.
+    Number,
+}
+
+choices!(TargetKind {
+    Class: "class", "Which of its values a row has";
+    Number: "number", "How much it is";
+});
+
 /// How a lattice is searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SearchVariant {

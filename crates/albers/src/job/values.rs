@@ -5,7 +5,10 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use albers_privacy::{Criterion, PrivacyError};
+use albers_storage::choice::Choice;
 use albers_storage::memory_budget;
+
+use super::choices::TargetKind;
 
 /// An amount of memory, such as `256MB`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,6 +96,52 @@ impl fmt::Display for Diversity {
             Criterion::RecursiveDiversity { c, l } => write!(f, "recursive:{c},{l}"),
             other => write!(f, "{other:?}"),
         }
+    }
+}
+
+/// A column that classes should tell: `COLUMN`, `COLUMN:number` or `COLUMN:class:2`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TargetSpec {
+    /// The column.
+    pub column: String,
+    /// What is told of it; as the split has it when not given.
+    pub kind: Option<TargetKind>,
+    /// How much it counts beside other targets; 1 when not given.
+    pub weight: Option<f64>,
+}
+
+impl FromStr for TargetSpec {
+    type Err = String;
+
+    /// From the end, since names of columns may hold anything.
+    fn from_str(text: &str) -> Result<TargetSpec, String> {
+        let mut column = text.trim();
+        let mut target = TargetSpec { column: String::new(), kind: None, weight: None };
+        if let Some((rest, last)) = column.rsplit_once(':')
+            && let Ok(weight) = last.trim().parse()
+        {
+            (column, target.weight) = (rest, Some(weight));
+        }
+        if let Some((rest, last)) = column.rsplit_once(':')
+            && let Some(kind) = TargetKind::of_name(last.trim())
+        {
+            (column, target.kind) = (rest, Some(kind));
+        }
+        column.trim().clone_into(&mut target.column);
+        match target.column.is_empty() {
+            true => {
+                Err("no column is named; use COLUMN, COLUMN:number or COLUMN:class:2".to_owned())
+            }
+            false => Ok(target),
+        }
+    }
+}
+
+impl fmt::Display for TargetSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.column)?;
+        self.kind.map_or(Ok(()), |kind| write!(f, ":{kind}"))?;
+        self.weight.map_or(Ok(()), |weight| write!(f, ":{weight}"))
     }
 }
 

@@ -6,13 +6,15 @@
 //!                                                                 └─► releases for other k
 //! ```
 
+use albers_classes::TargetCodes;
+use albers_classes::packed::FactColumns;
 use albers_classes::points::row_fingerprint;
 use albers_index::buffer_tree::{BufferTree, BulkPlan, Loaded, RoutedRows, Sizes, Subtree};
 use albers_index::granularity::{self, Coarsening, FAN_OUT, Granularity};
 use albers_partition::cell::TableSize;
 use albers_partition::mondrian::Plan as CutSettings;
+use albers_partition::plan::PlannedWorkload;
 use albers_partition::sample::Tuples;
-use albers_partition::top::Top;
 use albers_privacy::Facts;
 use albers_release::ReleaseError;
 use albers_release::door::{Door, GiantLeaf, LeafClasses, LeafRows, PackedRows, RowStore};
@@ -24,6 +26,7 @@ use albers_table::sink::Sink;
 use albers_table::source::{SourceChunk, for_each_chunk};
 
 use super::packed::{PackedTable, layout_of, sensitive_facts, space_of};
+use super::targets::{TableWorkload, TargetDomains};
 use crate::context::{Context, DoorRows, Story};
 use crate::error::Result;
 use crate::plan::CutPlan;
@@ -32,9 +35,9 @@ use crate::report::{Note, Prepared};
 use crate::rows::{CodedChunk, Surveyed, changed, check_unchanged};
 
 /// Builds an index part by part and publishes all releases.
-pub(super) fn publish(
-    mut run: Context<'_>,
-    mut surveyed: Surveyed<'_>,
+pub(super) fn publish<'r>(
+    mut run: Context<'r>,
+    mut surveyed: Surveyed<'r>,
     cuts: CutPlan,
     granularity: Granularity,
     sinks: Vec<Box<dyn Sink>>,
@@ -43,13 +46,22 @@ pub(super) fn publish(
     let protection = Protection::of(run.plan, &TableFacts::of_survey(&surveyed))?;
     let budget = &run.memory.budget;
     let space = space_of(&surveyed);
-    let (layout, facts) = layout_of(&surveyed, &protection);
+    let workload = TableWorkload::of(run.plan, &TargetDomains::of_survey(&surveyed))?;
+    let carried = workload.as_ref().map_or(&[][..], |own| &own.carried);
+    let (layout, facts) = layout_of(&surveyed, &protection, carried);
+    let n_kept = surveyed.coders_of(Role::Keep).count();
+    let table = TableSize::of(surveyed.n_rows, &cuts.grain);
+    let tuples = tuples_of(&run, &mut surveyed, &cuts, table, &facts)?;
+    let no_targets = TargetCodes::default();
     let no_facts = Facts { subjects: Vec::new(), sensitive: Vec::new(), n_sensitive: 0 };
     let bulk = BulkPlan {
         plan: CutSettings {
             space: &space,
             requirement: &protection.requirements[0],
             facts: &no_facts,
+            workload: workload
+                .as_ref()
+                .map(|own| PlannedWorkload { workload: &own.workload, carried: &no_targets }),
             policy: cuts.policy,
             keep_regions: cuts.shows_regions,
             labels_apart: run.plan.ks.len() > 1,
@@ -60,19 +72,22 @@ pub(super) fn publish(
         has_coarser: run.plan.ks.len() > 1,
         layout: &layout,
         facts: &facts,
-        table: TableSize::of(surveyed.n_rows, &cuts.grain),
+        table,
         budget,
         store: &run.memory.store,
         sizes: Sizes::within(budget.limit_bytes()),
     };
     let n_rows = surveyed.n_rows;
-    let top = top_of(&bulk, &mut surveyed)?;
+    let rooted = bulk.rooted(&tuples, n_rows);
+    let bulk = bulk.with_workload(rooted.as_ref());
+    let top = bulk.top_of_table(&tuples, n_rows);
+    drop(tuples);
     let tree = BufferTree::new(&bulk, top, n_rows, surveyed.payload_bytes)?;
     let LoadedTree { table, tree, payload, fingerprint, notes, _memory } =
         load(&run, surveyed, tree)?;
     run.clock.read();
 
-    let sensitive_facts = sensitive_facts(&layout, &facts);
+    let sensitive_facts = sensitive_facts(&layout, &facts, n_kept);
     let rows = PackedRows {
         layout: &layout,
         facts: &facts,
@@ -110,14 +125,29 @@ fn story_of(table: &PackedTable, notes: Vec<Note>) -> Story<'_> {
     }
 }
 
-/// The top of the tree.
-fn top_of(bulk: &BulkPlan<'_>, surveyed: &mut Surveyed<'_>) -> Result<Top> {
-    let tuples = match bulk.table {
-        TableSize::Large => surveyed.tuples()?,
-        TableSize::Small => Tuples::default(),
-    };
+/// The sample on which the top of the tree of a large table is grown, with what its rows carry of a
+/// workload.
+fn tuples_of<'s>(
+    run: &Context<'s>,
+    surveyed: &mut Surveyed<'s>,
+    cuts: &CutPlan,
+    table: TableSize,
+    facts: &FactColumns,
+) -> Result<Tuples> {
+    if table == TableSize::Small {
+        surveyed.sample.clear();
+        return Ok(Tuples::default());
+    }
+    let mut tuples = surveyed.tuples()?;
     surveyed.sample.clear();
-    Ok(bulk.top_of_table(&tuples, surveyed.n_rows))
+    if !facts.targets.is_empty() {
+        let limit = cuts.grain.sample_tuples(surveyed.coders_of(Role::Quasi).count());
+        // Facts take about as much again as the sample, and more.
+        let n_bytes = 2 * cuts.grain.sample_bytes;
+        let _memory = run.memory.budget.try_reserve("a sample of the targets", n_bytes)?;
+        surveyed.count_targets(&run.reading(None), &mut tuples, &facts.targets, limit)?;
+    }
+    Ok(tuples)
 }
 
 /// A table whose rows are in the buffers of a tree.

@@ -24,10 +24,12 @@ pub(super) fn space_of(surveyed: &Surveyed<'_>) -> Space {
 }
 
 /// How rows are packed, and where their facts stand: the halves of the subject, then all
-/// sensitive columns.
+/// sensitive columns, then the kept ones that are targets. `targets` are the places of carried
+/// targets among these columns.
 pub(super) fn layout_of(
     surveyed: &Surveyed<'_>,
     protection: &Protection,
+    targets: &[usize],
 ) -> (RowLayout, FactColumns) {
     let greatest = |coder: &ColumnCoder| {
         let domain = coder.domain();
@@ -37,16 +39,22 @@ pub(super) fn layout_of(
     let has_subject = surveyed.known.planned.iter().any(|column| column.role == Role::Subject);
     let subject = has_subject.then_some([u32::MAX; 2]);
     let sensitive = surveyed.coders_of(Role::Sensitive).map(greatest);
-    let facts: Vec<u32> = subject.into_iter().flatten().chain(sensitive).collect();
+    let kept = surveyed.coders_of(Role::Keep).map(greatest);
+    let facts: Vec<u32> = subject.into_iter().flatten().chain(sensitive).chain(kept).collect();
     let layout = RowLayout::new(&attributes, &facts, !surveyed.payload.is_empty());
     let first = if has_subject { 2 } else { 0 };
     let ruled = protection.ruled.iter().map(|&column| first + column).collect();
-    (layout, FactColumns { subject: has_subject.then_some([0, 1]), ruled })
+    let targets = targets.iter().map(|&column| first + column).collect();
+    (layout, FactColumns { subject: has_subject.then_some([0, 1]), ruled, targets })
 }
 
-/// The places of all sensitive columns among the facts.
-pub(super) fn sensitive_facts(layout: &RowLayout, facts: &FactColumns) -> Vec<usize> {
-    (facts.subject.map_or(0, |halves| halves.len())..layout.n_facts()).collect()
+/// The places of all sensitive columns among the facts, after which come those of kept targets.
+pub(super) fn sensitive_facts(
+    layout: &RowLayout,
+    facts: &FactColumns,
+    n_kept: usize,
+) -> Vec<usize> {
+    (facts.subject.map_or(0, |halves| halves.len())..layout.n_facts() - n_kept).collect()
 }
 
 /// What is left of a survey when all rows are packed: the quasi-identifiers and the columns of the

@@ -8,9 +8,9 @@ use albers_table::hierarchy::HierarchySpec;
 use albers_table::schema::{ColumnType, Role};
 use albers_table::source::{self, ColumnRequest, SourceColumn};
 
-use super::{Plan, WEIGHTS};
+use super::{Plan, PlannedTarget, WEIGHTS};
 use crate::error::{Error, Result};
-use crate::job::{Categories, ColumnJob, Job};
+use crate::job::{Categories, ColumnJob, Job, TargetKind};
 
 /// The endings of the columns that show a quasi-identifier by its bounds.
 pub(crate) const BOUND_ENDINGS: [&str; 3] = ["_min", "_max", "_missing"];
@@ -32,6 +32,8 @@ pub(crate) struct PlannedColumn {
     pub(crate) preferred: bool,
     /// The requirements on it, besides k-anonymity.
     pub(crate) criteria: Vec<Criterion>,
+    /// What classes should tell of it.
+    pub(crate) target: Option<TargetKind>,
 }
 
 impl PlannedColumn {
@@ -40,7 +42,7 @@ impl PlannedColumn {
         ColumnRequest {
             name: self.name.clone(),
             column_type: self.column_type,
-            coded: self.role != Role::Keep,
+            coded: self.role != Role::Keep || self.target.is_some(),
             carried: matches!(self.role, Role::Keep | Role::Sensitive),
         }
     }
@@ -52,6 +54,7 @@ pub(super) fn planned(
     job: &Job,
     columns: &[SourceColumn],
     all_or_nothing: bool,
+    targets: &[PlannedTarget],
 ) -> Result<Vec<PlannedColumn>> {
     let mut planned = Vec::new();
     for column in columns {
@@ -69,6 +72,7 @@ pub(super) fn planned(
             weight: weight_of(&column.name, of_job)?,
             preferred: of_job.bias.unwrap_or(false),
             criteria: criteria_of(&column.name, of_job)?,
+            target: targets.iter().find(|own| own.column == column.name).map(|own| own.kind),
         });
     }
     Ok(planned)

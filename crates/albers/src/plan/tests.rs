@@ -4,7 +4,7 @@ use albers_table::schema::Role;
 use albers_table::source::SourceColumn;
 
 use super::*;
-use crate::job::{Diversity, TimeLimit};
+use crate::job::{Diversity, TargetKind, TargetSpec, TimeLimit};
 
 /// A job on `age`, `zip` (with a hierarchy) and the secret `pay`, by a method.
 fn job(method: Method) -> Job {
@@ -34,6 +34,17 @@ fn refused_field(job: &Job) -> Option<Field> {
     Some(first.field)
 }
 
+/// Lets cuts follow a target.
+fn set_target(job: &mut Job, target: &str) {
+    let target: TargetSpec = target.parse().unwrap();
+    let kind = target.kind.unwrap_or(TargetKind::Class);
+    job.split = Some(match kind {
+        TargetKind::Class => Split::InfoGain,
+        TargetKind::Number => Split::Regression,
+    });
+    job.workload.targets.push(target);
+}
+
 const CUTS: [Method; 3] = [Method::Auto, Method::Mondrian, Method::Rtree];
 const SEARCHES: [Method; 4] =
     [Method::Incognito, Method::Samarati, Method::BottomUp, Method::AttributeSuppression];
@@ -49,8 +60,17 @@ fn every_method_is_planned() {
 #[test]
 fn a_setting_without_effect_is_refused_by_name_and_one_with_effect_is_taken() {
     type Set = fn(&mut Job);
-    let settings: [(Field, Set, &[Method]); 8] = [
-        (Field::Split, |job| job.split = Some(Policy::Median), &CUTS),
+    let settings: [(Field, Set, &[Method]); 10] = [
+        (Field::Split, |job| job.split = Some(Split::Median), &CUTS),
+        (Field::Target, |job| set_target(job, "age:number"), &CUTS),
+        (
+            Field::Then,
+            |job| {
+                set_target(job, "zip");
+                job.then = Some(Policy::Median);
+            },
+            &CUTS,
+        ),
         (Field::Bias, |job| job.column("age").bias = Some(true), &CUTS),
         (Field::Compact, |job| job.compact = Some(false), &CUTS),
         (Field::AlsoK, |job| job.also_k = vec![10], &[Method::Auto, Method::Rtree]),
@@ -107,7 +127,28 @@ fn resources_are_never_refused_for_a_method() {
 #[test]
 fn a_job_that_contradicts_itself_is_refused() {
     type Spoil = fn(&mut Job);
-    let mistakes: [(&str, Spoil); 13] = [
+    let mistakes: [(&str, Spoil); 22] = [
+        ("no target that is a class", |job| job.split = Some(Split::InfoGain)),
+        ("no target that is a number", |job| {
+            set_target(job, "age:class");
+            job.split = Some(Split::Regression);
+        }),
+        ("`target` has no effect", |job| {
+            set_target(job, "age");
+            job.split = Some(Split::Median);
+        }),
+        ("`then` has no effect", |job| job.then = Some(Policy::Median)),
+        ("is sensitive and has no requirement", |job| set_target(job, "pay")),
+        ("has no role", |job| set_target(job, "extra")),
+        ("is identifier, and is not published", |job| {
+            job.set_role("extra", Role::Identifier).unwrap();
+            set_target(job, "extra");
+        }),
+        ("a target twice", |job| {
+            set_target(job, "age");
+            set_target(job, "age:2");
+        }),
+        ("weight of target", |job| set_target(job, "age:class:-1")),
         ("no k", |job| job.k = None),
         ("k = 0", |job| job.k = Some(0)),
         ("coarser", |job| job.also_k = vec![5]),

@@ -348,7 +348,8 @@ impl SampledChunk {
 pub(crate) struct CodedChunk {
     /// The codes of the attributes, row by row.
     pub(crate) codes: Vec<u32>,
-    /// The facts, column by column: both halves of the subject, then all sensitive columns.
+    /// The facts, column by column: both halves of the subject, then all sensitive columns, then
+    /// the kept ones that are targets.
     pub(crate) facts: Vec<Vec<u32>>,
 }
 
@@ -431,6 +432,32 @@ impl<'s> Surveyed<'s> {
         ))
     }
 
+    /// Counts what the rows of each tuple of the sample carry of a workload: the facts at these
+    /// places. Rows are looked at once more for that.
+    pub(crate) fn count_targets(
+        &mut self,
+        reading: &Reading<'s>,
+        tuples: &mut Tuples,
+        places: &[usize],
+        limit: usize,
+    ) -> Result<()> {
+        let mut again = self.again.take();
+        let n_attributes = self.coders_of(Role::Quasi).count();
+        let mut counter = tuples.fact_counter(limit);
+        let mut own = Vec::new();
+        again.look_closer(reading, &self.known, &mut |chunk| {
+            let CodedChunk { codes, facts } = self.code(chunk.coded.clone(), chunk.n_rows)?;
+            for (row, codes) in codes.chunks_exact(n_attributes).enumerate() {
+                own.clear();
+                own.extend(places.iter().map(|&place| facts[place][row]));
+                counter.add(codes, &own);
+            }
+            Ok(())
+        })?;
+        self.again = again;
+        Ok(())
+    }
+
     /// Codes a chunk.
     pub(crate) fn code(
         &self,
@@ -441,7 +468,7 @@ impl<'s> Surveyed<'s> {
         let n_attributes = planned.iter().filter(|column| column.role == Role::Quasi).count();
         let mut codes = vec![0; n_rows * n_attributes];
         let mut subject = None;
-        let mut sensitive = Vec::new();
+        let (mut sensitive, mut targets) = (Vec::new(), Vec::new());
         let mut attribute = 0;
         for (column_idx, chunk) in self.known.coded_columns().zip(coded) {
             match (planned[column_idx].role, &self.coders[column_idx]) {
@@ -451,11 +478,12 @@ impl<'s> Surveyed<'s> {
                     slots.zip(coder.encode(chunk)?).for_each(|(slot, code)| *slot = code);
                     attribute += 1;
                 }
+                (Role::Keep, Some(coder)) => targets.push(coder.encode(chunk)?),
                 (_, Some(coder)) => sensitive.push(coder.encode(chunk)?),
                 (_, None) => {}
             }
         }
-        let facts = subject.into_iter().flatten().chain(sensitive).collect();
+        let facts = subject.into_iter().flatten().chain(sensitive).chain(targets).collect();
         Ok(CodedChunk { codes, facts })
     }
 
@@ -475,7 +503,10 @@ impl<'s> Surveyed<'s> {
     pub(crate) fn count_values(&mut self, budget: &MemoryBudget) -> (Reservation, Vec<String>) {
         let mut memory = budget.reserve_nothing("the values that occur");
         let mut unknown = Vec::new();
-        for coder in self.coders.iter_mut().flatten() {
+        let columns = self.known.planned.iter().zip(&mut self.coders);
+        // Of targets that are kept nothing is measured.
+        let measured = columns.filter(|(column, _)| column.role != Role::Keep);
+        for coder in measured.filter_map(|(_, coder)| coder.as_mut()) {
             let most_bytes = budget.limit_bytes() / 32;
             if let Some(n_bytes) = coder.memory_to_count_values()
                 && n_bytes <= most_bytes

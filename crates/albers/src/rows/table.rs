@@ -34,6 +34,8 @@ pub(crate) struct Table {
     pub(crate) points: Points,
     /// Some tuples of them, by hash, number of rows and a row that has it, if a sample was wanted.
     sample: Vec<(u64, u64, u32)>,
+    /// The kept columns that are targets of a workload, coded.
+    pub(crate) targets: Vec<CodedColumn>,
     /// The sensitive columns, coded as categories.
     pub(crate) sensitive: Vec<SensitiveData>,
     /// The subject of each row, if a column tells it.
@@ -116,6 +118,7 @@ impl Table {
             points: Points::new(Vec::new()),
             sample,
             sensitive: Vec::new(),
+            targets: Vec::new(),
             subjects: None,
             n_subjects: 0,
             carried: Vec::new(),
@@ -141,7 +144,7 @@ impl Table {
                     let name = column.name.clone();
                     let typing = known.typing(column_idx, reading.typed_output);
                     let carried = CarriedColumn::new(name, typing, carried);
-                    table.add_carried(carried, encoded.into_column());
+                    table.add_carried(carried, encoded.into_column(), column.role);
                 }
             }
         }
@@ -161,11 +164,14 @@ impl Table {
         encoded.codes
     }
 
-    /// Adds a column that leaves as it came; a sensitive one is also coded.
-    fn add_carried(&mut self, carried: CarriedColumn, encoded: Option<CodedColumn>) {
+    /// Adds a column that leaves as it came; a sensitive one is also coded, and so is a target.
+    fn add_carried(&mut self, carried: CarriedColumn, encoded: Option<CodedColumn>, role: Role) {
         self.output_columns.push(OutputColumn::Carried(self.carried.len()));
         self.carried.push(carried);
-        self.sensitive.extend(encoded.map(|column| SensitiveData { column }));
+        match role {
+            Role::Keep => self.targets.extend(encoded),
+            _ => self.sensitive.extend(encoded.map(|column| SensitiveData { column })),
+        }
     }
 
     /// The sample, coded; nothing if none was wanted.

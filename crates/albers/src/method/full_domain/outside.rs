@@ -66,7 +66,7 @@ pub(crate) fn store<'w>(
 ) -> Result<StoredTable<'w>> {
     surveyed.sample.clear();
     let protection = Protection::of(reading.plan, &TableFacts::of_survey(&surveyed))?;
-    let (layout, facts) = layout_of(&surveyed, &protection);
+    let (layout, facts) = layout_of(&surveyed, &protection, &[]);
     let quasi = surveyed.known.planned.iter().filter(|column| column.role == Role::Quasi);
     let columns = surveyed.coders_of(Role::Quasi).zip(quasi);
     let dimensions: Vec<_> =
@@ -188,7 +188,7 @@ pub(crate) fn publish(
     drop((counted, set, copies));
     show_levels(&mut table.attributes, &search.dimensions, &chosen.levels);
 
-    let sensitive_facts = sensitive_facts(&rows.layout, &rows.facts);
+    let sensitive_facts = sensitive_facts(&rows.layout, &rows.facts, 0);
     let packed = PackedRows {
         layout: &rows.layout,
         facts: &rows.facts,

@@ -1,0 +1,227 @@
+//! Releases that are made for what they will be used for, end to end.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::{Folder, Numbers};
+
+/// People whose class follows from age and income, and whose pension follows from age.
+fn people(n_rows: u64) -> String {
+    let mut numbers = Numbers::new(7);
+    let mut text = "age,income,city,shoe,class,pension,illness\n".to_owned();
+    for _ in 0..n_rows {
+        let (age, income) = (20 + numbers.below(60), 1000 * (10 + numbers.below(90)));
+        let city = ["Ulm", "Bern", "Graz", "Riga"][numbers.below(4) as usize];
+        let is_noise = numbers.below(20) == 0;
+        let class = if (age < 45 && income > 50_000) != is_noise { "buyer" } else { "other" };
+        let illness = ["flu", "cold", "none"][(numbers.below(2) + numbers.below(2)) as usize];
+        let (shoe, pension) = (30 + numbers.below(18), age * 7 + numbers.below(40));
+        text.push_str(&format!("{age},{income},{city},{shoe},{class},{pension},{illness}\n"));
+    }
+    text
+}
+
+/// The rows of a release: what the quasi-identifiers show, and the cell of a column.
+fn cells(folder: &Folder, name: &str, column: &str) -> Vec<(String, String)> {
+    let text = folder.read(name);
+    let mut reader = text.lines().map(fields);
+    let header = reader.next().unwrap();
+    let place = |name: &str| header.iter().position(|own| own == name).unwrap();
+    let quasi: Vec<usize> =
+        ["age", "income", "city", "shoe"].iter().map(|own| place(own)).collect();
+    let target = place(column);
+    let row = |cells: Vec<String>| {
+        let shown: Vec<&str> = quasi.iter().map(|&own| cells[own].as_str()).collect();
+        (shown.join("|"), cells[target].clone())
+    };
+    reader.map(row).collect()
+}
+
+/// The cells of a line, which may be quoted.
+fn fields(line: &str) -> Vec<String> {
+    let mut cells = vec![String::new()];
+    let mut is_quoted = false;
+    for symbol in line.chars() {
+        match symbol {
+            '"' => is_quoted = !is_quoted,
+            ',' if !is_quoted => cells.push(String::new()),
+            other => cells.last_mut().unwrap().push(other),
+        }
+    }
+    cells
+}
+
+fn by_class(rows: Vec<(String, String)>) -> BTreeMap<String, Vec<String>> {
+    let mut classes: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    rows.into_iter().for_each(|(shown, cell)| classes.entry(shown).or_default().push(cell));
+    classes
+}
+
+/// The conditional entropy of a column, in bits.
+fn entropy(folder: &Folder, name: &str, column: &str) -> f64 {
+    let classes = by_class(cells(folder, name, column));
+    let n_rows: usize = classes.values().map(Vec::len).sum();
+    let of_class = |cells: &Vec<String>| -> f64 {
+        let mut counts: BTreeMap<&str, f64> = BTreeMap::new();
+        cells.iter().for_each(|cell| *counts.entry(cell).or_insert(0.0) += 1.0);
+        let n = cells.len() as f64;
+        counts.values().map(|count| -count * (count / n).log2()).sum()
+    };
+    classes.values().map(of_class).sum::<f64>() / n_rows as f64
+}
+
+/// The mean squared distance of a column from the mean of its class.
+fn squared_error(folder: &Folder, name: &str, column: &str) -> f64 {
+    let classes = by_class(cells(folder, name, column));
+    let n_rows: usize = classes.values().map(Vec::len).sum();
+    let of_class = |cells: &Vec<String>| -> f64 {
+        let numbers: Vec<f64> = cells.iter().map(|cell| cell.parse().unwrap()).collect();
+        let mean = numbers.iter().sum::<f64>() / numbers.len() as f64;
+        numbers.iter().map(|number| (number - mean).powi(2)).sum()
+    };
+    classes.values().map(of_class).sum::<f64>() / n_rows as f64
+}
+
+const QUASI: &str = "--quasi age,income,city,shoe";
+
+#[test]
+fn cuts_that_follow_a_target_tell_more_of_it_than_others() {
+    let folder = Folder::with(people(3000));
+    let job = |more: &str| {
+        folder.anonymize(&format!("in.csv -o out.csv -k 25 {QUASI} --keep class,pension {more}"))
+    };
+    let mut entropies = Vec::new();
+    let mut errors = Vec::new();
+    for split in ["--split compact", "--split median", "--split info-gain --target class"] {
+        let report = job(split);
+        entropies.push(entropy(&folder, "out.csv", "class"));
+        errors.push(squared_error(&folder, "out.csv", "pension"));
+        assert!(report["ran"].as_str().unwrap().contains(split.split(' ').nth(1).unwrap()));
+    }
+    assert!(entropies[2] < 0.9 * entropies[0].min(entropies[1]), "{entropies:?}");
+    job("--split regression --target pension --then median");
+    let error = squared_error(&folder, "out.csv", "pension");
+    assert!(error < 0.9 * errors[0].min(errors[1]), "{error} beside {errors:?}");
+    let both = "--split info-gain --target class:2 --target pension:number";
+    let report = job(both);
+    assert_eq!(report["method"], "auto, info-gain split, target 'class', target 'pension'");
+    assert!(entropy(&folder, "out.csv", "class") < entropies[0].min(entropies[1]));
+    assert!(squared_error(&folder, "out.csv", "pension") < errors[0].min(errors[1]));
+}
+
+/// Targets that are kept, sensitive, or quasi-identifiers, and both kinds.
+const WORKLOADS: [&str; 5] = [
+    "--keep class,pension --split info-gain --target class",
+    "--keep class,pension --split regression --target pension --then median",
+    "--keep class,pension --split info-gain --target class --target pension:number:0.5",
+    "--keep class --split info-gain --target city --hierarchy age=ranges:5,20",
+    "--sensitive illness --l-diversity illness=distinct:2 --split info-gain --target illness \
+     --hierarchy city=suppress",
+];
+
+#[test]
+fn a_release_for_a_workload_is_the_same_in_any_memory_order_and_number_of_threads() {
+    let text = people(6000);
+    let folder = Folder::with(text.clone());
+    let (header, rows) = text.split_once('\n').unwrap();
+    let mut rows: Vec<&str> = rows.lines().collect();
+    rows.sort_unstable();
+    folder.write("sorted.csv", format!("{header}\n{}\n", rows.join("\n")));
+    for workload in WORKLOADS {
+        for more in ["", "--no-compact", "--also-k 40"] {
+            // A small least memory, so that the table is not cut at once.
+            let job = format!("-o out.csv -k 6 {QUASI} {workload} {more} --least-memory 400KB");
+            let mut found = Vec::new();
+            for way in [
+                "in.csv",
+                "sorted.csv --threads 1",
+                "in.csv --method rtree",
+                "sorted.csv --memory 1MB --spill-dir .",
+            ] {
+                if more.contains("also-k") && way == "in.csv" {
+                    continue;
+                }
+                let report = folder.anonymize(&format!("{way} {job}"));
+                if way.contains("--memory") {
+                    assert!(report["spilled_bytes"].as_u64().unwrap() > 0, "{way} {job}");
+                }
+                let coarser = more.contains("also-k").then(|| folder.read("out.k40.csv"));
+                found.push((folder.read("out.csv"), coarser));
+            }
+            assert!(found.iter().all(|own| *own == found[0]), "{job}");
+        }
+    }
+}
+
+#[test]
+fn classes_that_share_a_kept_target_stop_the_release_and_a_sensitive_one_is_said() {
+    let folder = Folder::with(people(2000));
+    let kept = format!("anonymize in.csv -o out.csv -k 5 {QUASI} --keep class --split info-gain");
+    let refused =
+        folder.run_once(&format!("{kept} --target class").split_whitespace().collect::<Vec<_>>());
+    assert_eq!(refused.code, Some(1), "{}", refused.said());
+    assert!(refused.err.contains("target-in-classes:class: "), "{}", refused.err);
+    assert!(!folder.path("out.csv").exists());
+    // The homogeneity attack: a secret that cuts follow needs a rule of its own, and keeps it.
+    let secret = format!(
+        "in.csv -o out.csv -k 5 {QUASI} --sensitive class --split info-gain --target class"
+    );
+    let refused = folder.run(&format!("anonymize {secret}"));
+    assert_eq!(refused.code, Some(2), "{}", refused.said());
+    assert!(refused.err.contains("would be made to share one value"), "{}", refused.err);
+    let report = folder.anonymize(&format!("{secret} --l-diversity class=distinct:2"));
+    let findings = report["findings"].as_array().unwrap();
+    let found = findings.iter().find(|own| own["name"] == "sensitive-target").unwrap();
+    assert_eq!((&found["column"], &found["severe"]), (&"class".into(), &false.into()));
+    let classes = by_class(cells(&folder, "out.csv", "class"));
+    assert!(classes.values().all(|cells| cells.iter().any(|cell| *cell != cells[0])));
+}
+
+#[test]
+fn mistakes_about_targets_end_with_2_and_a_hint() {
+    let folder = Folder::with(people(100));
+    let base = "anonymize in.csv -o out.csv -k 5 --quasi age,income,city --keep class,pension,shoe";
+    for (flags, word) in [
+        ("--split info-gain", "--target"),
+        ("--target class", "--split info-gain"),
+        ("--then median", "--split info-gain"),
+        ("--split regression --target class", "number"),
+        ("--split info-gain --target wages", "has no role"),
+        ("--split info-gain --target illness", "has no role"),
+        ("--split info-gain --target income", "groups"),
+        ("--split info-gain --target class:0", "weight"),
+        ("--split info-gain --target class --method local", "--target has no effect"),
+        ("--split info-gain --target class --identifier pension", "both"),
+    ] {
+        let refused = folder.run(&format!("{base} {flags}"));
+        assert_eq!(refused.code, Some(2), "{flags}: {}", refused.said());
+        assert!(refused.err.contains(word), "{flags}: {}", refused.err);
+        assert!(!folder.path("out.csv").exists());
+    }
+}
+
+#[test]
+fn a_job_file_names_a_workload_as_flags_do() {
+    let folder = Folder::with(people(800));
+    folder.anonymize(&format!(
+        "in.csv -o flags.csv -k 5 {QUASI} --keep class,pension --split info-gain --target class:2 \
+         --target pension:number --then median"
+    ));
+    let columns = ["age", "income", "city", "shoe"]
+        .map(|name| format!("[columns.{name}]\nrole = \"quasi\"\n"));
+    let kept = ["class", "pension"].map(|name| format!("[columns.{name}]\nrole = \"keep\"\n"));
+    folder.write(
+        "job.toml",
+        format!(
+            "input = \"in.csv\"\noutput = \"job.csv\"\nk = 5\nsplit = \"info-gain\"\nthen = \"median\"\n\
+             [workload]\ntargets = [\"class:2\", \"pension:number\"]\n{}{}",
+            columns.concat(),
+            kept.concat()
+        ),
+    );
+    folder.anonymize("--job job.toml");
+    assert_eq!(folder.read("flags.csv"), folder.read("job.csv"));
+}

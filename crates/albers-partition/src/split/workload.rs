@@ -1,0 +1,165 @@
+//! What a release will be used for: targets whose values classes should tell.
+//!
+//! Source: LeFevre, DeWitt & Ramakrishnan 2008, sections 3.1.1 and 3.1.2 (equations 3 to 6).
+//! Departures: classes and numbers may be targets side by side. Each impurity is divided by that of
+//! the whole table and weighted, since entropies and squared errors cannot be added as they are.
+//! Guarantee: impurities come of whole numbers, so that no order of rows decides a cut.
+
+use albers_classes::TargetCodes;
+
+use crate::split::Point;
+use crate::split::tally::Tally;
+
+/// A target that a row does not have.
+pub const NO_VALUE: u32 = u32::MAX;
+
+/// Of the impurity of the whole table, the gain below which a split tells nothing; of a single
+/// target that is a class, in bits.
+const LEAST_GAIN: f64 = 0.01;
+
+/// What a release will be used for.
+#[derive(Debug, Clone, Default)]
+pub struct Workload {
+    /// What classes should tell.
+    pub targets: Vec<Target>,
+    /// The impurity of each target in the whole table, per row; empty until it is known.
+    pub roots: Vec<f64>,
+}
+
+/// A column that classes should tell.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// Where its codes are.
+    pub place: TargetPlace,
+    /// What they mean.
+    pub values: TargetValues,
+    /// How much it counts.
+    pub weight: f64,
+}
+
+/// Where the codes of a target are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TargetPlace {
+    /// It is an attribute.
+    Axis(usize),
+    /// It is carried: its place among the carried targets.
+    Carried(usize),
+}
+
+/// What the codes of a target mean.
+#[derive(Debug, Clone)]
+pub enum TargetValues {
+    /// Names.
+    Classes {
+        /// How many there are.
+        n_classes: u32,
+        /// The code of a missing value, which tells nothing.
+        missing: Option<u32>,
+    },
+    /// Points on a line.
+    Numbers {
+        /// Where each code lies; codes are distances themselves where it is empty.
+        by_code: Vec<u32>,
+        /// The code of a missing value.
+        missing: Option<u32>,
+    },
+}
+
+impl Target {
+    /// Its value in a row: a class, a point on a line, or [`NO_VALUE`].
+    #[inline]
+    fn value<const L: usize>(&self, point: &Point<L>, carried: &[u32]) -> u32 {
+        let code = match self.place {
+            TargetPlace::Axis(axis) => point[axis],
+            TargetPlace::Carried(place) => carried[place],
+        };
+        match &self.values {
+            TargetValues::Classes { missing, .. } | TargetValues::Numbers { missing, .. }
+                if *missing == Some(code) =>
+            {
+                NO_VALUE
+            }
+            TargetValues::Numbers { by_code, .. } if !by_code.is_empty() => by_code[code as usize],
+            _ => code,
+        }
+    }
+
+    /// A tally of no rows.
+    fn tally(&self) -> Tally {
+        match self.values {
+            TargetValues::Classes { n_classes, .. } => Tally::of_classes(n_classes),
+            TargetValues::Numbers { .. } => Tally::of_numbers(),
+        }
+    }
+}
+
+impl Workload {
+    /// Whether some targets are carried by rows instead of being attributes.
+    pub fn has_carried(&self) -> bool {
+        self.targets.iter().any(|target| matches!(target.place, TargetPlace::Carried(_)))
+    }
+
+    /// The values of each target, by the places of the points.
+    pub fn values<const L: usize>(
+        &self,
+        points: &[Point<L>],
+        locals: &[u32],
+        carried: Option<&TargetCodes>,
+        out: &mut Vec<Vec<u32>>,
+    ) {
+        out.resize(self.targets.len(), Vec::new());
+        for (target, values) in self.targets.iter().zip(out) {
+            values.clear();
+            let own = |local: u32| carried.map_or(&[][..], |codes| codes.of_row(local as usize));
+            let rows = points.iter().zip(locals);
+            values.extend(rows.map(|(point, &local)| target.value(point, own(local))));
+        }
+    }
+
+    /// Tallies of no rows, one for each target.
+    pub fn tallies(&self) -> Vec<Tally> {
+        self.targets.iter().map(Target::tally).collect()
+    }
+
+    /// The same workload, with the impurities of these points as those of the whole table.
+    pub fn rooted<const L: usize>(
+        &self,
+        points: &[Point<L>],
+        carried: Option<&TargetCodes>,
+    ) -> Workload {
+        let locals: Vec<u32> = (0..points.len() as u32).collect();
+        let mut values = Vec::new();
+        self.values(points, &locals, carried, &mut values);
+        let root = |(mut tally, values): (Tally, &Vec<u32>)| {
+            values.iter().for_each(|&value| tally.add(value));
+            tally.impurity() / points.len().max(1) as f64
+        };
+        let roots = self.tallies().into_iter().zip(&values).map(root).collect();
+        Workload { targets: self.targets.clone(), roots }
+    }
+
+    /// What each target's impurity counts for. That of a single class is counted in bits.
+    pub fn scales(&self) -> Vec<f64> {
+        if self.is_single_class() {
+            return vec![1.0];
+        }
+        let scale = |(target, &root): (&Target, &f64)| match root > 0.0 {
+            true => target.weight / root,
+            // A target with one value can be told by nothing better.
+            false => 0.0,
+        };
+        self.targets.iter().zip(&self.roots).map(scale).collect()
+    }
+
+    /// The gain per row below which a split tells nothing.
+    pub fn least_gain(&self) -> f64 {
+        match self.is_single_class() {
+            true => LEAST_GAIN,
+            false => LEAST_GAIN * self.targets.iter().map(|target| target.weight).sum::<f64>(),
+        }
+    }
+
+    fn is_single_class(&self) -> bool {
+        matches!(&self.targets[..], [Target { values: TargetValues::Classes { .. }, .. }])
+    }
+}
