@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use albers::{CheckReport, Format, Role, figure, files};
+use albers::{Acceptance, CheckReport, Format, Role, figure, files};
 use anyhow::Result;
 use clap::Args;
 
@@ -42,6 +42,10 @@ pub struct Arguments {
     /// Columns that are published as they are, of which it is told who stands alone by them
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     keep: Vec<String>,
+    /// A severe finding that does not end the check with 1: low-k, rows-per-person, or of all columns
+    /// or one unique-keep, secret-without-rule, text-list; those of a manifest are accepted too
+    #[arg(long, value_name = "FINDING[:COLUMN]", value_delimiter = ',')]
+    accept: Vec<Acceptance>,
     /// A risk of being found above this is too high; 1 in 11, 0.0909, when not given
     #[arg(long, value_name = "RISK")]
     threshold: Option<f64>,
@@ -65,6 +69,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         job,
         subject,
         keep,
+        accept,
         threshold,
         json,
         columns,
@@ -79,6 +84,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     for name in &keep {
         job.set_role(name, Role::Keep)?;
     }
+    job.accept.extend(accept);
     let threshold = threshold.unwrap_or(DEFAULT_THRESHOLD);
     let report = {
         let bar = Bar::new();
@@ -101,8 +107,16 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     } else {
         render::print(&summary(&report))?;
     }
+    if let Some(advice) = report.advice() {
+        let names = report.not_accepted.join(", ");
+        render::say(&format!(
+            "albers: severe findings are not accepted ({names}); {}",
+            render::words(&advice)
+        ));
+    }
     let differs = report.manifest.as_ref().is_some_and(|manifest| !manifest.differs.is_empty());
-    Ok(ExitCode::from(u8::from(report.holds == Some(false) || differs)))
+    let is_missed = report.holds == Some(false) || differs || !report.not_accepted.is_empty();
+    Ok(ExitCode::from(u8::from(is_missed)))
 }
 
 fn summary(report: &CheckReport) -> String {
@@ -130,7 +144,7 @@ fn summary(report: &CheckReport) -> String {
     lines.push(String::new());
     lines.extend(size_lines(report));
     lines.push(String::new());
-    lines.extend(render::seen(&report.findings));
+    lines.extend(render::seen(&report.findings, |own| report.is_accepted(own)));
     lines.extend(render::notes(&report.notes));
     if let (Some(requirement), Some(true)) = (&report.requirement, report.holds) {
         lines.push(format!("holds: {requirement}"));

@@ -90,6 +90,7 @@ pub fn check_release(
         compared.unverified.push(why.to_owned());
     }
     report.manifest = Some(compared);
+    report.accept(job, Some(manifest));
     Ok(report)
 }
 
@@ -141,6 +142,12 @@ fn job_of(
     compared: &mut ManifestCheck,
 ) -> Result<Job> {
     let mut told = job.clone();
+    for column in manifest.columns.iter().filter(|column| column.role == "keep") {
+        // What is asked for of a column goes before what the manifest says of it.
+        if told.column(&column.name).role.is_none() {
+            told.set_role(&column.name, Role::Keep)?;
+        }
+    }
     if job.with_role(Role::Quasi).next().is_some() {
         return Ok(told);
     }

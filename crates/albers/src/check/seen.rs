@@ -70,6 +70,8 @@ pub(super) struct Seen<'a> {
     pub(super) risk: &'a Risk,
     /// The k that is reached.
     pub(super) k: u64,
+    /// The k that is asked for, where one is; else what is reached.
+    pub(super) asked_k: u64,
     pub(super) n_rows: u64,
     pub(super) kept: &'a [ColumnRequest],
     pub(super) counts: &'a KeptCounts,
@@ -78,12 +80,18 @@ pub(super) struct Seen<'a> {
 impl Seen<'_> {
     /// What puts people at risk, whatever holds.
     pub(super) fn findings(&self) -> Vec<Finding> {
-        let Seen { requirement, n_rows, k, .. } = *self;
+        let Seen { requirement, n_rows, asked_k, .. } = *self;
         let mut findings: Vec<Finding> = self.low_k().into_iter().collect();
         for (request, counts) in self.kept.iter().zip(&self.counts.0) {
             let n_rows_alone = counts.n_unique().round() as u64;
             let alone = RowCount { n_rows: n_rows_alone, is_about: counts.is_estimate() };
-            findings.extend(unique_keep(&request.name, alone, counts.n_distinct(), n_rows, k));
+            findings.extend(unique_keep(
+                &request.name,
+                alone,
+                counts.n_distinct(),
+                n_rows,
+                asked_k,
+            ));
         }
         for (place, (column, reached)) in
             requirement.columns().iter().zip(self.sensitive).enumerate()
