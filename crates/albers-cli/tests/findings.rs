@@ -525,6 +525,7 @@ fn check_tells_what_can_be_seen_in_any_table() {
         [
             found("unique-keep:note", 3001, true),
             found("unique-keep:pay", 1, false),
+            found("unique-keeps", 3001, false),
             found("secret-without-rule:disease", 3001, true),
         ]
     );

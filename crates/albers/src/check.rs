@@ -18,6 +18,8 @@
 mod asked;
 mod buckets;
 mod columns;
+mod concerned;
+mod listed;
 mod looked;
 mod loss;
 mod manifest;
@@ -46,7 +48,7 @@ use crate::findings::{self, Acceptance, Finding};
 use crate::job::Job;
 use crate::memory::{Memory, on_threads};
 use crate::plan::{Resources, check_criteria_have_roles};
-use crate::report::{ClassSize, Manifest, Note};
+use crate::report::{ClassSize, ConcernedRows, Manifest, Note};
 
 use columns::AuditedColumns;
 use looked::Looked;
@@ -132,6 +134,25 @@ pub fn check(
     Ok(report)
 }
 
+/// The same, with the numbers of the rows that findings are about; of a release with its manifest
+/// and the digest of its bytes, [`check_release`].
+pub fn check_rows(
+    job: &Job,
+    table: &dyn Source,
+    manifest: Option<(&Manifest, &str)>,
+    threshold: f64,
+    watch: &dyn Watch,
+) -> Result<(CheckReport, Vec<ConcernedRows>)> {
+    if let Some((manifest, digest)) = manifest {
+        let looked = Looked { wants_rows: true, ..Looked::beside(manifest) };
+        return manifest::compared(job, (table, looked), (manifest, digest), threshold, watch);
+    }
+    let looked = Looked { wants_rows: true, ..Looked::default() };
+    let (mut report, looked) = audited(job, table, threshold, looked, watch)?;
+    report.accept(job, None);
+    Ok((report, looked.rows))
+}
+
 /// The same, with what the texts of the quasi-identifiers lose.
 fn audited<'m>(
     job: &Job,
@@ -168,7 +189,7 @@ fn audit_within(
     watch: &dyn Watch,
 ) -> Result<CheckReport> {
     let (mut columns, mut notes) = AuditedColumns::of(job, table)?;
-    let (rows, counts) = read::read(job, table, &mut columns, memory, watch)?;
+    let (rows, counts) = read::read(job, table, &mut columns, looked.wants_rows, (memory, watch))?;
     let (requirement, found) = match rows {
         AuditedRows::Whole(whole) => whole::audit(job, &columns, whole, looked, watch, &mut notes)?,
         AuditedRows::Outside(rows) => {
@@ -180,16 +201,18 @@ fn audit_within(
     let sensitive = found.sensitive.clone();
     let mut report = report(job, threshold, &requirement, found, notes, spilled_bytes);
     let seen = Seen {
+        job,
+        columns: &columns,
         requirement: &requirement,
         sensitive: &sensitive,
         risk: &report.risk,
         k: report.k,
         asked_k: job.k.unwrap_or(report.k),
         n_rows: report.rows,
-        kept: &columns.kept.0,
         counts: &counts,
     };
     report.findings = seen.findings();
+    looked.rows = seen.concerned(&report.findings);
     report.class_relation = looked.relation;
     Ok(report)
 }
