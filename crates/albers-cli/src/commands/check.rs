@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use albers::{Acceptance, CheckReport, Format, Role, figure, files};
+use albers::{Acceptance, CheckReport, Format, Job, Role, figure, files};
 use anyhow::Result;
 use clap::Args;
 
@@ -101,11 +101,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         job.set_role(name, Role::Identifier)?;
     }
     job.force = force.then_some(true).or(job.force);
-    if let Some(rows) = &rows {
-        let read: Vec<&Path> =
-            [Some(&table), manifest.as_ref()].into_iter().flatten().map(PathBuf::as_path).collect();
-        files::check_rows_place(&job, rows, &read)?;
-    }
+    check_rows_place(&job, rows.as_deref(), [Some(&table), manifest.as_ref()])?;
     job.accept.extend(accept);
     let threshold = threshold.unwrap_or(DEFAULT_THRESHOLD);
     let (report, concerned) = {
@@ -142,6 +138,13 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         rows.name()?;
     }
     Ok(exit_code(&report))
+}
+
+/// Refuses a place for the numbers of rows that is there already, or that is read.
+fn check_rows_place(job: &Job, rows: Option<&Path>, read: [Option<&PathBuf>; 2]) -> Result<()> {
+    let Some(rows) = rows else { return Ok(()) };
+    let read: Vec<&Path> = read.into_iter().flatten().map(PathBuf::as_path).collect();
+    Ok(files::check_rows_place(job, rows, &read)?)
 }
 
 /// 1 where something does not hold, is not what it should be or is not accepted.
