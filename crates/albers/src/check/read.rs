@@ -98,6 +98,12 @@ pub(super) fn read<'s>(
     };
     check_size(source, intake.n_rows)?;
     let Intake { kept, n_rows, surveys, values, is_over, counts, .. } = intake;
+    if let Some(row_bytes) = counts.missing_row_bytes() {
+        // The other half is for the rows themselves, or for their records.
+        let (needed_bytes, limit_bytes) = (2 * row_bytes, memory.budget.limit_bytes() as u64);
+        let what = "the numbers of rows";
+        return Err(StorageError::OverBudget { what, needed_bytes, limit_bytes }.into());
+    }
     let again = match kept {
         Kept::Memory(chunks, memory) => {
             let whole = WholeColumns::of(&columns.requests, &columns.types, chunks, memory);
@@ -182,7 +188,7 @@ impl<'s> Intake<'s> {
         let (requests, types) = columns.with_counted();
         let mut scan = source.scan(&requests, &types)?;
         for_each_chunk(scan.as_mut(), watch, &map, &mut |(arrival, cells)| {
-            intake.counts.add(cells)?;
+            intake.counts.add(cells);
             intake.take(arrival)?;
             is_outside.store(!matches!(intake.kept, Kept::Memory(..)), Ordering::Relaxed);
             is_kept.store(!matches!(intake.kept, Kept::Nothing), Ordering::Relaxed);

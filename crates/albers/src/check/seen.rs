@@ -21,8 +21,8 @@ use super::concerned::RowHashes;
 use super::listed::{ChunkNames, ListedNames, NameCount};
 use crate::error::Result;
 use crate::findings::{
-    Finding, FindingName, is_list_of_itself, is_listed, rows_per_person, secret_without_rule,
-    unique_keep, unique_keeps,
+    Finding, FindingName, about, is_list_of_itself, is_listed, rows_per_person,
+    secret_without_rule, unique_keep, unique_keeps,
 };
 use crate::job::Job;
 use crate::plan::counted_identifiers;
@@ -113,6 +113,8 @@ pub(super) struct CellCounts {
     names: Vec<ListedNames>,
     /// The hashes of all rows, where their numbers are wanted, and what they take.
     rows: Option<(RowHashes, Reservation)>,
+    /// What they would take, where their numbers are wanted.
+    row_bytes: u64,
 }
 
 impl CellCounts {
@@ -126,11 +128,17 @@ impl CellCounts {
             identifiers: (n_kept..n_counted).map(|_| DistinctSample::new(max_values / 2)).collect(),
             names: (0..columns.n_quasi).map(|_| ListedNames::default()).collect(),
             rows: rows.map(|memory| (RowHashes::default(), memory)),
+            row_bytes: 0,
         }
     }
 
+    /// What the hashes of all rows would take, if they were wanted and did not fit.
+    pub(super) fn missing_row_bytes(&self) -> Option<u64> {
+        (self.row_bytes > 0 && self.rows.is_none()).then_some(self.row_bytes)
+    }
+
     /// Adds the rows of a chunk.
-    pub(super) fn add(&mut self, chunk: ChunkCells) -> albers_storage::Result<()> {
+    pub(super) fn add(&mut self, chunk: ChunkCells) {
         let n_kept = self.n_kept.min(chunk.counted.len());
         let (kept, identifiers) = chunk.counted.split_at(n_kept);
         if n_kept > 0 {
@@ -144,11 +152,17 @@ impl CellCounts {
             told.for_each(|&hash| counts.add(mix(hash), 1));
         }
         self.names.iter_mut().zip(&chunk.names).for_each(|(own, more)| own.add(more));
-        if let Some((rows, memory)) = &mut self.rows {
-            memory.try_grow(RowHashes::bytes_of(&chunk))?;
-            rows.add(chunk);
+        if self.row_bytes == 0 && self.rows.is_none() {
+            return;
         }
-        Ok(())
+        let n_bytes = RowHashes::bytes_of(&chunk);
+        self.row_bytes += n_bytes as u64;
+        let fits = self.rows.as_mut().is_some_and(|(_, memory)| memory.try_grow(n_bytes).is_ok());
+        match &mut self.rows {
+            Some((rows, _)) if fits => rows.add(chunk),
+            // The pass goes on without them, to tell how much would do.
+            _ => self.rows = None,
+        }
     }
 }
 
@@ -216,8 +230,10 @@ impl Seen<'_> {
             is_about,
             is_severe: is_list_of_itself(n_names, n_single),
             sentence: format!(
-                "'{name}' is text without a hierarchy that shows {n_names} of its own values, at \
-                 least {n_single} of them of one row each: whoever knows one finds the row"
+                "'{name}' is text without a hierarchy that shows {about}{n_names} of its own \
+                 values, of which at least {about}{n_single} are of one row each: a value that one \
+                 person has is there to be searched for",
+                about = about(is_about),
             )
             .into(),
         })

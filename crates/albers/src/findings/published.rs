@@ -267,7 +267,8 @@ fn names_many(name: &str, n_values: u64, n_rows: u64, k: u64) -> bool {
     names_a_person(name) && n_values > n_rows / k.max(1)
 }
 
-pub(super) fn about(is_about: bool) -> &'static str {
+/// The word before a number that is an estimate.
+pub(crate) fn about(is_about: bool) -> &'static str {
     if is_about { "about " } else { "" }
 }
 
