@@ -3,7 +3,7 @@
 use std::io::{ErrorKind as IoErrorKind, Write as _};
 use std::process::ExitCode;
 
-use albers::wording::{Field, Setting};
+use albers::wording::{Field, Setting, Wording};
 use albers::{Error, ErrorKind, Finding, Note, Relation};
 use anyhow::anyhow;
 
@@ -73,12 +73,24 @@ pub fn findings(findings: &[Finding]) -> impl Iterator<Item = String> + '_ {
     })
 }
 
-/// The lines of findings that stop nothing here.
-pub fn seen(findings: &[Finding]) -> impl Iterator<Item = String> + '_ {
-    findings.iter().map(|finding| match finding.is_severe {
-        true => format!("severe finding: {}", finding.wording().text(&flag)),
-        false => format!("finding: {}", finding.wording().text(&flag)),
+/// The lines of findings that stop nothing here, some of which are accepted.
+pub fn seen(
+    findings: &[Finding],
+    is_accepted: impl Fn(&Finding) -> bool,
+) -> impl Iterator<Item = String> {
+    findings.iter().map(move |finding| {
+        let kind = match (finding.is_severe, is_accepted(finding)) {
+            (true, true) => "accepted",
+            (true, false) => "severe finding",
+            (false, _) => "finding",
+        };
+        format!("{kind}: {}", finding.wording().text(&flag))
     })
+}
+
+/// Words, with settings by the names of their flags.
+pub fn words(wording: &Wording) -> String {
+    wording.text(&flag)
 }
 
 /// The lines of some notes.

@@ -214,7 +214,8 @@ fn a_manifest_goes_where_it_is_told_to() {
 #[test]
 fn checks_read_pipes_too() {
     let folder = Folder::with(PEOPLE);
-    let (code, out, err) = piped(&folder, "check - --quasi age --json", PEOPLE.as_bytes());
+    let (code, out, err) =
+        piped(&folder, "check - --quasi age --accept low-k --json", PEOPLE.as_bytes());
     assert_eq!(code, Some(0), "{err}");
     let report: serde_json::Value = serde_json::from_slice(&out).unwrap();
     assert_eq!((&report["rows"], &report["k"]), (&12.into(), &1.into()));

@@ -19,7 +19,7 @@ pub mod domain;
 pub mod error;
 pub mod format;
 pub mod hierarchy;
-mod infer;
+pub mod infer;
 pub mod mix;
 pub mod profile;
 pub mod schema;

@@ -18,6 +18,8 @@
 mod asked;
 mod buckets;
 mod columns;
+mod concerned;
+mod listed;
 mod looked;
 mod loss;
 mod manifest;
@@ -36,15 +38,17 @@ use albers_measure::audit::{Audit, Missed, SensitiveReached};
 use albers_measure::risk::{Risk, SizeBin, size_bins};
 use albers_privacy::Requirement;
 use albers_storage::watch::Watch;
+use albers_storage::wording;
+use albers_storage::wording::{Field, Wording};
 use albers_table::source::Source;
 use serde::Serialize;
 
 use crate::error::{Error, Result};
-use crate::findings::Finding;
+use crate::findings::{self, Acceptance, Finding};
 use crate::job::Job;
 use crate::memory::{Memory, on_threads};
 use crate::plan::{Resources, check_criteria_have_roles};
-use crate::report::{ClassSize, Note};
+use crate::report::{ClassSize, ConcernedRows, Manifest, Note};
 
 use columns::AuditedColumns;
 use looked::Looked;
@@ -90,6 +94,11 @@ pub struct CheckReport {
     pub manifest: Option<ManifestCheck>,
     /// What puts people at risk, whatever holds.
     pub findings: Vec<Finding>,
+    /// What the job accepts of that, and what the job of the release did by its manifest.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub accepted: Vec<String>,
+    /// The severe findings that nobody accepts, as an acceptance names them.
+    pub not_accepted: Vec<String>,
     /// Things the user should know.
     pub notes: Vec<Note>,
     /// Bytes written to temporary files, where the table did not fit in memory.
@@ -120,7 +129,28 @@ pub fn check(
     threshold: f64,
     watch: &dyn Watch,
 ) -> Result<CheckReport> {
-    audited(job, table, threshold, Looked::default(), watch).map(|(report, _)| report)
+    let (mut report, _) = audited(job, table, threshold, Looked::default(), watch)?;
+    report.accept(job, None);
+    Ok(report)
+}
+
+/// The same, with the numbers of the rows that findings are about; of a release with its manifest
+/// and the digest of its bytes, [`check_release`].
+pub fn check_rows(
+    job: &Job,
+    table: &dyn Source,
+    manifest: Option<(&Manifest, &str)>,
+    threshold: f64,
+    watch: &dyn Watch,
+) -> Result<(CheckReport, Vec<ConcernedRows>)> {
+    if let Some((manifest, digest)) = manifest {
+        let looked = Looked { wants_rows: true, ..Looked::beside(manifest) };
+        return manifest::compared(job, (table, looked), (manifest, digest), threshold, watch);
+    }
+    let looked = Looked { wants_rows: true, ..Looked::default() };
+    let (mut report, looked) = audited(job, table, threshold, looked, watch)?;
+    report.accept(job, None);
+    Ok((report, looked.rows))
 }
 
 /// The same, with what the texts of the quasi-identifiers lose.
@@ -159,7 +189,7 @@ fn audit_within(
     watch: &dyn Watch,
 ) -> Result<CheckReport> {
     let (mut columns, mut notes) = AuditedColumns::of(job, table)?;
-    let (rows, counts) = read::read(job, table, &mut columns, memory, watch)?;
+    let (rows, counts) = read::read(job, table, &mut columns, looked.wants_rows, (memory, watch))?;
     let (requirement, found) = match rows {
         AuditedRows::Whole(whole) => whole::audit(job, &columns, whole, looked, watch, &mut notes)?,
         AuditedRows::Outside(rows) => {
@@ -171,15 +201,18 @@ fn audit_within(
     let sensitive = found.sensitive.clone();
     let mut report = report(job, threshold, &requirement, found, notes, spilled_bytes);
     let seen = Seen {
+        job,
+        columns: &columns,
         requirement: &requirement,
         sensitive: &sensitive,
         risk: &report.risk,
         k: report.k,
+        asked_k: job.k.unwrap_or(report.k),
         n_rows: report.rows,
-        kept: &columns.kept.0,
         counts: &counts,
     };
     report.findings = seen.findings();
+    looked.rows = seen.concerned(&report.findings);
     report.class_relation = looked.relation;
     Ok(report)
 }
@@ -212,8 +245,39 @@ fn report(
         missed: found.missed,
         manifest: None,
         findings: Vec::new(),
+        accepted: Vec::new(),
+        not_accepted: Vec::new(),
         notes,
         spilled_bytes,
+    }
+}
+
+impl CheckReport {
+    /// Says what is accepted of the findings: by the job, and by the manifest of a release, whose
+    /// owner decided it then.
+    fn accept(&mut self, job: &Job, manifest: Option<&Manifest>) {
+        let by_manifest = manifest.map_or(&[][..], |own| &own.accepted);
+        // A name that this version does not know meets nothing that it finds.
+        let by_manifest = by_manifest.iter().filter_map(|text| text.parse::<Acceptance>().ok());
+        let mut all = job.accept.clone();
+        all.extend(by_manifest.filter(|own| !job.accept.contains(own)));
+        let idle = findings::without_effect(&self.findings, &job.accept);
+        self.notes.extend(idle.into_iter().map(|accepted| Note::NothingToAccept { accepted }));
+        let not_accepted = findings::not_accepted(&self.findings, &all);
+        self.not_accepted = not_accepted.iter().map(Finding::label).collect();
+        self.accepted = all.iter().map(ToString::to_string).collect();
+    }
+
+    /// Whether a finding is severe, and accepted.
+    pub fn is_accepted(&self, finding: &Finding) -> bool {
+        finding.is_severe && !self.not_accepted.contains(&finding.label())
+    }
+
+    /// What to do about severe findings that nobody accepts, if there are any.
+    pub fn advice(&self) -> Option<Wording> {
+        let accept = Field::Accept.of(self.not_accepted.join(","));
+        let advice = wording!["hide them, or say that this is meant with ", accept];
+        (!self.not_accepted.is_empty()).then_some(advice)
     }
 }
 

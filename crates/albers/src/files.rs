@@ -1,11 +1,11 @@
 //! Files, folders and pipes as sources and sinks: the only module here that knows paths.
 
-use std::io::Write as _;
+use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use albers_storage::StorageError;
 use albers_storage::digest;
-use albers_storage::output::OutputFile;
+use albers_storage::output::{OutputFile, SealedFile};
 use albers_storage::wording;
 use albers_storage::wording::Field;
 use albers_table::format::Format;
@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 
 use crate::error::{Error, Result};
 use crate::job::Job;
-use crate::report::{Manifest, Prepared};
+use crate::report::{ConcernedRows, Manifest, Prepared};
 
 /// What stands for standard input and output.
 const STANDARD: &str = "-";
@@ -279,6 +279,37 @@ pub fn write_text(job: &Job, path: &Path, text: &str) -> Result<()> {
     let written = file.write_all(text.as_bytes());
     written.map_err(|source| file.write_error(source))?;
     Ok(file.finish()?)
+}
+
+/// Refuses a place where the numbers of rows cannot be written: one that is there already, unless the
+/// job says that it may be replaced, or that is read.
+pub fn check_rows_place(job: &Job, path: &Path, also_read: &[&Path]) -> Result<()> {
+    let mut inputs = files_read(job)?;
+    for &read in also_read {
+        inputs.extend(if is_standard(read) { Vec::new() } else { expand(read)? });
+    }
+    check_targets(job, &[&path.to_owned()], &inputs)
+}
+
+/// The numbers of the rows that findings are about, as a CSV file that only its owner may read; it
+/// appears when it is named.
+pub fn rows_file(path: &Path, concerned: &[ConcernedRows]) -> Result<SealedFile> {
+    let mut file = BufWriter::new(OutputFile::create(path)?);
+    let mut write = || -> std::io::Result<()> {
+        file.write_all(b"finding,row\n")?;
+        for ConcernedRows { finding, rows } in concerned {
+            // The name of a column may hold anything.
+            let is_plain = !finding.contains([',', '"', '\n', '\r']);
+            let quoted = || format!("\"{}\"", finding.replace('"', "\"\""));
+            let finding = if is_plain { finding.clone() } else { quoted() };
+            rows.iter().try_for_each(|row| writeln!(file, "{finding},{row}"))?;
+        }
+        file.flush()
+    };
+    let written = write();
+    let (file, _) = file.into_parts();
+    written.map_err(|source| file.write_error(source))?;
+    Ok(file.seal_private()?)
 }
 
 /// Refuses a place where no output can be written, before any work is done for it.

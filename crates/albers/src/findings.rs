@@ -20,8 +20,8 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use owners::{OwnersCounts, rows_per_person};
 pub(crate) use published::{
-    CountedSink, PublishedCounts, is_list_of_itself, is_unique_severely, low_k,
-    secret_without_rule, unique_keep,
+    CountedSink, PublishedCounts, about, is_list_of_itself, is_listed, is_unique_severely, low_k,
+    secret_without_rule, unique_keep, unique_keeps,
 };
 
 /// What is found.

@@ -75,7 +75,7 @@ pub use albers_table::hierarchy::{HierarchyRows, HierarchySpec};
 pub use albers_table::schema::{ColumnType, Role};
 pub use albers_table::{TableError, sink, source};
 pub use anonymize::{anonymize, anonymize_files, prepare, prepare_files};
-pub use check::{CheckReport, check, check_release};
+pub use check::{CheckReport, check, check_release, check_rows};
 pub use compact::{compact, prepare_compact};
 pub use error::{Error, ErrorKind, Result};
 pub use findings::{Acceptance, Finding, FindingName};
@@ -87,4 +87,4 @@ pub use job::{
 pub use lattice::{LatticeReport, LatticeRequest, MinimalReport, SortBy, lattice};
 pub use measure::{MeasureReport, measure};
 pub use plan::Plan;
-pub use report::{Manifest, Note, Prepared, Report};
+pub use report::{ConcernedRows, Manifest, Note, Prepared, Report};

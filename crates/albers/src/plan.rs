@@ -33,7 +33,8 @@ use crate::findings::Acceptance;
 use crate::job::{ByteSize, Categories, ColumnJob, Job, Method, Split};
 
 pub(crate) use columns::{
-    BOUND_ENDINGS, PlannedColumn, check_criteria_have_roles, criteria_of, place_of,
+    BOUND_ENDINGS, PlannedColumn, check_criteria_have_roles, counted_identifiers, criteria_of,
+    place_of,
 };
 pub(crate) use search::SearchPlan;
 pub(crate) use workload::PlannedTarget;
@@ -186,7 +187,7 @@ impl Plan {
         let ks = ks_of(job)?;
         let method = MethodPlan::of(job)?;
         let plan = Plan::with_method(job, table, columns, ks, method)?;
-        Ok(Plan { identifiers: columns::counted_identifiers(job, columns), ..plan })
+        Ok(Plan { identifiers: counted_identifiers(job, columns), ..plan })
     }
 
     /// The plan of a search of the lattice: what only a release needs is left out.
@@ -206,7 +207,7 @@ impl Plan {
         let k = job.k.map(|_| k_of(job)).transpose()?;
         let ks = vec![k.unwrap_or(1)];
         let plan = Plan::with_method(job, table, columns, ks, MethodPlan::Given { k })?;
-        Ok(Plan { identifiers: columns::counted_identifiers(job, columns), ..plan })
+        Ok(Plan { identifiers: counted_identifiers(job, columns), ..plan })
     }
 
     /// The plan that reads the original of a release, as far as it is to be compared with it. A

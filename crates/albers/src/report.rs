@@ -29,6 +29,15 @@ pub use owner::{
 };
 pub use prepared::Prepared;
 
+/// The rows that a finding is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConcernedRows {
+    /// The finding, as an acceptance names it.
+    pub finding: String,
+    /// The numbers of its rows in the table, from 1 on, ascending.
+    pub rows: Vec<u64>,
+}
+
 /// Rows per class.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClassSize {

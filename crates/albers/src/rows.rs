@@ -45,7 +45,7 @@ use repeated::{HashedIdentifiers, IdentifierCounts};
 use survey::{Lookout, Survey};
 
 pub(crate) use again::{RowsAgain, changed, check_unchanged, source_changed};
-pub(crate) use repeated::Repeated;
+pub(crate) use repeated::{Repeated, most_repeated};
 pub(crate) use survey::{CodedChunk, Surveyed};
 pub(crate) use table::{SensitiveData, Table, attribute_of};
 

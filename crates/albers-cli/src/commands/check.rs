@@ -1,9 +1,9 @@
 //! `albers check`: audits a table, ours or anybody's.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use albers::{CheckReport, Format, Role, figure, files};
+use albers::{Acceptance, CheckReport, Format, Job, Role, figure, files};
 use anyhow::Result;
 use clap::Args;
 
@@ -42,6 +42,20 @@ pub struct Arguments {
     /// Columns that are published as they are, of which it is told who stands alone by them
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     keep: Vec<String>,
+    /// Columns that identify a person alone: rows that share one are told where no subject is named
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    identifier: Vec<String>,
+    /// Write the numbers of the rows that findings are about to a CSV file that only its owner may
+    /// read: finding, row
+    #[arg(long, value_name = "FILE")]
+    rows: Option<PathBuf>,
+    /// Replace the file of --rows that is there already
+    #[arg(long, requires = "rows")]
+    force: bool,
+    /// A severe finding that does not end the check with 1: low-k, rows-per-person, or of all columns
+    /// or one unique-keep, secret-without-rule, text-list; those of a manifest are accepted too
+    #[arg(long, value_name = "FINDING[:COLUMN]", value_delimiter = ',')]
+    accept: Vec<Acceptance>,
     /// A risk of being found above this is too high; 1 in 11, 0.0909, when not given
     #[arg(long, value_name = "RISK")]
     threshold: Option<f64>,
@@ -65,6 +79,10 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         job,
         subject,
         keep,
+        identifier,
+        rows,
+        force,
+        accept,
         threshold,
         json,
         columns,
@@ -79,30 +97,80 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     for name in &keep {
         job.set_role(name, Role::Keep)?;
     }
+    for name in &identifier {
+        job.set_role(name, Role::Identifier)?;
+    }
+    job.force = force.then_some(true).or(job.force);
+    check_rows_place(&job, rows.as_deref(), [Some(&table), manifest.as_ref()])?;
+    job.accept.extend(accept);
     let threshold = threshold.unwrap_or(DEFAULT_THRESHOLD);
-    let report = {
+    let (report, concerned) = {
         let bar = Bar::new();
-        match files::manifest_of(&table, manifest.as_deref())? {
-            Some(manifest) => {
-                let digest = files::digest_of(&table)?;
-                let table = files::open_table(&job, &table, from)?;
-                albers::check_release(&job, table.as_ref(), &manifest, &digest, threshold, &bar)?
+        let manifest = files::manifest_of(&table, manifest.as_deref())?;
+        let digest = match &manifest {
+            Some(_) => files::digest_of(&table)?,
+            None => String::new(),
+        };
+        let table = files::open_table(&job, &table, from)?;
+        // A job file may name what a release dropped, a flag may not.
+        for name in &identifier {
+            albers::source::place_of(table.name(), table.columns(), name)?;
+        }
+        let table = table.as_ref();
+        match (&manifest, digest.as_str(), &rows) {
+            (manifest, digest, Some(_)) => {
+                let manifest = manifest.as_ref().map(|own| (own, digest));
+                albers::check_rows(&job, table, manifest, threshold, &bar)?
             }
-            None => {
-                let table = files::open_table(&job, &table, from)?;
-                albers::check(&job, table.as_ref(), threshold, &bar)?
+            (Some(manifest), digest, None) => {
+                (albers::check_release(&job, table, manifest, digest, threshold, &bar)?, Vec::new())
             }
+            (None, ..) => (albers::check(&job, table, threshold, &bar)?, Vec::new()),
         }
     };
-    if json {
-        render::print_json(&report)?;
-        missed_lines(&report).iter().for_each(|line| render::say(line));
-        manifest_lines(&report).iter().for_each(|line| render::say(line));
-    } else {
-        render::print(&summary(&report))?;
+    let rows = match &rows {
+        Some(path) => Some(files::rows_file(path, &concerned)?),
+        None => None,
+    };
+    say(&report, json)?;
+    // All is said before anything appears.
+    if let Some(rows) = rows {
+        rows.name()?;
     }
+    Ok(exit_code(&report))
+}
+
+/// Refuses a place for the numbers of rows that is there already, or that is read.
+fn check_rows_place(job: &Job, rows: Option<&Path>, read: [Option<&PathBuf>; 2]) -> Result<()> {
+    let Some(rows) = rows else { return Ok(()) };
+    let read: Vec<&Path> = read.into_iter().flatten().map(PathBuf::as_path).collect();
+    Ok(files::check_rows_place(job, rows, &read)?)
+}
+
+/// 1 where something does not hold, is not what it should be or is not accepted.
+fn exit_code(report: &CheckReport) -> ExitCode {
     let differs = report.manifest.as_ref().is_some_and(|manifest| !manifest.differs.is_empty());
-    Ok(ExitCode::from(u8::from(report.holds == Some(false) || differs)))
+    let is_missed = report.holds == Some(false) || differs || !report.not_accepted.is_empty();
+    ExitCode::from(u8::from(is_missed))
+}
+
+/// Prints an audit, and what it advises.
+fn say(report: &CheckReport, json: bool) -> Result<()> {
+    if json {
+        render::print_json(report)?;
+        missed_lines(report).iter().for_each(|line| render::say(line));
+        manifest_lines(report).iter().for_each(|line| render::say(line));
+    } else {
+        render::print(&summary(report))?;
+    }
+    if let Some(advice) = report.advice() {
+        let names = report.not_accepted.join(", ");
+        render::say(&format!(
+            "albers: severe findings are not accepted ({names}); {}",
+            render::words(&advice)
+        ));
+    }
+    Ok(())
 }
 
 fn summary(report: &CheckReport) -> String {
@@ -130,7 +198,7 @@ fn summary(report: &CheckReport) -> String {
     lines.push(String::new());
     lines.extend(size_lines(report));
     lines.push(String::new());
-    lines.extend(render::seen(&report.findings));
+    lines.extend(render::seen(&report.findings, |own| report.is_accepted(own)));
     lines.extend(render::notes(&report.notes));
     if let (Some(requirement), Some(true)) = (&report.requirement, report.holds) {
         lines.push(format!("holds: {requirement}"));

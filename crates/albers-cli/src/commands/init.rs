@@ -84,7 +84,7 @@ fn summary(report: &InitReport) -> String {
     if !report.identifying_sets.is_empty() {
         lines.push(String::new());
     }
-    lines.extend(render::seen(&report.findings));
+    lines.extend(render::seen(&report.findings, |_| false));
     lines.extend(report.notes.iter().map(|note| format!("note: {note}")));
     let job = report.job.display();
     lines.push(format!("wrote {job}: read it, correct the roles, then run"));

@@ -6,7 +6,7 @@ use albers_table::coding::CodingPlan;
 use albers_table::schema::Role;
 use albers_table::source::{ColumnRequest, RequestedTypes, Source, place_of};
 
-use super::seen::kept_columns;
+use super::seen::counted_columns;
 use crate::columns::{ShownIn, WantedColumn};
 use crate::error::{Error, Result};
 use crate::job::Job;
@@ -20,8 +20,11 @@ pub(super) struct AuditedColumns {
     pub(super) types: RequestedTypes,
     /// How many of them show quasi-identifiers.
     pub(super) n_quasi: usize,
-    /// Kept columns, which are only counted as rows are first read, and their types.
-    pub(super) kept: (Vec<ColumnRequest>, RequestedTypes),
+    /// Columns that are only counted as rows are first read, kept ones before identifiers, and their
+    /// types.
+    pub(super) counted: (Vec<ColumnRequest>, RequestedTypes),
+    /// How many of these are kept.
+    pub(super) n_kept: usize,
     /// Whether a column tells which rows belong to the same person.
     pub(super) has_subject: bool,
 }
@@ -41,15 +44,16 @@ impl AuditedColumns {
         let requests: Vec<ColumnRequest> = wanted.into_iter().map(WantedColumn::request).collect();
         let types = source.types(&requests)?;
         let has_subject = subject.is_some();
-        let kept = kept_columns(job, source)?;
-        let kept_types = source.types(&kept)?;
-        let kept = (kept, kept_types);
-        Ok((AuditedColumns { requests, types, n_quasi, kept, has_subject }, notes))
+        let (counted, n_kept) = counted_columns(job, source)?;
+        let counted_types = source.types(&counted)?;
+        let counted = (counted, counted_types);
+        Ok((AuditedColumns { requests, types, n_quasi, counted, n_kept, has_subject }, notes))
     }
 
-    /// What is asked for when rows are read for the first time: the kept columns behind the rest.
-    pub(super) fn with_kept(&self) -> (Vec<ColumnRequest>, RequestedTypes) {
-        let (requests, types) = &self.kept;
+    /// What is asked for when rows are read for the first time: those that are only counted
+    /// behind the rest.
+    pub(super) fn with_counted(&self) -> (Vec<ColumnRequest>, RequestedTypes) {
+        let (requests, types) = &self.counted;
         let mut all = (self.requests.clone(), self.types.clone());
         all.0.extend_from_slice(requests);
         all.1.column_types.extend_from_slice(&types.column_types);

@@ -7,7 +7,7 @@ use super::loss::TextLoss;
 use super::relation::{Told, relation_of_texts};
 use super::whole::InternedColumn;
 use crate::job::Job;
-use crate::report::Manifest;
+use crate::report::{ConcernedRows, Manifest};
 
 /// More cells of classes than this are not compared.
 const MAX_CELLS: usize = 2_000_000;
@@ -15,7 +15,11 @@ const MAX_CELLS: usize = 2_000_000;
 /// What there is to see, and what was seen.
 #[derive(Default)]
 pub(super) struct Looked<'m> {
-    manifest: Option<&'m Manifest>,
+    pub(super) manifest: Option<&'m Manifest>,
+    /// Whether the numbers of the rows are wanted that findings are about.
+    pub(super) wants_rows: bool,
+    /// These rows.
+    pub(super) rows: Vec<ConcernedRows>,
     /// What the quasi-identifiers lose, where there is a manifest.
     pub(super) loss: Option<TextLoss<'m>>,
     /// How the classes lie to each other, where the texts tell it.
@@ -26,7 +30,7 @@ impl<'m> Looked<'m> {
     /// Nothing yet, beside a manifest.
     pub(super) fn beside(manifest: &'m Manifest) -> Looked<'m> {
         let loss = Some(TextLoss::of(manifest));
-        Looked { manifest: Some(manifest), loss, relation: None }
+        Looked { manifest: Some(manifest), loss, ..Looked::default() }
     }
 
     /// Looks at the classes and at the columns that show quasi-identifiers.

@@ -21,7 +21,7 @@ use super::loss::TextLoss;
 use super::{CheckReport, audited};
 use crate::error::{Error, Result};
 use crate::job::{Diversity, Job};
-use crate::report::Manifest;
+use crate::report::{ConcernedRows, Manifest};
 
 /// What came of the comparison of a release with its manifest.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -62,10 +62,23 @@ pub fn check_release(
     threshold: f64,
     watch: &dyn Watch,
 ) -> Result<CheckReport> {
+    let looked = Looked::beside(manifest);
+    let (report, _) = compared(job, (release, looked), (manifest, digest), threshold, watch)?;
+    Ok(report)
+}
+
+/// The same, with the rows that findings are about where they are wanted.
+pub(super) fn compared(
+    job: &Job,
+    (release, looked): (&dyn Source, Looked<'_>),
+    (manifest, digest): (&Manifest, &str),
+    threshold: f64,
+    watch: &dyn Watch,
+) -> Result<(CheckReport, Vec<ConcernedRows>)> {
     let described = Described::read(manifest)?;
     let mut compared = ManifestCheck::default();
     let told = job_of(job, manifest, &described, &mut compared)?;
-    let (mut report, looked) = audited(&told, release, threshold, Looked::beside(manifest), watch)?;
+    let (mut report, looked) = audited(&told, release, threshold, looked, watch)?;
     match &manifest.digest {
         Some(says) => compared.compare("digest", says.as_str(), digest),
         None => compared.unverified.push("the bytes: the manifest has no digest".to_owned()),
@@ -90,7 +103,8 @@ pub fn check_release(
         compared.unverified.push(why.to_owned());
     }
     report.manifest = Some(compared);
-    Ok(report)
+    report.accept(job, Some(manifest));
+    Ok((report, looked.rows))
 }
 
 impl Described {
@@ -141,6 +155,12 @@ fn job_of(
     compared: &mut ManifestCheck,
 ) -> Result<Job> {
     let mut told = job.clone();
+    for column in manifest.columns.iter().filter(|column| column.role == "keep") {
+        // What is asked for of a column goes before what the manifest says of it.
+        if told.column(&column.name).role.is_none() {
+            told.set_role(&column.name, Role::Keep)?;
+        }
+    }
     if job.with_role(Role::Quasi).next().is_some() {
         return Ok(told);
     }

@@ -12,7 +12,7 @@ use albers_table::coding::{ChunkSurvey, ColumnCoder, ColumnSurvey, Look};
 use albers_table::source::{Source, SourceChunk, SpilledChunks, Stamp, for_each_chunk};
 
 use super::columns::{AuditedColumns, coding};
-use super::seen::{KeptCounts, hashes_of};
+use super::seen::{CellCounts, ChunkCells};
 use crate::columns::WholeColumns;
 use crate::error::Result;
 use crate::job::Job;
@@ -59,7 +59,7 @@ struct Intake<'s> {
     values: Reservation,
     /// Whether the values did not fit, and are only counted.
     is_over: bool,
-    counts: KeptCounts,
+    counts: CellCounts,
 }
 
 /// Rows that were read.
@@ -76,28 +76,34 @@ enum Kept<'s> {
 /// come along unless the source will give them again.
 type Arrival = (u64, Option<Vec<ChunkSurvey>>, Option<SourceChunk>);
 
-/// All rows, and what their kept columns hold.
-pub(super) type ReadRows<'s> = (AuditedRows<'s>, KeptCounts);
+/// All rows, and what was counted of their cells.
+pub(super) type ReadRows<'s> = (AuditedRows<'s>, CellCounts);
 
 /// Reads all rows; once more, if all of them have other types than the first.
 pub(super) fn read<'s>(
     job: &Job,
     source: &'s dyn Source,
     columns: &mut AuditedColumns,
-    memory: &'s Memory,
-    watch: &dyn Watch,
+    wants_rows: bool,
+    (memory, watch): (&'s Memory, &dyn Watch),
 ) -> Result<ReadRows<'s>> {
     let stamp = source.stamp();
-    let intake = match Intake::read(source, columns, memory, watch) {
+    let intake = match Intake::read(source, columns, wants_rows, (memory, watch)) {
         Err(TableError::OtherTypes { mut column_types, .. }) => {
             column_types.truncate(columns.requests.len());
             columns.types.column_types = column_types;
-            Intake::read(source, columns, memory, watch)?
+            Intake::read(source, columns, wants_rows, (memory, watch))?
         }
         outcome => outcome?,
     };
     check_size(source, intake.n_rows)?;
     let Intake { kept, n_rows, surveys, values, is_over, counts, .. } = intake;
+    if let Some(row_bytes) = counts.missing_row_bytes() {
+        // The other half is for the rows themselves, or for their records.
+        let (needed_bytes, limit_bytes) = (2 * row_bytes, memory.budget.limit_bytes() as u64);
+        let what = "the numbers of rows";
+        return Err(StorageError::OverBudget { what, needed_bytes, limit_bytes }.into());
+    }
     let again = match kept {
         Kept::Memory(chunks, memory) => {
             let whole = WholeColumns::of(&columns.requests, &columns.types, chunks, memory);
@@ -149,11 +155,12 @@ impl<'s> Intake<'s> {
     fn read(
         source: &'s dyn Source,
         columns: &AuditedColumns,
-        memory: &'s Memory,
-        watch: &dyn Watch,
+        wants_rows: bool,
+        (memory, watch): (&'s Memory, &dyn Watch),
     ) -> albers_table::Result<Intake<'s>> {
         let first_sensitive = columns.first_sensitive();
         let sensitive = columns.requests[first_sensitive..].iter();
+        let rows = wants_rows.then(|| memory.budget.reserve_nothing("the numbers of rows"));
         let mut intake = Intake {
             source,
             memory,
@@ -163,23 +170,25 @@ impl<'s> Intake<'s> {
             surveys: sensitive.map(|own| ColumnSurvey::new(&own.name, Look::Values)).collect(),
             values: memory.budget.reserve_nothing("the values of the sensitive columns"),
             is_over: false,
-            counts: KeptCounts::new(columns.kept.0.len()),
+            counts: CellCounts::new(columns, rows),
         };
         let is_outside = AtomicBool::new(false);
         let is_kept = AtomicBool::new(true);
         let n_coded = columns.requests.len();
-        let map = |mut chunk: SourceChunk| -> albers_table::Result<(Arrival, Vec<Vec<u64>>)> {
-            let kept = hashes_of(&chunk.coded.split_off(n_coded.min(chunk.coded.len())));
+        let map = |mut chunk: SourceChunk| -> albers_table::Result<(Arrival, ChunkCells)> {
+            let counted = chunk.coded.split_off(n_coded.min(chunk.coded.len()));
+            let first_row = chunk.first_row;
+            let cells = ChunkCells::of(columns, first_row, &chunk.coded, &counted, wants_rows);
             let is_outside = is_outside.load(Ordering::Relaxed);
             let surveys = is_outside.then(|| survey(&chunk, first_sensitive));
             let n_rows = chunk.n_rows as u64;
-            Ok(((n_rows, surveys, is_kept.load(Ordering::Relaxed).then_some(chunk)), kept))
+            Ok(((n_rows, surveys, is_kept.load(Ordering::Relaxed).then_some(chunk)), cells))
         };
         watch.phase(Phase::Read, source.n_rows());
-        let (requests, types) = columns.with_kept();
+        let (requests, types) = columns.with_counted();
         let mut scan = source.scan(&requests, &types)?;
-        for_each_chunk(scan.as_mut(), watch, &map, &mut |(arrival, kept)| {
-            intake.counts.add(&kept);
+        for_each_chunk(scan.as_mut(), watch, &map, &mut |(arrival, cells)| {
+            intake.counts.add(cells);
             intake.take(arrival)?;
             is_outside.store(!matches!(intake.kept, Kept::Memory(..)), Ordering::Relaxed);
             is_kept.store(!matches!(intake.kept, Kept::Nothing), Ordering::Relaxed);

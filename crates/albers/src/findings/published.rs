@@ -176,7 +176,8 @@ pub(crate) fn unique_keep(
     })
 }
 
-fn unique_keeps(exposure: &Exposure, n_kept: usize) -> Option<Finding> {
+/// Rows that are alone by all kept columns.
+pub(crate) fn unique_keeps(exposure: &Exposure, n_kept: usize) -> Option<Finding> {
     let (alone, beside) = (exposure.alone_by_kept(), exposure.alone_by_kept_and_shown());
     (n_kept > 0 && beside.n_rows > 0).then(|| Finding {
         name: FindingName::UniqueKeeps,
@@ -241,7 +242,7 @@ fn text_list(attribute: &Attribute, n_listed: u64) -> Option<Finding> {
     if !is_text || attribute.shown != Shown::Set || domain.hierarchy().is_some() {
         return None;
     }
-    if n_listed <= CATEGORY_VALUES {
+    if !is_listed(n_listed) {
         return None;
     }
     let name = domain.name();
@@ -259,6 +260,11 @@ fn text_list(attribute: &Attribute, n_listed: u64) -> Option<Finding> {
         )
         .into(),
     })
+}
+
+/// Whether so many values of a text are more than those of a category.
+pub(crate) fn is_listed(n_values: u64) -> bool {
+    n_values > CATEGORY_VALUES
 }
 
 /// Whether a text with so many values, of which some are those of one row each, would be published
@@ -284,7 +290,8 @@ fn names_many(name: &str, n_values: u64, n_rows: u64, k: u64) -> bool {
     names_a_person(name) && n_values > n_rows / k.max(1)
 }
 
-pub(super) fn about(is_about: bool) -> &'static str {
+/// The word before a number that is an estimate.
+pub(crate) fn about(is_about: bool) -> &'static str {
     if is_about { "about " } else { "" }
 }
 

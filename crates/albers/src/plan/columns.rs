@@ -80,7 +80,7 @@ pub(super) fn planned(
 
 /// The identifiers whose repetition tells that people have several rows, where nothing else tells
 /// persons apart; those whose cells have no text are left out.
-pub(super) fn counted_identifiers(job: &Job, columns: &[SourceColumn]) -> Vec<String> {
+pub(crate) fn counted_identifiers(job: &Job, columns: &[SourceColumn]) -> Vec<String> {
     if job.with_role(Role::Subject).next().is_some() {
         return Vec::new();
     }

@@ -75,13 +75,18 @@ impl IdentifierCounts {
 
     /// The identifier that most rows share, if any do.
     pub(super) fn most_repeated(&self, names: &[String]) -> Option<Repeated> {
-        let repeated = names.iter().zip(&self.columns).map(|(name, counts)| Repeated {
-            column: name.clone(),
-            n_rows: counts.n_rows_repeated().round() as u64,
-            is_about: counts.is_estimate(),
-        });
-        // The first of several that are alike.
-        let most = repeated.reduce(|a, b| if b.n_rows > a.n_rows { b } else { a });
-        most.filter(|most| most.n_rows > 0)
+        most_repeated(names, &self.columns)
     }
+}
+
+/// The identifier that most rows share, if any do, by what was counted of each.
+pub(crate) fn most_repeated(names: &[String], columns: &[DistinctSample]) -> Option<Repeated> {
+    let repeated = names.iter().zip(columns).map(|(name, counts)| Repeated {
+        column: name.clone(),
+        n_rows: counts.n_rows_repeated().round() as u64,
+        is_about: counts.is_estimate(),
+    });
+    // The first of several that are alike.
+    let most = repeated.reduce(|a, b| if b.n_rows > a.n_rows { b } else { a });
+    most.filter(|most| most.n_rows > 0)
 }
