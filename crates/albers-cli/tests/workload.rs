@@ -139,7 +139,7 @@ fn a_release_for_a_workload_is_the_same_in_any_memory_order_and_number_of_thread
                 "in.csv",
                 "sorted.csv --threads 1",
                 "in.csv --method rtree",
-                "sorted.csv --memory 1MB --spill-dir .",
+                "sorted.csv --memory 500KB --spill-dir .",
             ] {
                 if more.contains("also-k") && way == "in.csv" {
                     continue;

@@ -434,7 +434,8 @@ pub const JOB_FILE_FIELDS: &str = r#"A job file with all its fields:
   minimize = "ncp"                # the best full-domain release: ncp, height, discernibility, weights
   suppress = 0.02                 # the share of the rows that may be left out
   time = "30s"                    # what a search may take; all it needs when not given
-  split = "compact"               # how cuts are chosen: compact, median
+  split = "compact"               # how cuts are chosen: compact, median, info-gain, regression
+  then = "compact"                # the same where targets have no say: compact, median
   categories = "label"            # columns with a hierarchy as label or set
   values = "interval"             # intervals as interval or bounds
   compact = true                  # false: regions instead of bounds of the rows
@@ -447,6 +448,9 @@ pub const JOB_FILE_FIELDS: &str = r#"A job file with all its fields:
   delimiter = ","                 # told from the header when not given
   header = true                   # false: no line of names, columns are c1, c2; told when not given
   missing = ["NA", "?"]           # besides the empty cell
+
+  [workload]
+  targets = ["buys", "income:number:2"]  # what classes should tell, with info-gain and regression
 
   [columns.zip]
   role = "quasi"                  # quasi, sensitive, identifier, keep, subject

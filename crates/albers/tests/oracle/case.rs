@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use albers::{
     Categories, Choice, ColumnType, Granularity, Job, Method, Minimize, Policy, Role,
-    SearchVariant, Values,
+    SearchVariant, Split, TargetKind, TargetSpec, Values,
 };
 
 use super::column::{self, Column};
@@ -65,6 +65,9 @@ impl Case {
                 secret.asked.write(job.column(&column.name));
                 secrets.push(secret);
             }
+        }
+        if cuts(method) && dice.chance(0.5) {
+            draw_targets(&mut dice, &columns, &mut job);
         }
         let case = Case { method, columns, n_rows, job, secrets };
         case.write_table((0..n_rows).collect());
@@ -183,7 +186,7 @@ fn draw_job(dice: &mut Dice, method: Method, folder: &Path) -> Job {
         _ => any_or_none(dice, Categories::ALL),
     };
     if cuts(method) {
-        job.split = any_or_none(dice, Policy::ALL);
+        job.split = any_or_none(dice, &[Split::Compact, Split::Median]);
         job.compact = any_or_none(dice, &[true, false]);
     }
     if is_full_domain(method) {
@@ -201,6 +204,39 @@ fn draw_job(dice: &mut Dice, method: Method, folder: &Path) -> Job {
         job.suppress = Some(*dice.pick(&[0.0, 0.02, 0.1, 0.3, 0.6, 1.0]));
     }
     job
+}
+
+/// Lets cuts follow some columns, if there are any that classes could tell.
+fn draw_targets(dice: &mut Dice, columns: &[Column], job: &mut Job) {
+    let is_ruled = |column: &Column| {
+        let own = &job.columns[&column.name];
+        let numbers = [own.t_closeness, own.alpha, own.variance];
+        own.l_diversity.is_some() || numbers.iter().any(Option::is_some)
+    };
+    let mut targets = Vec::new();
+    for column in columns {
+        let may_be_one = match column.role {
+            Some(Role::Quasi | Role::Keep) => true,
+            Some(Role::Sensitive) => is_ruled(column),
+            _ => false,
+        };
+        let kind = match column.kind {
+            ColumnType::Text | ColumnType::Code | ColumnType::Boolean => TargetKind::Class,
+            ColumnType::Integer | ColumnType::Decimal | ColumnType::Float => TargetKind::Number,
+            _ => continue,
+        };
+        if may_be_one && dice.chance(0.5) {
+            let weight = any_or_none(dice, &[0.5, 3.0]);
+            targets.push(TargetSpec { column: column.name.clone(), kind: Some(kind), weight });
+        }
+    }
+    let Some(first) = targets.first() else { return };
+    job.split = Some(match first.kind {
+        Some(TargetKind::Number) => Split::Regression,
+        _ => Split::InfoGain,
+    });
+    job.then = any_or_none(dice, Policy::ALL);
+    job.workload.targets = targets;
 }
 
 /// The k of each release; several where the method builds an index.
