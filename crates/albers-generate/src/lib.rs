@@ -139,7 +139,8 @@ impl Options {
         };
         let other = |kind: Kind| format!("leave them out, or generate the {kind} table");
         let is_agrawal = kind == Kind::Agrawal;
-        if !is_agrawal && !(self.class_functions.is_empty() && self.target_functions.is_empty()) {
+        let has_functions = !self.class_functions.is_empty() || !self.target_functions.is_empty();
+        if !is_agrawal && has_functions {
             let problem = format!("the {kind} table has no class or target functions");
             return refused("class", problem, other(Kind::Agrawal));
         }

@@ -14,6 +14,7 @@
 //! - [`measure`](mod@measure): what a release loses, from it and the original.
 //! - [`findings`]: what puts people at risk although the requirement holds.
 //! - [`files`]: files, folders and pipes as sources and sinks.
+//! - [`chart`]: line charts.
 //! - [`report`]: what a job tells of itself.
 //! - [`source`], [`sink`]: where tables come from, and where they go: files, pipes, Arrow batches.
 //!
@@ -36,6 +37,7 @@
 //! ```
 
 pub mod anonymize;
+pub mod chart;
 pub mod check;
 mod columns;
 pub mod compact;
