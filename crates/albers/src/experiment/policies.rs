@@ -1,0 +1,24 @@
+//! The split policies that experiments compare, and what each asks of a job.
+
+use albers_partition::split::Policy;
+
+use crate::job::Job;
+
+/// A way to choose cuts.
+pub(super) struct Contender {
+    /// What its line is called.
+    pub(super) name: &'static str,
+    /// Asks a job for it, where the column of this name is to be predicted.
+    pub(super) ask: fn(job: &mut Job, target: &str),
+}
+
+/// A policy that is entered here has its line in every figure, and is part of every verdict.
+pub(super) const CONTENDERS: &[Contender] = &[
+    Contender { name: "median", ask: |job, _| job.split = Some(Policy::Median) },
+    Contender { name: "compact", ask: |job, _| job.split = Some(Policy::Compact) },
+];
+
+/// The names of their lines.
+pub(super) fn names() -> Vec<&'static str> {
+    CONTENDERS.iter().map(|contender| contender.name).collect()
+}
