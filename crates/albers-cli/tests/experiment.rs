@@ -1,7 +1,5 @@
 //! The experiments of the papers through the real binary: files, verdicts, and mistakes.
 
-#![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
-
 mod common;
 
 use common::Folder;

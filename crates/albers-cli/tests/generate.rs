@@ -1,7 +1,5 @@
 //! Made-up tables through the real binary: what is added, and what is refused.
 
-#![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
-
 mod common;
 
 use common::Folder;

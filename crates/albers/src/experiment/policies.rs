@@ -10,12 +10,22 @@ pub(super) struct Contender {
     pub(super) name: &'static str,
     /// Asks a job for it, where the column of this name is to be predicted.
     pub(super) ask: fn(job: &mut Job, target: &str),
+    /// Whether its cuts are made for the column that is to be predicted.
+    pub(super) looks_at_target: bool,
 }
 
 /// A policy that is entered here has its line in every figure, and is part of every verdict.
 pub(super) const CONTENDERS: &[Contender] = &[
-    Contender { name: "median", ask: |job, _| job.split = Some(Policy::Median) },
-    Contender { name: "compact", ask: |job, _| job.split = Some(Policy::Compact) },
+    Contender {
+        name: "median",
+        ask: |job, _| job.split = Some(Policy::Median),
+        looks_at_target: false,
+    },
+    Contender {
+        name: "compact",
+        ask: |job, _| job.split = Some(Policy::Compact),
+        looks_at_target: false,
+    },
 ];
 
 /// The names of their lines.
