@@ -96,6 +96,20 @@ pub struct Series {
     pub name: String,
     /// Its points, from left to right. A point that is not finite is left out.
     pub points: Vec<(f64, f64)>,
+    /// Whether it is what the others cannot go beyond, rather than one of them.
+    pub is_limit: bool,
+}
+
+impl Series {
+    /// A line to be compared with others.
+    pub fn new(name: &str, points: Vec<(f64, f64)>) -> Series {
+        Series { name: name.to_owned(), points, is_limit: false }
+    }
+
+    /// What the others cannot go beyond.
+    pub fn limit(name: &str, points: Vec<(f64, f64)>) -> Series {
+        Series { is_limit: true, ..Series::new(name, points) }
+    }
 }
 
 impl Figure {
@@ -103,8 +117,10 @@ impl Figure {
     pub fn svg(&self) -> String {
         let names = self.names();
         let has_legend = names.len() > MAX_NAMED_LINES;
-        let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
-        let name_width = if has_legend { 0.0 } else { longest as f64 * CHAR_WIDTH };
+        let all_series = self.panels.iter().flat_map(|chart| &chart.series);
+        let named_at_end = all_series.filter(|series| series.is_limit || !has_legend);
+        let longest = named_at_end.map(|series| series.name.chars().count()).max().unwrap_or(0);
+        let name_width = longest as f64 * CHAR_WIDTH;
         let panel_width = panel::WIDTH + name_width;
         let n_columns = self.panels.len().clamp(1, N_COLUMNS);
         let width = n_columns as f64 * panel_width + 2.0 * MARGIN;
@@ -135,11 +151,11 @@ impl Figure {
         document.finish(width, y + MARGIN / 2.0)
     }
 
-    /// The names of all lines, in the order in which they are first met.
+    /// The names of all lines but limits, in the order in which they are first met.
     fn names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for series in self.panels.iter().flat_map(|chart| &chart.series) {
-            if !names.contains(&series.name.as_str()) {
+            if !series.is_limit && !names.contains(&series.name.as_str()) {
                 names.push(&series.name);
             }
         }
@@ -151,7 +167,7 @@ impl Figure {
         let mut lines = vec![self.note.clone()];
         for chart in &self.panels {
             lines.push(format!("{}: {} by {}.", chart.title, chart.y.name, chart.x.name));
-            for Series { name, points } in &chart.series {
+            for Series { name, points, .. } in &chart.series {
                 let points = points.iter().filter(|(x, y)| x.is_finite() && y.is_finite());
                 let points = points.map(|&(x, y)| format!("{}: {}", figure(x), figure(y)));
                 lines.push(format!("{name}: {}.", points.collect::<Vec<_>>().join("; ")));
@@ -167,9 +183,12 @@ fn rules() -> (String, String) {
         .heading{font:600 16px system-ui,sans-serif}\
         .grid{stroke:#e4e9ee}.axis{stroke:#8a97a5}.leader{stroke-width:.8}\
         path{fill:none;stroke-width:1.8;stroke-linejoin:round}.name{font-weight:600}\
-        .mark{stroke:#fff;stroke-width:1.2}"
+        .mark{stroke:#fff;stroke-width:1.2}\
+        .limit{stroke:#8a97a5;stroke-width:1.2;stroke-dasharray:2 3}"
         .to_owned();
-    let mut dark = ".grid{stroke:#252c34}.axis{stroke:#6b7785}.mark{stroke:#14181d}".to_owned();
+    let mut dark =
+        ".grid{stroke:#252c34}.axis{stroke:#6b7785}.mark{stroke:#14181d}.limit{stroke:#6b7785}"
+            .to_owned();
     for (idx, (on_white, on_black)) in COLOURS.iter().enumerate() {
         light.push_str(&format!(".f{idx}{{fill:{on_white}}}.s{idx}{{stroke:{on_white}}}"));
         dark.push_str(&format!(".f{idx}{{fill:{on_black}}}.s{idx}{{stroke:{on_black}}}"));

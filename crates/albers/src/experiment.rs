@@ -154,7 +154,7 @@ fn rows_of(panels: &[Chart]) -> Vec<Vec<String>> {
     let header = ["panel", "series", "x_name", "x", "y_name", "y"].map(str::to_owned);
     let mut rows = vec![header.to_vec()];
     for Chart { title, x, y, series } in panels {
-        for Series { name, points } in series {
+        for Series { name, points, .. } in series {
             rows.extend(points.iter().map(|(at, value)| {
                 let (at, value) = (at.to_string(), value.to_string());
                 vec![title.clone(), name.clone(), x.name.clone(), at, y.name.clone(), value]
@@ -174,7 +174,7 @@ fn lines<const N: usize>(
     let mut panels: [Vec<Series>; N] = std::array::from_fn(|_| Vec::new());
     for (at, name) in names.iter().enumerate() {
         for panel in &mut panels {
-            panel.push(Series { name: (*name).to_owned(), points: Vec::new() });
+            panel.push(Series::new(name, Vec::new()));
         }
         for &x in xs {
             let mut sums = [0.0; N];

@@ -61,12 +61,13 @@ pub(super) fn draw(
     document.text(left, top + 14.0, "class=\"title\"", &chart.title);
     document.text(left, top + 34.0, "class=\"words quiet\"", &chart.y.name);
     panel.draw_axes(document);
-    for series in &chart.series {
+    for series in chart.series.iter().filter(|series| series.is_limit) {
+        document.push(&format!("<path class=\"limit\" d=\"{}\"/>", panel.path(series)));
+    }
+    for series in chart.series.iter().filter(|series| !series.is_limit) {
         panel.draw_line(document, series);
     }
-    if is_named {
-        panel.draw_names(document);
-    }
+    panel.draw_names(document, is_named);
 }
 
 fn is_finite(point: &&(f64, f64)) -> bool {
@@ -104,21 +105,25 @@ impl Panel<'_> {
         document.text(middle, bottom + 37.0, attributes, &self.chart.x.name);
     }
 
-    fn draw_line(&self, document: &mut Document, series: &Series) {
-        let number = self.number(series);
-        let points: Vec<&(f64, f64)> = series.points.iter().filter(is_finite).collect();
+    /// The way along the points.
+    fn path(&self, series: &Series) -> String {
         let mut path = String::new();
-        for (idx, point) in points.iter().enumerate() {
+        for (idx, point) in series.points.iter().filter(is_finite).enumerate() {
             let ((x, y), step) = (self.place(point), if idx == 0 { "M" } else { " L" });
             path.push_str(&format!("{step}{x:.1} {y:.1}"));
         }
+        path
+    }
+
+    fn draw_line(&self, document: &mut Document, series: &Series) {
+        let (number, path) = (self.number(series), self.path(series));
         if !path.is_empty() {
             // Where there are more lines than colours, the second round is dashed.
             let dash = if number >= COLOURS.len() { " stroke-dasharray=\"5 3\"" } else { "" };
             let colour = number % COLOURS.len();
             document.push(&format!("<path class=\"s{colour}\"{dash} d=\"{path}\"/>"));
         }
-        for point in points {
+        for point in series.points.iter().filter(is_finite) {
             let (x, y) = self.place(point);
             let x_name = &self.chart.x.name;
             let (at, value) = (figure(point.0), figure(point.1));
@@ -127,10 +132,10 @@ impl Panel<'_> {
         }
     }
 
-    /// Names stand where their lines end, and step aside for each other.
-    fn draw_names(&self, document: &mut Document) {
+    /// Names stand where their lines end, and step aside for each other; limits have no other.
+    fn draw_names(&self, document: &mut Document, is_named: bool) {
         let mut ends: Vec<(f64, f64, &Series)> = Vec::new();
-        for series in &self.chart.series {
+        for series in self.chart.series.iter().filter(|series| is_named || series.is_limit) {
             if let Some(last) = series.points.iter().rfind(is_finite) {
                 let (x, y) = self.place(last);
                 ends.push((x, y, series));
@@ -141,9 +146,11 @@ impl Panel<'_> {
         let bottom = self.top + PLOT_HEIGHT;
         for ((x, y, series), name_y) in ends.into_iter().zip(apart(&heights, bottom)) {
             let (colour, name_x) = (self.number(series) % COLOURS.len(), self.left + PLOT_WIDTH);
-            let class = format!("leader s{colour}");
+            let (class, attributes) = match series.is_limit {
+                true => ("limit".to_owned(), "class=\"words quiet\"".to_owned()),
+                false => (format!("leader s{colour}"), format!("class=\"name f{colour}\"")),
+            };
             document.push(&line(&class, x + 6.0, y, name_x + NAME_GAP - 4.0, name_y));
-            let attributes = format!("class=\"name f{colour}\"");
             document.text(name_x + NAME_GAP, name_y + 4.0, &attributes, &series.name);
         }
     }

@@ -4,9 +4,10 @@ use super::*;
 
 fn chart(n_series: usize) -> Chart {
     let series = (0..n_series)
-        .map(|idx| Series {
-            name: format!("policy <{idx}>"),
-            points: vec![(10.0, 1.5 + idx as f64), (20.0, 2.5), (50.0, f64::NAN), (100.0, 30.0)],
+        .map(|idx| {
+            let first = (10.0, 1.5 + idx as f64);
+            let points = vec![first, (20.0, 2.5), (50.0, f64::NAN), (100.0, 30.0)];
+            Series::new(&format!("policy <{idx}>"), points)
         })
         .collect();
     Chart { title: "people".to_owned(), x: Axis::log("k"), y: Axis::linear("rows"), series }
@@ -57,5 +58,19 @@ fn a_figure_without_points_is_still_a_picture() {
         let drawn = figure_of(panels).svg();
         assert!(drawn.starts_with("<svg ") && drawn.ends_with("</svg>\n"));
         assert!(!drawn.contains("NaN") && !drawn.contains("inf\""));
+    }
+}
+
+#[test]
+fn a_limit_is_named_and_has_no_marks_whatever_else_is_drawn() {
+    for n_series in [2, 9] {
+        let mut limited = chart(n_series);
+        limited.series.push(Series::limit("the most", vec![(10.0, 40.0), (100.0, 40.0)]));
+        let drawn = figure_of(vec![limited]).svg();
+        assert_eq!(drawn.matches("<path class=\"limit\"").count(), 1);
+        assert_eq!(drawn.matches(">the most</text>").count(), 1);
+        let in_legend = if n_series > MAX_NAMED_LINES { n_series } else { 0 };
+        assert_eq!(drawn.matches("class=\"mark ").count(), n_series * 3 + in_legend);
+        assert!(drawn.contains("the most: 10: 40; 100: 40."), "it is read out like all lines");
     }
 }

@@ -70,7 +70,7 @@ fn run(setting: &Setting) -> Result<Outcome> {
     })?;
     let (holds, found) = verdict(&entropies, alike[0].points[0].1);
     let least = ls.iter().map(|&l| (l, l.log2())).collect();
-    entropies.push(Series { name: "least possible".to_owned(), points: least });
+    entropies.push(Series::limit("least possible", least));
     let panel = Chart {
         title: "census".to_owned(),
         x: Axis::linear("l"),

@@ -86,8 +86,9 @@ fn run(setting: &Setting) -> Result<Outcome> {
     let most = figure(most_union[0].points[0].1);
     let ends = format!("{}, {}", at(0), at(ks.len() - 1));
     let found = format!("rows too many, where every row is {most} too many: {ends}.");
-    union.extend(most_union);
-    summed.extend(most_summed);
+    let as_limit = |own: Series| Series { is_limit: true, ..own };
+    union.extend(most_union.into_iter().map(as_limit));
+    summed.extend(most_summed.into_iter().map(as_limit));
     let panel = |title: &str, series| Chart {
         title: title.to_owned(),
         x: Axis::log("k"),
@@ -139,8 +140,8 @@ mod tests {
     use super::*;
 
     fn line(values: [f64; 3]) -> Series {
-        let points = values.iter().enumerate().map(|(at, &value)| (at as f64, value)).collect();
-        Series { name: String::new(), points }
+        let points = values.iter().enumerate().map(|(at, &value)| (at as f64, value));
+        Series::new("", points.collect())
     }
 
     #[test]

@@ -35,7 +35,7 @@ fn a_line_is_the_mean_of_its_trials() {
     assert_eq!(one[0].points, [(1.0, 10.5), (2.0, 20.5)]);
     assert_eq!(two[1].points, [(1.0, 1.0), (2.0, 1.0)]);
     assert!(never_falls(&one[0]) && never_falls(&two[0]));
-    let falling = Series { name: String::new(), points: vec![(1.0, 2.0), (2.0, 1.0)] };
+    let falling = Series::new("", vec![(1.0, 2.0), (2.0, 1.0)]);
     assert!(!never_falls(&falling));
 }
 
