@@ -3,6 +3,7 @@
 pub mod anonymize;
 pub mod check;
 pub mod compact;
+pub mod experiment;
 pub mod generate;
 pub mod init;
 pub mod lattice;

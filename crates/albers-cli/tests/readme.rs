@@ -125,7 +125,8 @@ fn the_readmes_other_commands_run() {
     albers(folder.path(), &anonymize_regions(&readme));
     albers(folder.path(), &anonymize_levels(&readme));
     let commands = table_commands(&readme);
-    assert_eq!(commands.len(), 7, "init, check twice, measure, compact, lattice and generate");
+    let expected = "init, check twice, measure, compact, lattice, generate and experiment";
+    assert_eq!(commands.len(), 8, "{expected}");
     for words in commands {
         albers(folder.path(), words);
     }

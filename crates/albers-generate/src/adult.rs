@@ -11,8 +11,11 @@
 //!   sex ──► (all of these) ──────────┘
 //!   race ─► native-country               occupation ──► workclass
 //! ```
+//!
+//! - `zipcode`: a postal code, which is added where it is asked for.
 
 mod tables;
+pub(super) mod zipcode;
 
 use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Schema};
@@ -204,9 +207,9 @@ fn workclass_weights(public_factor: f64) -> [f64; 7] {
     )
 }
 
-/// The nine attributes.
-pub(super) fn schema() -> Schema {
-    Schema::new(vec![
+/// The nine attributes, and a postal code if there is one.
+pub(super) fn schema(has_zipcode: bool) -> Schema {
+    let mut fields = vec![
         field("age", DataType::Int32),
         field("sex", DataType::Utf8),
         field("race", DataType::Utf8),
@@ -216,7 +219,9 @@ pub(super) fn schema() -> Schema {
         field("workclass", DataType::Utf8),
         field("occupation", DataType::Utf8),
         field("salary-class", DataType::Utf8),
-    ])
+    ];
+    fields.extend(has_zipcode.then(|| field("zipcode", DataType::Utf8)));
+    Schema::new(fields)
 }
 
 /// Figure 9: ranges of 5, 10 and 20 years, taxonomies of two and three levels, else suppression.

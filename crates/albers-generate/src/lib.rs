@@ -35,7 +35,7 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
 use rayon::prelude::*;
 
-pub use self::agrawal::{ClassFunction, TargetFunction};
+pub use self::agrawal::{ClassFunction, Salary, TargetFunction};
 use self::draw::Draw;
 
 /// Rows per block, the unit of generation and of the batches.
@@ -115,13 +115,50 @@ impl FromStr for Kind {
     }
 }
 
-/// What to add to a table; nothing by default. Only `agrawal` has anything to add.
+/// What to add to a table or to change in it; nothing by default. All is of `agrawal` but for the
+/// postal code, which is of `adult`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
     /// Class labels: one becomes the column `class`, several become `c2`, `c4`, …
     pub class_functions: BTreeSet<ClassFunction>,
     /// Numeric targets: the columns `r7` and `r10`.
     pub target_functions: BTreeSet<TargetFunction>,
+    /// Draws the constants of the class functions 2 to 6 over the ranges of their attributes.
+    pub constants_seed: Option<u64>,
+    /// How salaries are spread.
+    pub salary: Salary,
+    /// Adds a postal code, the column `zipcode`.
+    pub has_zipcode: bool,
+}
+
+impl Options {
+    /// Refuses what the kind does not have, and what would change nothing.
+    fn check(&self, kind: Kind) -> Result<()> {
+        let refused = |column: &str, problem: String, hint: String| {
+            Err(TableError::Column { column: column.to_owned(), problem, hint: hint.into() })
+        };
+        let other = |kind: Kind| format!("leave them out, or generate the {kind} table");
+        let is_agrawal = kind == Kind::Agrawal;
+        let has_functions = !self.class_functions.is_empty() || !self.target_functions.is_empty();
+        if !is_agrawal && has_functions {
+            let problem = format!("the {kind} table has no class or target functions");
+            return refused("class", problem, other(Kind::Agrawal));
+        }
+        if !is_agrawal && self.salary != Salary::default() {
+            let problem = format!("the {kind} table has no choice of salaries");
+            return refused("salary", problem, other(Kind::Agrawal));
+        }
+        let has_constants = self.class_functions.iter().any(|function| function.has_constants());
+        if self.constants_seed.is_some() && !has_constants {
+            let problem = "no class function is asked for that has constants to vary".to_owned();
+            return refused("class", problem, "ask for one of c2, c3, c4, c5 and c6".to_owned());
+        }
+        if kind != Kind::Adult && self.has_zipcode {
+            let problem = format!("a postal code cannot be added to the {kind} table");
+            return refused("zipcode", problem, other(Kind::Adult).replace("them", "it"));
+        }
+        Ok(())
+    }
 }
 
 /// A table that can be generated, block by block.
@@ -138,25 +175,22 @@ enum Model {
     Agrawal(Options),
     LandsEnd(Box<lands_end::LandsEnd>),
     Customer(Box<customer::Customer>),
-    Adult(Box<adult::Adult>),
+    Adult(Box<adult::Adult>, Option<adult::zipcode::Zipcodes>),
     Voters(Box<voters::Voters>),
 }
 
 impl Generator {
     /// A table of `n_rows` rows. Options that the kind does not have are refused.
     pub fn new(kind: Kind, n_rows: u64, seed: u64, options: Options) -> Result<Generator> {
-        if kind != Kind::Agrawal && options != Options::default() {
-            return Err(TableError::Column {
-                column: "class".to_owned(),
-                problem: format!("the {kind} table has no class or target functions"),
-                hint: format!("leave them out, or generate the {} table", Kind::Agrawal).into(),
-            });
-        }
+        options.check(kind)?;
         let (schema, model) = match kind {
             Kind::Agrawal => (agrawal::schema(&options), Model::Agrawal(options)),
             Kind::LandsEnd => (lands_end::schema(), Model::LandsEnd(Box::default())),
             Kind::Customer => (customer::schema(), Model::Customer(Box::default())),
-            Kind::Adult => (adult::schema(), Model::Adult(Box::default())),
+            Kind::Adult => {
+                let zipcodes = options.has_zipcode.then(adult::zipcode::Zipcodes::default);
+                (adult::schema(options.has_zipcode), Model::Adult(Box::default(), zipcodes))
+            }
             Kind::Voters => (voters::schema(), Model::Voters(Box::default())),
         };
         Ok(Generator { kind, n_rows, seed, schema: Arc::new(schema), model })
@@ -190,7 +224,12 @@ impl Generator {
             Model::Agrawal(options) => agrawal::columns(options, &mut draw, n_rows),
             Model::LandsEnd(model) => model.columns(&mut draw, n_rows),
             Model::Customer(model) => model.columns(&mut draw, n_rows),
-            Model::Adult(model) => model.columns(&mut draw, n_rows),
+            Model::Adult(model, zipcodes) => {
+                let mut columns = model.columns(&mut draw, n_rows);
+                let added = zipcodes.iter().map(|own| own.column(self.seed, block_idx, n_rows));
+                columns.extend(added);
+                columns
+            }
             Model::Voters(model) => model.columns(&mut draw, n_rows),
         };
         RecordBatch::try_new(self.schema.clone(), columns).expect("columns follow the schema")
@@ -227,13 +266,19 @@ impl Iterator for Batches {
     }
 }
 
-/// The hierarchies of the papers for a kind: column by column, one row per value that the column
-/// can have. Empty for the kinds whose columns the papers treat as plain numbers.
-pub fn hierarchies(kind: Kind) -> Vec<(&'static str, HierarchyRows)> {
+/// The hierarchies of a table: column by column, one row per value that the column can have. Empty
+/// for the kinds whose columns the papers treat as plain numbers.
+pub fn hierarchies(kind: Kind, options: &Options) -> Vec<(&'static str, HierarchyRows)> {
     match kind {
-        Kind::Adult => adult::hierarchies(),
+        Kind::Agrawal => agrawal::hierarchies(),
+        Kind::Adult => {
+            let mut hierarchies = adult::hierarchies();
+            hierarchies
+                .extend(options.has_zipcode.then(|| ("zipcode", adult::zipcode::hierarchy())));
+            hierarchies
+        }
         Kind::LandsEnd => lands_end::hierarchies(),
-        Kind::Agrawal | Kind::Customer | Kind::Voters => Vec::new(),
+        Kind::Customer | Kind::Voters => Vec::new(),
     }
 }
 

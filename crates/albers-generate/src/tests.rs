@@ -145,8 +145,9 @@ fn agrawal_has_nine_columns_until_asked_for_more() {
     let all = Options {
         class_functions: ClassFunction::ALL.into(),
         target_functions: TargetFunction::ALL.into(),
+        ..Options::default()
     };
-    assert_eq!(names(all)[9..], ["c2", "c4", "c5", "c6", "c7", "c9", "r7", "r10"]);
+    assert_eq!(names(all)[9..], ["c2", "c3", "c4", "c5", "c6", "c7", "c9", "r7", "r10"]);
 }
 
 #[test]
@@ -154,6 +155,7 @@ fn labels_and_targets_leave_the_attributes_as_they_were() {
     let options = Options {
         class_functions: [ClassFunction::C2].into(),
         target_functions: [TargetFunction::R10].into(),
+        ..Options::default()
     };
     let with = Generator::new(Kind::Agrawal, 1000, 3, options).unwrap().block(0);
     let without = &batches(Kind::Agrawal, 1000, 3)[0];
@@ -163,9 +165,60 @@ fn labels_and_targets_leave_the_attributes_as_they_were() {
 #[test]
 fn options_of_another_kind_are_refused() {
     let options = Options { target_functions: TargetFunction::ALL.into(), ..Options::default() };
+    let normal = Options { salary: Salary::Normal, ..Options::default() };
     for kind in [Kind::LandsEnd, Kind::Customer, Kind::Adult, Kind::Voters] {
         assert!(Generator::new(kind, 1, 1, options.clone()).is_err());
+        assert!(Generator::new(kind, 1, 1, normal.clone()).is_err());
     }
+    let zipcode = Options { has_zipcode: true, ..Options::default() };
+    for kind in [Kind::Agrawal, Kind::LandsEnd, Kind::Customer, Kind::Voters] {
+        assert!(Generator::new(kind, 1, 1, zipcode.clone()).is_err());
+    }
+}
+
+#[test]
+fn constants_to_vary_need_a_function_that_has_some() {
+    let options = |functions: &[ClassFunction]| Options {
+        class_functions: functions.iter().copied().collect(),
+        constants_seed: Some(1),
+        ..Options::default()
+    };
+    let made = |functions| Generator::new(Kind::Agrawal, 1000, 1, options(functions));
+    assert!(made(&[]).is_err() && made(&[ClassFunction::C7, ClassFunction::C9]).is_err());
+    let varied = made(&[ClassFunction::C3, ClassFunction::C7]).unwrap().block(0);
+    let functions = [ClassFunction::C3, ClassFunction::C7].into();
+    let published = Options { class_functions: functions, ..Options::default() };
+    let published = Generator::new(Kind::Agrawal, 1000, 1, published).unwrap().block(0);
+    assert_eq!(varied.columns()[..9], published.columns()[..9]);
+    assert_ne!(varied.column(9), published.column(9), "C3 has other constants");
+    assert_eq!(varied.column(10), published.column(10), "C7 has none to vary");
+}
+
+#[test]
+fn a_postal_code_leaves_the_census_as_it_was_and_is_dense_in_places() {
+    let options = Options { has_zipcode: true, ..Options::default() };
+    let generator = |n_rows| Generator::new(Kind::Adult, n_rows, 3, options.clone()).unwrap();
+    let (long, without) = (generator(140_000), batches(Kind::Adult, 140_000, 3));
+    let mut counts: BTreeMap<String, u32> = BTreeMap::new();
+    for (block_idx, plain) in without.iter().enumerate() {
+        let block = long.block(block_idx as u64);
+        assert_eq!(block.columns()[..9], plain.columns()[..]);
+        for code in block.column(9).as_string::<i32>().iter().flatten() {
+            assert!(code.len() == 5 && code.bytes().all(|byte| byte.is_ascii_digit()));
+            *counts.entry(code.to_owned()).or_default() += 1;
+        }
+    }
+    assert_eq!(generator(66_000).block(1), long.block(1).slice(0, 66_000 - BLOCK_ROWS));
+    let hierarchies = hierarchies(Kind::Adult, &options);
+    let (name, rows) = hierarchies.last().unwrap();
+    assert_eq!((*name, rows.len(), rows[0].len()), ("zipcode", 5_000, 6));
+    let known: FxHashSet<&str> = rows.iter().map(|row| row[0].as_str()).collect();
+    assert!(counts.keys().all(|code| known.contains(code.as_str())));
+    let mut counts: Vec<u32> = counts.into_values().collect();
+    counts.sort_unstable();
+    let top: u32 = counts[counts.len() - counts.len() / 10..].iter().sum();
+    assert!(top > 70_000, "the densest tenth of the codes has {top} of 140,000 people");
+    assert!(counts.len() > 3_000 && counts[0] <= 2, "and some codes are sparse");
 }
 
 #[test]
@@ -180,7 +233,11 @@ fn names_read_back_and_others_are_refused_with_a_hint() {
     for function in TargetFunction::ALL {
         assert_eq!(function.to_string().parse(), Ok(function));
     }
-    assert!("c3".parse::<ClassFunction>().unwrap_err().contains("c2"));
+    for salary in Salary::ALL {
+        assert_eq!(salary.to_string().parse(), Ok(salary));
+    }
+    assert!("gamma".parse::<Salary>().unwrap_err().contains("normal"));
+    assert!("c8".parse::<ClassFunction>().unwrap_err().contains("c2"));
 }
 
 #[test]
@@ -198,7 +255,7 @@ fn lands_end_has_the_distinct_counts_of_figure_9() {
 #[test]
 fn hierarchies_cover_every_value_and_have_the_heights_of_figure_9() {
     for (kind, expected) in [(Kind::Adult, &ADULT[..]), (Kind::LandsEnd, &LANDS_END[..])] {
-        let hierarchies = hierarchies(kind);
+        let hierarchies = hierarchies(kind, &Options::default());
         let found = distinct(kind, 100_000);
         assert_eq!(hierarchies.len(), expected.len());
         for ((name, rows), (expected_name, n_distinct, height)) in hierarchies.iter().zip(expected)
@@ -217,9 +274,24 @@ fn hierarchies_cover_every_value_and_have_the_heights_of_figure_9() {
 }
 
 #[test]
+fn hierarchies_of_agrawal_cover_every_education_and_every_car() {
+    let found = distinct(Kind::Agrawal, 5_000);
+    let hierarchies = hierarchies(Kind::Agrawal, &Options::default());
+    let heights: Vec<(&str, usize, usize)> =
+        hierarchies.iter().map(|(name, rows)| (*name, rows.len(), rows[0].len() - 1)).collect();
+    assert_eq!(heights, [("elevel", 5, 2), ("car", 20, 3)]);
+    for (name, rows) in &hierarchies {
+        let leaves: FxHashSet<&str> = rows.iter().map(|row| row[0].as_str()).collect();
+        let (_, seen) = found.iter().find(|(column, _)| column == name).unwrap();
+        assert!(seen.iter().all(|value| leaves.contains(value.as_str())), "{name}");
+    }
+}
+
+#[test]
 fn hierarchies_are_nested_and_every_level_is_coarser() {
-    for kind in [Kind::Adult, Kind::LandsEnd] {
-        for (name, rows) in hierarchies(kind) {
+    let options = |kind| Options { has_zipcode: kind == Kind::Adult, ..Options::default() };
+    for kind in [Kind::Adult, Kind::LandsEnd, Kind::Agrawal] {
+        for (name, rows) in hierarchies(kind, &options(kind)) {
             let mut previous = usize::MAX;
             for level in 0..rows[0].len() {
                 let mut parents: BTreeMap<&str, &str> = BTreeMap::new();

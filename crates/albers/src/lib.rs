@@ -12,8 +12,10 @@
 //! - [`init`](mod@init): looks at a table and proposes a job.
 //! - [`check`](mod@check): audits a table, ours or anybody's.
 //! - [`measure`](mod@measure): what a release loses, from it and the original.
+//! - [`experiment`](mod@experiment): the experiments of the papers, repeated.
 //! - [`findings`]: what puts people at risk although the requirement holds.
 //! - [`files`]: files, folders and pipes as sources and sinks.
+//! - [`chart`]: line charts.
 //! - [`report`]: what a job tells of itself.
 //! - [`source`], [`sink`]: where tables come from, and where they go: files, pipes, Arrow batches.
 //!
@@ -36,11 +38,13 @@
 //! ```
 
 pub mod anonymize;
+pub mod chart;
 pub mod check;
 mod columns;
 pub mod compact;
 mod context;
 pub mod error;
+pub mod experiment;
 pub mod files;
 pub mod findings;
 pub mod init;
@@ -78,6 +82,7 @@ pub use anonymize::{anonymize, anonymize_files, prepare, prepare_files};
 pub use check::{CheckReport, check, check_release, check_rows};
 pub use compact::{compact, prepare_compact};
 pub use error::{Error, ErrorKind, Result};
+pub use experiment::{ExperimentReport, ExperimentScale, experiment};
 pub use findings::{Acceptance, Finding, FindingName};
 pub use init::init;
 pub use job::{

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use albers::generate::{self, ClassFunction, Generator, Kind, Options, TargetFunction};
+use albers::generate::{self, ClassFunction, Generator, Kind, Options, Salary, TargetFunction};
 use albers::sink::{FileSink, Sink, WriteOptions, write_rows};
 use albers::{Phase, Watch};
 use anyhow::{Context, Result};
@@ -27,9 +27,18 @@ pub struct Arguments {
     /// The same seed gives the same table
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// Class labels to add to agrawal: c2, c4, c5, c6, c7, c9
+    /// Class labels to add to agrawal: c2, c3, c4, c5, c6, c7, c9
     #[arg(long = "class", value_name = "FUNCTIONS", value_delimiter = ',')]
     classes: Vec<ClassFunction>,
+    /// Draw the constants of c2 to c6 at random; the same seed gives the same constants
+    #[arg(long, value_name = "SEED")]
+    vary_constants: Option<u64>,
+    /// How the salaries of agrawal are spread: uniform or normal
+    #[arg(long, value_name = "DISTRIBUTION", default_value_t = Salary::Uniform)]
+    salary: Salary,
+    /// Add a postal code to adult, dense in some places and sparse in others
+    #[arg(long)]
+    zipcode: bool,
     /// Numeric targets to add to agrawal: r7, r10
     #[arg(long = "target", value_name = "FUNCTIONS", value_delimiter = ',')]
     targets: Vec<TargetFunction>,
@@ -53,13 +62,16 @@ struct Written {
 
 /// Runs the command.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
-    let Arguments { kind, n, output, seed, classes, targets, hierarchies, json } = arguments;
+    let Arguments { kind, n, output, seed, hierarchies, json, .. } = arguments;
     let n_rows = n.unwrap_or_else(|| kind.default_rows());
     let options = Options {
-        class_functions: classes.into_iter().collect(),
-        target_functions: targets.into_iter().collect(),
+        class_functions: arguments.classes.into_iter().collect(),
+        target_functions: arguments.targets.into_iter().collect(),
+        constants_seed: arguments.vary_constants,
+        salary: arguments.salary,
+        has_zipcode: arguments.zipcode,
     };
-    let generator = Generator::new(kind, n_rows, seed, options)?;
+    let generator = Generator::new(kind, n_rows, seed, options.clone())?;
     if let Some(folder) = &hierarchies {
         std::fs::create_dir_all(folder)
             .with_context(|| format!("cannot create the folder {}", folder.display()))?;
@@ -80,7 +92,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     }
     let mut files = Vec::new();
     if let Some(folder) = hierarchies {
-        for (column, rows) in generate::hierarchies(kind) {
+        for (column, rows) in generate::hierarchies(kind, &options) {
             let path = folder.join(format!("{column}.csv"));
             write_rows(&path, &rows)?;
             files.push(path);

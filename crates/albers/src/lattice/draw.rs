@@ -12,6 +12,7 @@ use albers_lattice::dimension::Dimension;
 use albers_lattice::lattice::{Lattice, count_nodes};
 use albers_lattice::search::Found;
 
+use crate::chart::svg::{Document, Style, escaped};
 use crate::error::{Error, Result};
 
 /// More nodes than this no person can read.
@@ -60,13 +61,18 @@ impl Kind {
     }
 }
 
-const STYLE: &str = "\
-text{font:12px ui-monospace,Menlo,Consolas,monospace;fill:#1d2733}\
-.title{font:600 14px system-ui,sans-serif}.words{font:12px system-ui,sans-serif}\
-line{stroke:#c3ccd6;stroke-width:1}rect{stroke-width:1.2}\
+const STYLE: Style<'_> = Style {
+    light: "\
+text{font:12px ui-monospace,Menlo,Consolas,monospace}rect{stroke-width:1.2}.paper{stroke:none}\
 .minimal{fill:#1f7a4d;stroke:#0f5132;stroke-width:2.4}.minimal+text{fill:#fff;font-weight:700}\
 .satisfying{fill:#a9dfc1;stroke:#1f7a4d}.taken{fill:#e3f5ea;stroke:#1f7a4d;stroke-dasharray:4 3}\
-.violating{fill:#f4c7c3;stroke:#a8322a}.pruned{fill:#f3f4f6;stroke:#9aa5b1;stroke-dasharray:4 3}";
+.violating{fill:#f4c7c3;stroke:#a8322a}.pruned{fill:#f3f4f6;stroke:#9aa5b1;stroke-dasharray:4 3}\
+.minimal+.words{fill:#1d2733;font-weight:400}",
+    dark: "\
+.minimal{fill:#2f9d68;stroke:#8fe3b8}.satisfying{fill:#1d4a34;stroke:#4fb585}\
+.taken{fill:#14241c;stroke:#4fb585}.violating{fill:#552724;stroke:#e08a83}\
+.pruned{fill:#1d232a;stroke:#6b7785}.minimal+.words{fill:#e4e9ee}",
+};
 
 /// Refuses a lattice that no person can read.
 pub fn check_size(heights: &[u16]) -> Result<()> {
@@ -140,42 +146,52 @@ impl<'a> Picture<'a> {
     }
 
     fn draw(&self) -> String {
-        let (width, height) = (self.width.ceil(), self.height.ceil());
-        let mut out = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
-             viewBox=\"0 0 {width} {height}\" role=\"img\">\n<title>Lattice of full-domain \
-             generalizations</title>\n<style>{STYLE}</style>\n\
-             <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
-        );
+        let title = "Lattice of full-domain generalizations";
+        let mut document = Document::new(title, &self.description(), STYLE);
         for node in 0..self.lattice.n_nodes() {
             let (x, y) = self.centers[node];
             for above in self.lattice.above(node) {
                 let (to_x, to_y) = self.centers[above];
                 let (from_y, to_y) = (y - NODE_HEIGHT / 2.0, to_y + NODE_HEIGHT / 2.0);
-                out.push_str(&format!(
-                    "<line x1=\"{x:.1}\" y1=\"{from_y:.1}\" x2=\"{to_x:.1}\" y2=\"{to_y:.1}\"/>\n"
+                document.push(&format!(
+                    "<line x1=\"{x:.1}\" y1=\"{from_y:.1}\" x2=\"{to_x:.1}\" y2=\"{to_y:.1}\"/>"
                 ));
             }
         }
         for node in 0..self.lattice.n_nodes() {
             let (x, y) = self.centers[node];
-            self.draw_node(&mut out, node, x, y);
+            self.draw_node(&mut document, node, x, y);
         }
-        self.draw_legend(&mut out);
-        out.push_str("</svg>\n");
-        out
+        self.draw_legend(&mut document);
+        document.finish(self.width, self.height)
     }
 
-    fn draw_node(&self, out: &mut String, node: usize, x: f64, y: f64) {
+    /// How many nodes are what, in words.
+    fn description(&self) -> String {
+        let mut lines = vec![format!("A node is the levels of {}.", self.names.join(", "))];
+        for (kind, n_nodes) in self.counts() {
+            lines.push(format!("{}: {n_nodes}.", kind.words(self.is_complete)));
+        }
+        lines.join("\n")
+    }
+
+    /// The kinds that occur, and how often.
+    fn counts(&self) -> impl Iterator<Item = (Kind, usize)> {
+        let count = |kind: Kind| self.kinds.iter().filter(|&&other| other == kind).count();
+        let counts = Kind::ALL.map(|kind| (kind, count(kind)));
+        counts.into_iter().filter(|(_, n_nodes)| *n_nodes > 0)
+    }
+
+    fn draw_node(&self, document: &mut Document, node: usize, x: f64, y: f64) {
         let (left, top) = (x - self.node_width / 2.0, y - NODE_HEIGHT / 2.0);
         let levels = self.lattice.levels(node);
         let named = self.names.iter().zip(levels).map(|(name, level)| format!("{name} {level}"));
         let named = escaped(&named.collect::<Vec<_>>().join(", "));
         let kind = self.kinds[node];
-        out.push_str(&format!(
+        document.push(&format!(
             "<g><title>{named}: {}</title><rect class=\"{}\" x=\"{left:.1}\" y=\"{top:.1}\" \
              width=\"{:.1}\" height=\"{NODE_HEIGHT}\" rx=\"5\"/><text x=\"{x:.1}\" \
-             y=\"{:.1}\" text-anchor=\"middle\">{}</text></g>\n",
+             y=\"{:.1}\" text-anchor=\"middle\">{}</text></g>",
             kind.words(self.is_complete),
             kind.class(),
             self.node_width,
@@ -184,28 +200,20 @@ impl<'a> Picture<'a> {
         ));
     }
 
-    fn draw_legend(&self, out: &mut String) {
+    fn draw_legend(&self, document: &mut Document) {
         let rows = self.lattice.height() + 1;
         let mut y = MARGIN + rows as f64 * ROW_HEIGHT;
-        let names = escaped(&self.names.join(", "));
-        out.push_str(&format!(
-            "<text class=\"title\" x=\"{MARGIN}\" y=\"{y:.1}\">levels of {names}</text>\n"
-        ));
-        for kind in Kind::ALL {
-            let n_nodes = self.kinds.iter().filter(|&&other| other == kind).count();
-            if n_nodes == 0 {
-                continue;
-            }
+        let names = format!("levels of {}", self.names.join(", "));
+        document.text(MARGIN, y, "class=\"title\"", &names);
+        for (kind, n_nodes) in self.counts() {
             y += LEGEND_LINE;
-            out.push_str(&format!(
-                "<rect class=\"{}\" x=\"{MARGIN}\" y=\"{:.1}\" width=\"22\" height=\"13\" \
-                 rx=\"3\"/><text class=\"words\" style=\"fill:#1d2733;font-weight:400\" \
-                 x=\"{}\" y=\"{y:.1}\">{}: {n_nodes}</text>\n",
-                kind.class(),
-                y - 11.0,
-                MARGIN + 32.0,
-                kind.words(self.is_complete),
+            let (class, top) = (kind.class(), y - 11.0);
+            document.push(&format!(
+                "<rect class=\"{class}\" x=\"{MARGIN}\" y=\"{top:.1}\" width=\"22\" height=\"13\" \
+                 rx=\"3\"/>"
             ));
+            let words = format!("{}: {n_nodes}", kind.words(self.is_complete));
+            document.text(MARGIN + 32.0, y, "class=\"words\"", &words);
         }
     }
 }
@@ -214,8 +222,4 @@ impl<'a> Picture<'a> {
 fn label(lattice: &Lattice, node: usize) -> String {
     let levels: Vec<String> = lattice.levels(node).iter().map(ToString::to_string).collect();
     levels.join(",")
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -1,0 +1,58 @@
+//! The list of experiments, and what all of them have in common.
+
+use super::*;
+
+fn text(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+#[test]
+fn names_are_found_once_each_in_the_order_of_the_list() {
+    let found = |names: &[&str]| -> Vec<&str> {
+        named(&text(names)).unwrap().iter().map(|own| own.name).collect()
+    };
+    assert_eq!(found(&["all"]).len(), all().len());
+    assert_eq!(found(&["entropy-by-l", "all"]).len(), all().len());
+    assert_eq!(found(&["entropy-by-l", "class-size-by-k"]), ["class-size-by-k", "entropy-by-l"]);
+    let error = named(&text(&["all", "figure-8"])).err().unwrap().to_string();
+    assert!(error.contains("figure-8") && error.contains("class-size-by-k"), "{error}");
+}
+
+#[test]
+fn no_two_experiments_share_a_name_or_a_seed() {
+    for (idx, own) in all().iter().enumerate() {
+        let others = &all()[..idx];
+        assert!(others.iter().all(|other| other.name != own.name && other.seed != own.seed));
+        assert!(own.claim.ends_with('.') && own.source.contains("figure"));
+    }
+}
+
+#[test]
+fn a_line_is_the_mean_of_its_trials() {
+    let [one, two] =
+        lines(&["a", "b"], &[1.0, 2.0], 2, |at, x, trial| Ok([x * 10.0 + trial as f64, at as f64]))
+            .unwrap();
+    assert_eq!(one[0].points, [(1.0, 10.5), (2.0, 20.5)]);
+    assert_eq!(two[1].points, [(1.0, 1.0), (2.0, 1.0)]);
+    assert!(never_falls(&one[0]) && never_falls(&two[0]));
+    let falling = Series::new("", vec![(1.0, 2.0), (2.0, 1.0)]);
+    assert!(!never_falls(&falling));
+}
+
+#[test]
+fn every_experiment_gives_a_row_for_each_point_and_the_same_ones_again() {
+    for own in all() {
+        let report = experiment(own, ExperimentScale::Small).unwrap();
+        let again = experiment(own, ExperimentScale::Small).unwrap();
+        assert_eq!((&report.rows, &report.found), (&again.rows, &again.found), "{}", own.name);
+        let n_points: usize = report
+            .figure
+            .panels
+            .iter()
+            .flat_map(|panel| &panel.series)
+            .map(|series| series.points.len())
+            .sum();
+        assert_eq!(report.rows.len(), 1 + n_points);
+        assert!(report.figure.panels.iter().all(|panel| panel.series.len() >= 2));
+    }
+}
