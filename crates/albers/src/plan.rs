@@ -32,7 +32,7 @@ use crate::findings::Acceptance;
 use crate::job::{ByteSize, Categories, ColumnJob, Job, Method};
 
 pub(crate) use columns::{
-    BOUND_ENDINGS, PlannedColumn, check_criteria_have_roles, criteria_of, place_of,
+    BOUND_ENDINGS, PlannedColumn, check_criteria_have_roles, criteria_of, no_means, place_of,
 };
 pub(crate) use search::SearchPlan;
 
@@ -276,10 +276,12 @@ impl Plan {
         self.ks.iter().copied().max().unwrap_or(1)
     }
 
-    /// Refuses bounds that would have the name of another published column.
+    /// Refuses bounds and means that would have the name of another published column, and means of
+    /// nothing.
     pub(crate) fn check_bound_names(&self, values: Values, columns: &[SourceColumn]) -> Result<()> {
         match values {
-            Values::Bounds => columns::check_bound_names(self, columns),
+            Values::Bounds => columns::check_bound_names(self, columns, false),
+            Values::Mean => columns::check_bound_names(self, columns, true),
             Values::Interval => Ok(()),
         }
     }
