@@ -314,7 +314,7 @@ mod tests {
         assert_eq!(rounded(0.04, 0.0, 1.0, true), 0.0);
         assert_eq!(rounded(0.06, 0.0, 1.0, true), 0.1);
         assert_eq!(rounded(-0.06, -1.0, 0.0, true), -0.1);
-        assert_eq!(rounded(1.02, 1.01, 2.0, true), 1.01, "never below the lower end");
+        assert_eq!(rounded(1.02, 1.01, 2.1, true), 1.01, "never below the lower end");
         assert_eq!(rounded(2.5, 2.5, 2.5, true), 2.5);
         assert!(rounded(1e300, f64::MIN, f64::MAX, true).is_finite());
     }
