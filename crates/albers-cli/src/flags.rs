@@ -278,8 +278,9 @@ impl StreamFlags {
 /// Reads one of the words of a choice; help texts list them with what they mean.
 pub fn choice<C: Choice + Send + Sync>() -> impl TypedValueParser<Value = C> {
     let words = C::ALL.iter().map(|choice| PossibleValue::new(choice.name()).help(choice.about()));
-    PossibleValuesParser::new(words.collect::<Vec<_>>())
-        .map(|word| C::of_name(&word).expect("only the words of the choice are let through"))
+    let refused = C::EXPECTED.iter().map(|&word| PossibleValue::new(word).hide(true));
+    PossibleValuesParser::new(words.chain(refused).collect::<Vec<_>>())
+        .try_map(|word| C::of_name(&word).ok_or(C::why_not(&word).unwrap_or("it is not known")))
 }
 
 /// How a lattice is searched.

@@ -9,10 +9,8 @@
 //! Cost: one look at the cells of each class; memory for the names and labels that occur.
 //!
 //! - `column`: what the cells of one quasi-identifier add up to.
-//! - `exact_sum`: floats, added without rounding.
 
 mod column;
-mod exact_sum;
 
 use std::collections::BTreeMap;
 

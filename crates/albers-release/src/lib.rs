@@ -14,6 +14,7 @@
 pub mod describe;
 pub mod door;
 pub mod error;
+mod mean;
 pub mod parse;
 pub mod publish;
 mod verify;

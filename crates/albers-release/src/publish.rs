@@ -15,6 +15,7 @@
 
 mod carried;
 mod columns;
+mod means;
 mod slab;
 
 use std::sync::Arc;
@@ -153,7 +154,7 @@ impl<'a> Writer<'a> {
     ) -> Result<()> {
         let Writer { output, columns, contents, schema, sink } = self;
         let keys = RowKeys::of(carried, output.seed)?;
-        let mut cutter = Cutter::new(classes, carried, keys.as_ref(), output.limits);
+        let mut cutter = Cutter::new(classes, carried, keys.as_ref(), output);
         let mut slab = cutter.next_slab()?;
         while slab.n_rows > 0 {
             let (written, next) = rayon::join(
@@ -218,7 +219,7 @@ fn check_names(fields: &[Field], features: &[FeatureColumn]) -> Result<()> {
                 Wording::from("rename the column"),
             ),
             false => (
-                "the release would have two columns of this name, one of them a bound",
+                "the release would have two columns of this name, one of them a bound or a mean",
                 wording![
                     "rename the column, or write intervals with ",
                     wording::Field::Values.of("interval")

@@ -19,6 +19,7 @@ use rayon::prelude::*;
 
 use crate::describe::{Describer, ShownCell, ShownFacts};
 use crate::error::{ReleaseError, Result};
+use crate::mean::{Mean, ValueSum, means_of};
 
 /// What classes show beside the bounds of their points, and in which order they leave.
 #[derive(Debug, Clone, Copy)]
@@ -33,6 +34,8 @@ pub(crate) struct ShowOptions {
     pub(crate) is_nested: bool,
     /// Values that each class shows beside its cells.
     pub(crate) n_features: usize,
+    /// Whether classes show the means of their intervals.
+    pub(crate) shows_means: bool,
 }
 
 impl ShowOptions {
@@ -65,6 +68,8 @@ pub(crate) struct Verified<'a> {
     /// The published classes in the order in which their rows lie in memory.
     by_memory: Vec<u32>,
     n_rows: u64,
+    /// The means of the whole class, where these are some rows of one.
+    means_of_whole: Option<Vec<Option<Mean>>>,
 }
 
 struct VerifiedBlock {
@@ -113,11 +118,13 @@ impl<'v> Class<'v> {
 }
 
 impl<'a> Verified<'a> {
-    /// Some rows of a class that was verified as a whole, with what the whole shows.
+    /// Some rows of a class that was verified as a whole, with what the whole shows; its means where
+    /// these are shown.
     pub(crate) fn piece(
         describers: Vec<Describer<'a>>,
         cells: Vec<ShownCell>,
         classes: ClassBlock,
+        means_of_whole: Option<Vec<Option<Mean>>>,
     ) -> Verified<'a> {
         let n_rows = classes.row_ids.len();
         let class = ClassRef { key: 0, block: 0, class: 0, n_rows: n_rows as u32 };
@@ -128,6 +135,7 @@ impl<'a> Verified<'a> {
             ends: vec![1],
             by_memory: vec![0],
             n_rows: n_rows as u64,
+            means_of_whole,
         }
     }
 
@@ -165,6 +173,25 @@ impl<'a> Verified<'a> {
             ShownFacts::add_all(&mut all, &others);
             all
         })
+    }
+
+    /// The means of a published class, attribute by attribute, from all its rows.
+    pub(crate) fn means(&self, class_idx: usize) -> Vec<Option<Mean>> {
+        if let Some(means) = &self.means_of_whole {
+            return means.clone();
+        }
+        let class = self.class(class_idx);
+        let n_attributes = self.describers.len();
+        let mut sums = ValueSum::of_nothing(&self.describers);
+        for (_, codes) in class.parts() {
+            for (attribute, describer) in self.describers.iter().enumerate() {
+                if let Some(sum) = &mut sums[attribute] {
+                    let of_attribute = codes[attribute..].iter().step_by(n_attributes).copied();
+                    sum.add(&describer.attribute().domain, of_attribute);
+                }
+            }
+        }
+        means_of(&sums, &self.describers, class.cells, class.n_rows() as u64)
     }
 
     /// The keys that order the classes, of the first and of the last.
@@ -247,7 +274,9 @@ impl<'a> Described<'a> {
             }
         }
         let by_memory = memory_order(&blocks, &order, &ends);
-        let verified = Verified { describers, blocks, order, ends, by_memory, n_rows };
+        let means_of_whole = None;
+        let verified =
+            Verified { describers, blocks, order, ends, by_memory, n_rows, means_of_whole };
         check_requirement(&verified, requirement, facts)?;
         Ok(verified)
     }

@@ -16,16 +16,26 @@ pub trait Choice: Copy + PartialEq + 'static {
         Self::ALL.iter().copied().find(|choice| choice.name() == word)
     }
 
+    /// Why a word that one might expect is none of them, where there is a reason to give.
+    fn why_not(_word: &str) -> Option<&'static str> {
+        None
+    }
+
+    /// Words that one might expect, each of which has such a reason.
+    const EXPECTED: &'static [&'static str] = &[];
+
     /// All words, for messages.
     fn names() -> String {
         Self::ALL.iter().map(|choice| choice.name()).collect::<Vec<_>>().join(", ")
     }
 }
 
-/// Gives the variants of an enum their words: `Variant: "word", "what it means";`
+/// Gives the variants of an enum their words: `Variant: "word", "what it means";`. Words that one
+/// might expect, and that are refused for a reason, may follow: `but not { "word": "why"; }`.
 #[macro_export]
 macro_rules! choices {
-    ($choice:ty { $($variant:ident: $name:literal, $about:literal;)+ }) => {
+    ($choice:ty { $($variant:ident: $name:literal, $about:literal;)+ }
+        $(but not { $($word:literal: $why:literal;)+ })?) => {
         impl $crate::choice::Choice for $choice {
             const ALL: &'static [Self] = &[$(<$choice>::$variant),+];
 
@@ -36,6 +46,16 @@ macro_rules! choices {
             fn about(self) -> &'static str {
                 match self { $(<$choice>::$variant => $about),+ }
             }
+            $(
+                const EXPECTED: &'static [&'static str] = &[$($word),+];
+
+                fn why_not(word: &str) -> Option<&'static str> {
+                    match word {
+                        $($word => Some($why),)+
+                        _ => None,
+                    }
+                }
+            )?
         }
 
         impl std::fmt::Display for $choice {

@@ -7,6 +7,7 @@
 //! - [`chunk`]: a stretch of rows as it comes from a source.
 //! - [`coding`]: which value of which column has which code.
 //! - [`domain`]: the values of a column, and their order.
+//! - [`exact_sum`]: sums of floats without rounding.
 //! - [`hierarchy`]: generalization hierarchies, from files or built in.
 //! - [`profile`]: what a table looks like, in bounded memory.
 //! - [`sink`]: where tables go: files, streams, record batches.
@@ -17,6 +18,7 @@ pub mod coding;
 pub mod distinct_sample;
 pub mod domain;
 pub mod error;
+pub mod exact_sum;
 pub mod format;
 pub mod hierarchy;
 pub mod infer;

@@ -13,12 +13,12 @@ use albers_table::sink::Sink;
 use albers_table::source::Source;
 
 use crate::error::{Error, Result};
-use crate::findings::{self, CountedSink, Finding, OwnersCounts, PublishedCounts};
+use crate::findings::{self, CountedSink, Finding, OwnersCounts, PublishedCounts, SmallClasses};
 use crate::memory::Memory;
-use crate::plan::{MethodPlan, Plan};
+use crate::plan::{MethodPlan, Plan, no_means};
 use crate::report::{
     AUDIENCE, AlsoReport, ClassSize, Clock, ColumnReport, DROPPED, GeneralizationReport, KlBasis,
-    MovedBytes, Note, Prepared, Report, peak_rss_bytes, shown_word,
+    MEAN, MovedBytes, Note, Prepared, Report, peak_rss_bytes, shown_word,
 };
 use crate::rows::{Reading, Repeated};
 
@@ -66,9 +66,13 @@ impl<'r> Context<'r> {
     }
 
     /// What comes to the door.
-    pub(crate) fn door_plan<'a>(&self, rows: DoorRows<'a>) -> DoorPlan<'a> {
+    pub(crate) fn door_plan<'a>(&self, rows: DoorRows<'a>) -> Result<DoorPlan<'a>> {
         let DoorRows { attributes, columns, shows_regions, n_rows, fingerprint, rows } = rows;
-        DoorPlan {
+        let has_intervals = attributes.iter().any(|own| own.shown == Shown::Interval);
+        if self.values == Values::Mean && !has_intervals {
+            return Err(no_means());
+        }
+        Ok(DoorPlan {
             attributes,
             columns,
             features: &[],
@@ -83,7 +87,7 @@ impl<'r> Context<'r> {
             fingerprint,
             max_left_out: self.plan.max_left_out(n_rows),
             rows,
-        }
+        })
     }
 
     /// Closes the door: everything is verified, measured and written, and waits for its name.
@@ -103,6 +107,7 @@ impl<'r> Context<'r> {
             figures[release].table.add(passed);
             figures[release].published.add(passed);
             figures[release].owners.add(passed);
+            figures[release].small.add(passed);
             if let Some(relation) = &mut figures[release].relation {
                 relation.add(passed);
             }
@@ -150,7 +155,7 @@ impl<'r> Context<'r> {
         figures: Figures<'_>,
     ) -> Report {
         let plan = self.plan;
-        let mut findings = figures.findings(story, passage);
+        let mut findings = figures.findings(story, passage, self.values);
         let n_read = passage.classes.n_rows + passage.n_left_out;
         findings.extend(self.repeated.as_ref().map(|own| findings::rows_per_person(own, n_read)));
         let (table_loss, divergence) = figures.table.finish();
@@ -245,12 +250,18 @@ impl<'r> Context<'r> {
                 None => column.role == Some(Role::Sensitive),
             };
             let hierarchy = self.plan.hierarchy_of(name).filter(|_| is_climbed);
+            let is_interval = attribute.is_some_and(|own| own.shown == Shown::Interval);
+            let statistics = match self.values {
+                Values::Mean if is_interval => vec![MEAN.to_owned()],
+                _ => Vec::new(),
+            };
             ColumnReport {
                 name: name.to_owned(),
                 role: column.role.map(|role| role.to_string()),
                 column_type: type_of(name),
                 missing: attribute.map(|attribute| attribute.domain.n_missing()),
                 shown: shown.to_owned(),
+                statistics,
                 hierarchy: hierarchy.map(hierarchy_word),
                 weight: attribute.map(|own| own.weight).filter(|&weight| weight != 1.0),
             }
@@ -269,6 +280,8 @@ struct Figures<'a> {
     counts: PublishedCounts,
     /// What its owner should know beside.
     owners: OwnersCounts<'a>,
+    /// Classes too small for means.
+    small: SmallClasses,
     /// How classes lie to each other, where they may overlap.
     relation: Option<RelationOfParts>,
 }
@@ -285,19 +298,24 @@ impl<'a> Figures<'a> {
             published: PublishedParts::new(published.collect()),
             counts: PublishedCounts::of_nothing(plan),
             owners: OwnersCounts::of_nothing(plan, attributes),
+            small: SmallClasses::default(),
             relation: may_overlap.then(RelationOfParts::default),
         }
     }
 
     /// What puts people at risk although the requirement holds.
-    fn findings(&self, story: &Story<'_>, passage: &Passage) -> Vec<Finding> {
+    fn findings(&self, story: &Story<'_>, passage: &Passage, values: Values) -> Vec<Finding> {
         let k = passage.requirement.k();
         let hides_nobody = passage.requirement.min_rows() <= 1;
         let low_k = hides_nobody.then(|| findings::low_k(passage.classes.n_rows));
+        let means = match values {
+            Values::Mean => self.small.mean_below_five(&passage.requirement),
+            Values::Interval | Values::Bounds => None,
+        };
         let n_listed = self.published.n_listed();
         let counted = self.counts.findings(k, story.attributes, &n_listed);
         let owners = self.owners.findings(&passage.requirement, passage.classes.n_rows);
-        low_k.into_iter().chain(counted).chain(owners).collect()
+        low_k.into_iter().chain(means).chain(counted).chain(owners).collect()
     }
 }
 

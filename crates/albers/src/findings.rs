@@ -5,8 +5,10 @@
 //! stops the release before anything appears, unless the job accepts it by name.
 //!
 //! - `published`: counted on the very cells that are published.
+//! - `means`: told by the sizes of the classes that are published.
 //! - `owners`: counted on the table itself, and told to its owner alone.
 
+mod means;
 mod owners;
 mod published;
 
@@ -18,6 +20,7 @@ use albers_storage::wording;
 use albers_storage::wording::Wording;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use means::SmallClasses;
 pub(crate) use owners::{OwnersCounts, rows_per_person};
 pub(crate) use published::{
     CountedSink, PublishedCounts, about, is_list_of_itself, is_listed, is_unique_severely, low_k,
@@ -32,6 +35,8 @@ pub enum FindingName {
     KeepTellsQuasi,
     /// Nothing is asked for that hides anybody.
     LowK,
+    /// Means of classes so small that they tell single values.
+    MeanBelowFive,
     /// Published ends that are the value of few rows.
     OwnValueBounds,
     /// Classes whose rule holds only by the rows of one person.
@@ -55,6 +60,7 @@ pub enum FindingName {
 albers_storage::choices!(FindingName {
     KeepTellsQuasi: "keep-tells-quasi", "Cells tell a quasi-identifier that is shown coarser";
     LowK: "low-k", "k is 1 and no other rule is given";
+    MeanBelowFive: "mean-below-5", "Means of classes of fewer than 5 are published";
     OwnValueBounds: "own-value-bounds", "Ends of intervals are the values of few rows";
     PersonRulesClass: "person-rules-class", "A rule holds only by the rows of one person";
     RowsPerPerson: "rows-per-person", "Rows share an identifier, and count as several people";
@@ -69,13 +75,20 @@ albers_storage::choices!(FindingName {
 impl FindingName {
     /// Whether it is about a single column.
     fn is_of_column(self) -> bool {
-        !matches!(self, FindingName::LowK | FindingName::RowsPerPerson | FindingName::UniqueKeeps)
+        !matches!(
+            self,
+            FindingName::LowK
+                | FindingName::MeanBelowFive
+                | FindingName::RowsPerPerson
+                | FindingName::UniqueKeeps
+        )
     }
 
     /// Whether anybody can count it on the release, so that it may stand in a manifest.
     fn is_published(self) -> bool {
         match self {
             FindingName::LowK
+            | FindingName::MeanBelowFive
             | FindingName::SecretWithoutRule
             | FindingName::TextList
             | FindingName::UniqueKeep

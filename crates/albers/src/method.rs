@@ -89,7 +89,7 @@ pub(crate) fn in_memory(
         n_rows: table.n_rows as u64,
         fingerprint,
         rows: RowStore::Memory(rows),
-    });
+    })?;
     let mut door = Door::open(&door_plan, protection.requirements, run.watch)?;
     door.admit_groups(groups)?;
     let story = Story {

@@ -34,7 +34,7 @@ use crate::job::{ByteSize, Categories, ColumnJob, Job, Method, Split};
 
 pub(crate) use columns::{
     BOUND_ENDINGS, PlannedColumn, check_criteria_have_roles, counted_identifiers, criteria_of,
-    place_of,
+    no_means, place_of,
 };
 pub(crate) use search::SearchPlan;
 pub(crate) use workload::PlannedTarget;
@@ -305,10 +305,12 @@ impl Plan {
         self.ks.iter().copied().max().unwrap_or(1)
     }
 
-    /// Refuses bounds that would have the name of another published column.
+    /// Refuses bounds and means that would have the name of another published column, and means of
+    /// nothing.
     pub(crate) fn check_bound_names(&self, values: Values, columns: &[SourceColumn]) -> Result<()> {
         match values {
-            Values::Bounds => columns::check_bound_names(self, columns),
+            Values::Bounds => columns::check_bound_names(self, columns, false),
+            Values::Mean => columns::check_bound_names(self, columns, true),
             Values::Interval => Ok(()),
         }
     }

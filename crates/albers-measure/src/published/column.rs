@@ -14,10 +14,10 @@ use albers_classes::space::Shown;
 use albers_release::describe::CellContent;
 use albers_release::{Describer, ShownCell};
 use albers_table::domain::OrderedValue;
+use albers_table::exact_sum::ExactSum;
 use albers_table::hierarchy::{Hierarchy, HierarchySpec, Node};
 use rustc_hash::FxHashMap;
 
-use super::exact_sum::ExactSum;
 use crate::loss::times;
 
 /// The label of any value.

@@ -25,6 +25,7 @@ use super::leaves::GiantLeaf;
 use super::passed::{GiantRows, Passed, secret_hash};
 use crate::describe::{Describer, ShownCell, ShownFacts};
 use crate::error::{ReleaseError, Result};
+use crate::mean::{Mean, ValueSum, means_of};
 use crate::publish::RowKeys;
 use crate::verify::{Verified, content_key, covering};
 
@@ -165,7 +166,8 @@ pub(super) fn pass_giant(
     gate.write_passed()?;
     let plan = gate.plan;
     let start = Instant::now();
-    let (witnesses, mut giant, totals) = check_giant(plan, gate.requirement, &bucket, gate.watch)?;
+    let checked = check_giant(plan, gate.requirement, &bucket, gate.watch)?;
+    let Checked { witnesses, class: mut giant, totals, means } = checked;
     let key = witnesses.key(&giant.cells, &giant.describers, plan.options.seed);
     if n_bits > 0 && key >> (u64::BITS - n_bits) != prefix {
         return Err(ReleaseError::RowsChanged);
@@ -191,7 +193,8 @@ pub(super) fn pass_giant(
             carried: &carried,
             requirement: gate.requirement,
         }));
-        gate.writer.write(&Verified::piece(describers, cells, block), &carried, gate.watch)
+        let piece = Verified::piece(describers, cells, block, means.clone());
+        gate.writer.write(&piece, &carried, gate.watch)
     };
     if plan.rows.payload.is_empty() {
         // All rows look the same, in any order.
@@ -236,6 +239,16 @@ struct GiantCheck {
     tuples: FxHashMap<(u64, u64), u64>,
     codes: Vec<u32>,
     sensitive: Vec<u32>,
+    /// The values of each attribute, where means are shown.
+    sums: Vec<Option<ValueSum>>,
+}
+
+/// A class that satisfies the requirement, and what it shows.
+struct Checked<'a> {
+    witnesses: Witnesses,
+    class: GiantClass<'a>,
+    totals: Totals,
+    means: Option<Vec<Option<Mean>>>,
 }
 
 impl GiantCheck {
@@ -254,6 +267,10 @@ impl GiantCheck {
             tuples: FxHashMap::default(),
             codes: vec![0; plan.attributes.len()],
             sensitive: Vec::new(),
+            sums: match plan.options.shows_means {
+                true => ValueSum::of_nothing(&plan.describers()),
+                false => Vec::new(),
+            },
         }
     }
 
@@ -288,6 +305,12 @@ impl GiantCheck {
         let row_id = rows.row_id(layout, row);
         rows.codes(layout, row, &mut self.codes);
         self.witnesses.add(&self.codes);
+        for ((sum, attribute), &code) in self.sums.iter_mut().zip(plan.attributes).zip(&self.codes)
+        {
+            if let Some(sum) = sum {
+                sum.add(&attribute.domain, std::iter::once(code));
+            }
+        }
         let totals = &mut self.totals;
         totals.n_rows += 1;
         totals.add_row(run, row_id);
@@ -312,7 +335,7 @@ fn check_giant<'a>(
     requirement: &Requirement,
     bucket: &Bucket,
     watch: &dyn Watch,
-) -> Result<(Witnesses, GiantClass<'a>, Totals)> {
+) -> Result<Checked<'a>> {
     let mut check: Option<GiantCheck> = None;
     for piece in bucket.pieces(plan) {
         watch.check()?;
@@ -321,7 +344,7 @@ fn check_giant<'a>(
         check.add(plan, requirement.k(), &piece)?;
     }
     let Some(check) = check else { return Err(ReleaseError::RowsChanged) };
-    let GiantCheck { witnesses, summary, mut totals, parts, tuples, .. } = check;
+    let GiantCheck { witnesses, summary, mut totals, parts, tuples, sums, .. } = check;
     let mut classes: FxHashMap<u64, u64> = FxHashMap::default();
     for ((class_id, part_id), n_rows) in parts {
         totals.parts.add_whole(part_id, n_rows);
@@ -338,8 +361,10 @@ fn check_giant<'a>(
     let describers = plan.describers();
     let cells = witnesses.cells(&describers);
     let features = witnesses.features.clone();
-    let giant = GiantClass { describers, cells, features, n_rows: totals.n_rows, tuples };
-    Ok((witnesses, giant, totals))
+    let shows_means = plan.options.shows_means;
+    let means = shows_means.then(|| means_of(&sums, &describers, &cells, totals.n_rows));
+    let class = GiantClass { describers, cells, features, n_rows: totals.n_rows, tuples };
+    Ok(Checked { witnesses, class, totals, means })
 }
 
 fn count_tuple(tuples: &mut FxHashMap<(u64, u64), u64>, tuple: (u64, u64)) {

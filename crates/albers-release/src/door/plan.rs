@@ -100,6 +100,7 @@ impl<'a> DoorPlan<'a> {
             ends_in_gaps: self.ends_in_gaps,
             is_nested: self.is_nested,
             n_features: self.features.len(),
+            shows_means: self.values == Values::Mean,
         }
     }
 

@@ -16,6 +16,7 @@ use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, PrimitiveArr
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field, TimeUnit};
 
+use super::means;
 use super::slab::Slab;
 use crate::describe::{CellContent, Describer, ShownFacts};
 
@@ -26,6 +27,8 @@ pub enum Values {
     Interval,
     /// Two typed columns, `age_min` and `age_max`, and `age_missing` where values are missing.
     Bounds,
+    /// The same and the mean of the class's values, `age_mean`.
+    Mean,
 }
 
 /// A value that every class shows beside its quasi-identifiers, such as the depth of its region.
@@ -75,6 +78,10 @@ impl FeatureColumn {
 albers_storage::choices!(Values {
     Interval: "interval", "One column of text, [48, 62] (default for CSV)";
     Bounds: "bounds", "Two typed columns, age_min and age_max (default for Parquet)";
+    Mean: "mean", "The same, and age_mean: the mean of each class, with few digits";
+} but not {
+    "median": "a median is the value of somebody, or lies half-way between two of them, and the \
+               medians of classes do not tell that of their union; 'mean' publishes means";
 });
 
 /// The fields that show an attribute in a release that shows this of it.
@@ -89,6 +96,9 @@ pub fn fields(describer: &Describer<'_>, values: Values, facts: ShownFacts) -> V
     let mut fields = vec![bound("min"), bound("max")];
     if facts.shows_missing {
         fields.push(Field::new(format!("{name}_missing"), DataType::Boolean, false));
+    }
+    if values == Values::Mean {
+        fields.push(means::field(describer, &data_type, facts));
     }
     fields
 }
@@ -129,13 +139,18 @@ pub fn arrays(
             _ => Bounds { ends: None, with_missing: true },
         })
         .collect();
-    let mut arrays = vec![
-        bound_array(describer, slab, &bounds, facts, |(lo, _)| lo),
-        bound_array(describer, slab, &bounds, facts, |(_, hi)| hi),
-    ];
+    let data_type = bounds_type(describer, facts);
+    let array_of = |end: fn((OrderedValue, OrderedValue)) -> OrderedValue| {
+        let ends: Vec<_> = bounds.iter().map(|bounds| bounds.ends.map(end)).collect();
+        value_array(describer, slab, &ends, &data_type, facts.has_missing_alone)
+    };
+    let mut arrays = vec![array_of(|(lo, _)| lo), array_of(|(_, hi)| hi)];
     if facts.shows_missing {
         let flags = repeat(slab, bounds.iter().map(|bounds| bounds.with_missing));
         arrays.push(Arc::new(BooleanArray::from(flags)));
+    }
+    if values == Values::Mean {
+        arrays.push(means::array(describer, slab, attribute, &data_type, facts));
     }
     arrays
 }
@@ -181,29 +196,27 @@ fn is_same_kind(own: &DataType, column_type: ColumnType) -> bool {
     }
 }
 
-fn bound_array(
+/// One value of an attribute's domain for each piece of a class, as an array of a type.
+pub(super) fn value_array(
     describer: &Describer<'_>,
     slab: &Slab,
-    bounds: &[Bounds],
-    facts: ShownFacts,
-    end: impl Fn((OrderedValue, OrderedValue)) -> OrderedValue,
+    values: &[Option<OrderedValue>],
+    data_type: &DataType,
+    has_nulls: bool,
 ) -> ArrayRef {
-    let data_type = bounds_type(describer, facts);
-    let nulls = facts
-        .has_missing_alone
-        .then(|| NullBuffer::from(repeat(slab, bounds.iter().map(|bounds| bounds.ends.is_some()))));
-    let ticks = |bounds: &Bounds| match bounds.ends.map(&end) {
+    let nulls = has_nulls.then(|| nulls_of(slab, values));
+    let ticks = |value: &Option<OrderedValue>| match *value {
         Some(OrderedValue::Ticks(ticks)) => ticks,
         Some(OrderedValue::Float(_)) => unreachable!("floats are not written as ticks"),
         None => 0,
     };
     macro_rules! of_ticks {
         ($type:ty, $from:expr) => {{
-            let values = bounds.iter().map(|bounds| $from(ticks(bounds)));
-            primitive::<$type>(slab, values, nulls, &data_type)
+            let values = values.iter().map(|value| $from(ticks(value)));
+            primitive::<$type>(slab, values, nulls, data_type)
         }};
     }
-    match &data_type {
+    match data_type {
         DataType::Int8 => of_ticks!(Int8Type, |tick| tick as i8),
         DataType::Int16 => of_ticks!(Int16Type, |tick| tick as i16),
         DataType::Int32 => of_ticks!(Int32Type, |tick| tick as i32),
@@ -234,22 +247,22 @@ fn bound_array(
             of_ticks!(TimestampNanosecondType, |tick: i64| tick.saturating_mul(1_000))
         }
         _ => {
-            let float = |bounds: &Bounds| match bounds.ends.map(&end) {
+            let float = |value: &Option<OrderedValue>| match *value {
                 Some(OrderedValue::Float(float)) => float,
                 Some(OrderedValue::Ticks(_)) | None => 0.0,
             };
-            if data_type == DataType::Float32 {
-                let values = bounds.iter().map(|bounds| float(bounds) as f32);
-                primitive::<Float32Type>(slab, values, nulls, &data_type)
+            if *data_type == DataType::Float32 {
+                let values = values.iter().map(|value| float(value) as f32);
+                primitive::<Float32Type>(slab, values, nulls, data_type)
             } else {
-                primitive::<Float64Type>(slab, bounds.iter().map(float), nulls, &data_type)
+                primitive::<Float64Type>(slab, values.iter().map(float), nulls, data_type)
             }
         }
     }
 }
 
 /// The ticks that the last of so many digits after the point counts.
-fn unit_at(describer: &Describer<'_>, scale: i8) -> i64 {
+pub(super) fn unit_at(describer: &Describer<'_>, scale: i8) -> i64 {
     match describer.attribute().domain.tick_format() {
         Some(TickFormat::Decimal { scale: own }) => {
             let n_more = own.saturating_sub(scale.unsigned_abs());
@@ -259,7 +272,7 @@ fn unit_at(describer: &Describer<'_>, scale: i8) -> i64 {
     }
 }
 
-fn primitive<T: ArrowPrimitiveType>(
+pub(super) fn primitive<T: ArrowPrimitiveType>(
     slab: &Slab,
     values: impl Iterator<Item = T::Native>,
     nulls: Option<NullBuffer>,
@@ -268,6 +281,11 @@ fn primitive<T: ArrowPrimitiveType>(
     let values = repeat(slab, values);
     let array = PrimitiveArray::<T>::new(values.into(), nulls);
     Arc::new(array.with_data_type(data_type.clone()))
+}
+
+/// Which rows have a value.
+pub(super) fn nulls_of<V>(slab: &Slab, values: &[Option<V>]) -> NullBuffer {
+    NullBuffer::from(repeat(slab, values.iter().map(Option::is_some)))
 }
 
 /// One value per piece of a class, repeated for its rows.

@@ -8,8 +8,10 @@ use albers_classes::FeatureValue;
 use albers_table::TableError;
 
 use super::carried::{CarriedColumn, RowKeys};
+use super::{Output, Values};
 use crate::describe::ShownCell;
 use crate::error::Result;
+use crate::mean::Mean;
 use crate::verify::Verified;
 
 /// How much is built before it is written. A row larger than that is built alone.
@@ -39,6 +41,8 @@ pub struct Slab {
     cells: Vec<ShownCell>,
     /// What it shows beside them, feature by feature.
     features: Vec<FeatureValue>,
+    /// The mean of each piece's class, attribute by attribute; empty when they are not shown.
+    means: Vec<Option<Mean>>,
     /// All rows, piece by piece; empty when no column is carried.
     pub row_ids: Vec<u32>,
 }
@@ -50,6 +54,12 @@ impl Slab {
         self.cells[attribute..].iter().step_by(n_attributes).copied()
     }
 
+    /// The means that the pieces show of one attribute.
+    pub fn means_of(&self, attribute: usize) -> impl Iterator<Item = Option<Mean>> + '_ {
+        let n_attributes = self.means.len() / self.sizes.len();
+        self.means[attribute..].iter().step_by(n_attributes).copied()
+    }
+
     /// What the pieces show of one feature.
     pub fn features_of(&self, feature: usize) -> impl Iterator<Item = FeatureValue> + '_ {
         let n_features = self.features.len() / self.sizes.len();
@@ -57,7 +67,7 @@ impl Slab {
     }
 }
 
-/// What the text of a feature takes at most.
+/// What the text of a feature, or of a mean, takes at most.
 const FEATURE_BYTES: usize = 24;
 
 /// Cuts verified classes into slabs.
@@ -66,6 +76,7 @@ pub struct Cutter<'r> {
     carried: &'r [CarriedColumn],
     keys: Option<&'r RowKeys>,
     limits: SlabLimits,
+    shows_means: bool,
     /// Whether the carried cells could fill a slab before its rows do.
     are_carried_long: bool,
     /// The class at hand.
@@ -76,6 +87,8 @@ pub struct Cutter<'r> {
     class_rows: Vec<u32>,
     /// How many of its rows are in slabs already.
     n_taken: usize,
+    /// Its means, where they are shown.
+    means: Vec<Option<Mean>>,
     /// Text that it shows in each of its rows.
     shown_bytes: usize,
 }
@@ -86,19 +99,22 @@ impl<'r> Cutter<'r> {
         classes: &'r Verified<'r>,
         carried: &'r [CarriedColumn],
         keys: Option<&'r RowKeys>,
-        limits: SlabLimits,
+        output: &Output<'_>,
     ) -> Cutter<'r> {
+        let limits = output.limits;
         let longest: usize = carried.iter().map(CarriedColumn::longest_cell_bytes).sum();
         Cutter {
             classes,
             carried,
             keys,
             limits,
+            shows_means: output.values == Values::Mean,
             are_carried_long: longest.saturating_mul(limits.n_rows) > limits.n_bytes / 2,
             class_idx: 0,
             n_class_rows: 0,
             class_rows: Vec::new(),
             n_taken: 0,
+            means: Vec::new(),
             shown_bytes: 0,
         }
     }
@@ -122,6 +138,7 @@ impl<'r> Cutter<'r> {
             let class = self.classes.class(self.class_idx);
             slab.cells.extend_from_slice(class.cells);
             slab.features.extend_from_slice(class.features);
+            slab.means.extend_from_slice(&self.means);
             slab.sizes.push(n_rows as u32);
             slab.n_rows += n_rows;
             n_bytes += n_more_bytes;
@@ -145,6 +162,10 @@ impl<'r> Cutter<'r> {
                 return Err(too_long(describer.attribute().domain.name()).into());
             }
             self.shown_bytes += cell_bytes;
+        }
+        if self.shows_means {
+            self.means = self.classes.means(self.class_idx);
+            self.shown_bytes += self.means.len() * FEATURE_BYTES;
         }
         self.class_rows.clear();
         if let Some(keys) = self.keys {
@@ -235,6 +256,7 @@ mod tests {
             ends_in_gaps: false,
             is_nested: false,
             n_features: 0,
+            shows_means: false,
         };
         let attributes = [attribute];
         let described = describe(vec![block], &attributes, options, None, &Silent).unwrap();
@@ -247,7 +269,15 @@ mod tests {
         let carried = [CarriedColumn::new(note, Typing::AsRead, vec![notes])];
         let keys = RowKeys::of(&carried, seed).unwrap();
         let rows_within = |limits: SlabLimits| {
-            let mut cutter = Cutter::new(&classes, &carried, keys.as_ref(), limits);
+            let output = Output {
+                columns: &[],
+                features: &[],
+                values: Values::Mean,
+                delimiter: None,
+                seed,
+                limits,
+            };
+            let mut cutter = Cutter::new(&classes, &carried, keys.as_ref(), &output);
             let mut rows = Vec::new();
             loop {
                 let slab = cutter.next_slab().unwrap();

@@ -221,9 +221,13 @@ pub(crate) mod as_word {
         deserializer: D,
     ) -> Result<Option<C>, D::Error> {
         let word = String::deserialize(deserializer)?;
-        C::of_name(&word)
-            .map(Some)
-            .ok_or_else(|| serde::de::Error::custom(format!("'{word}' is none of {}", C::names())))
+        C::of_name(&word).map(Some).ok_or_else(|| {
+            let names = format!("'{word}' is none of {}", C::names());
+            serde::de::Error::custom(match C::why_not(&word) {
+                Some(why) => format!("{names}: {why}"),
+                None => names,
+            })
+        })
     }
 
     /// What a job file may say.

@@ -84,7 +84,7 @@ impl GivenRelease<'_> {
             n_rows: table.n_rows as u64,
             fingerprint,
             rows: RowStore::Memory(rows),
-        });
+        })?;
         let mut door = Door::open(&door_plan, protection.requirements, run.watch)?;
         door.admit_groups(groups)?;
         let n_given_notes = paired.notes.len();

@@ -104,7 +104,7 @@ pub(super) fn publish<'r>(
         n_rows,
         fingerprint,
         rows: RowStore::Packed(rows),
-    });
+    })?;
     let mut door = Door::open(&door_plan, protection.requirements.clone(), run.watch)?;
     drain(&run, &bulk, tree, granularity, &mut door)?;
     run.clock.partition();

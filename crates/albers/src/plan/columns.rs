@@ -15,6 +15,9 @@ use crate::job::{Categories, ColumnJob, Job, TargetKind};
 /// The endings of the columns that show a quasi-identifier by its bounds.
 pub(crate) const BOUND_ENDINGS: [&str; 3] = ["_min", "_max", "_missing"];
 
+/// The ending of the column that shows the mean beside them.
+const MEAN_ENDING: &str = "_mean";
+
 /// A column that is read.
 #[derive(Debug, Clone)]
 pub(crate) struct PlannedColumn {
@@ -230,17 +233,26 @@ fn check_effects(name: &str, column: &ColumnJob) -> Result<()> {
     Ok(())
 }
 
-/// Bounds take new names; a column with a role that has one of them would be taken for the bound.
-pub(super) fn check_bound_names(plan: &Plan, columns: &[SourceColumn]) -> Result<()> {
+/// Bounds and means take new names; a column with a role that has one of them would be taken for
+/// the bound. Means without an interval have no effect.
+pub(super) fn check_bound_names(
+    plan: &Plan,
+    columns: &[SourceColumn],
+    shows_means: bool,
+) -> Result<()> {
     let is_taken = |name: &str| plan.table.iter().any(|own| own.name == name && own.role.is_some());
     let quasi = plan.columns.iter().filter(|column| column.role == Role::Quasi);
+    let mut n_shown = 0;
     for column in quasi.filter(|column| may_show_bounds(plan, columns, column)) {
-        for bound in BOUND_ENDINGS.map(|ending| format!("{}{ending}", column.name)) {
+        n_shown += 1;
+        let endings = BOUND_ENDINGS.into_iter().chain(shows_means.then_some(MEAN_ENDING));
+        for bound in endings.map(|ending| format!("{}{ending}", column.name)) {
             if is_taken(&bound) {
                 return Err(Error::usage(
                     format!(
                         "column '{bound}': there would be two columns of this name, one of them a \
-                         bound of '{}'",
+                         {} of '{}'",
+                        if bound.ends_with(MEAN_ENDING) { "mean" } else { "bound" },
                         column.name
                     ),
                     wording![
@@ -251,7 +263,21 @@ pub(super) fn check_bound_names(plan: &Plan, columns: &[SourceColumn]) -> Result
             }
         }
     }
-    Ok(())
+    if shows_means && n_shown == 0 { Err(no_means()) } else { Ok(()) }
+}
+
+/// The refusal of means where no quasi-identifier is shown as an interval.
+pub(crate) fn no_means() -> Error {
+    Error::usage(
+        wording![
+            Field::Values.of("mean"),
+            " has no effect, since no quasi-identifier is shown as an interval"
+        ],
+        wording![
+            "drop it; numbers and dates are shown as intervals without a hierarchy, or with ",
+            Field::Categories.of("set")
+        ],
+    )
 }
 
 /// Whether a quasi-identifier is ordered, as far as is known before its cells are read.

@@ -3,6 +3,7 @@
 //! Resources (memory, threads, the folder of temporary data) and the order of the output have an
 //! effect on every method, and are never refused.
 
+use albers_release::publish::Values;
 use albers_storage::choice::Choice;
 use albers_storage::wording;
 use albers_storage::wording::Field;
@@ -29,6 +30,7 @@ pub(super) fn check(job: &Job) -> Result<()> {
             wording!["add ", Field::AlsoK.of("10,100"), ", for example"],
         ));
     }
+    check_means(job)?;
     check_categories(job, method)?;
     check_suppression(job, method)?;
     columns::check_roles(job)
@@ -74,6 +76,24 @@ pub(super) fn searches(method: Method) -> bool {
 
 fn can_suppress(method: Method) -> bool {
     searches(method) || matches!(method, Method::Subtree | Method::OrderedSet)
+}
+
+/// A region tells where cuts are, a mean tells of the rows: whoever asks for the one to be told
+/// less would tell more by the other.
+fn check_means(job: &Job) -> Result<()> {
+    let mean = || Field::Values.of("mean");
+    match (job.values, job.compact) {
+        (Some(Values::Mean), Some(false)) => Err(Error::usage(
+            wording![
+                mean(),
+                " and ",
+                Field::Compact.of("false"),
+                " contradict each other: regions tell nothing of single rows, and a mean does"
+            ],
+            wording!["drop one of them, or use ", Field::Values.of("bounds")],
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Methods that climb hierarchies show labels, and one that orders values shows none.

@@ -60,6 +60,9 @@ pub struct PublishedColumn {
     pub role: String,
     /// `interval`, `label`, `set` or `as is`.
     pub shown: String,
+    /// What classes show of its values beside that: `mean`.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub statistics: Vec<String>,
     /// The hierarchy that labels or distances are of: `file`, or the name of a built-in one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub hierarchy: Option<String>,

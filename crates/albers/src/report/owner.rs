@@ -226,6 +226,9 @@ pub struct ColumnReport {
     pub missing: Option<u64>,
     /// `interval`, `label`, `set`, `as is` or `dropped`.
     pub shown: String,
+    /// What classes show of its values beside that: `mean`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub statistics: Vec<String>,
     /// The hierarchy that labels or distances are of: `file`, or the name of a built-in one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hierarchy: Option<String>,
@@ -233,6 +236,9 @@ pub struct ColumnReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<f64>,
 }
+
+/// The statistic that a column shows beside its bounds.
+pub(crate) const MEAN: &str = "mean";
 
 /// What a column shows that is not published.
 pub(crate) const DROPPED: &str = "dropped";
@@ -245,6 +251,7 @@ impl ColumnReport {
             name: self.name.clone(),
             role,
             shown: self.shown.clone(),
+            statistics: self.statistics.clone(),
             hierarchy: self.hierarchy.clone(),
             weight: self.weight,
         })

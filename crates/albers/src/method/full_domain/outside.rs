@@ -205,7 +205,7 @@ pub(crate) fn publish(
         n_rows: rows.n_rows,
         fingerprint: rows.fingerprint,
         rows: RowStore::Packed(packed),
-    });
+    })?;
     let mut door = Door::open(&door_plan, protection.requirements.clone(), run.watch)?;
     run.watch.phase(Phase::Partition, Some(rows.n_rows));
     let classes = Classes { layout: &rows.layout, keys: &class_keys, violating: &violating };

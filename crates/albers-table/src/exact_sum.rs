@@ -14,19 +14,19 @@ const N_WORDS: usize = (2046 + 53 + 64 + 64) / 64 + 2;
 
 /// A sum of floats, each taken some times. Positive and negative ones are added apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ExactSum {
+pub struct ExactSum {
     positive: [u64; N_WORDS],
     negative: [u64; N_WORDS],
 }
 
 impl ExactSum {
     /// Of nothing yet.
-    pub(super) fn zero() -> ExactSum {
+    pub fn zero() -> ExactSum {
         ExactSum { positive: [0; N_WORDS], negative: [0; N_WORDS] }
     }
 
     /// Adds a finite float so many times.
-    pub(super) fn add(&mut self, number: f64, n_times: u64) {
+    pub fn add(&mut self, number: f64, n_times: u64) {
         let words = if number < 0.0 { &mut self.negative } else { &mut self.positive };
         let (mantissa, place) = parts_of(number);
         let term = u128::from(mantissa) * u128::from(n_times);
@@ -38,36 +38,47 @@ impl ExactSum {
     }
 
     /// Subtracts a finite float so many times.
-    pub(super) fn subtract(&mut self, number: f64, n_times: u64) {
+    pub fn subtract(&mut self, number: f64, n_times: u64) {
         self.add(-number, n_times);
     }
 
     /// Adds another sum.
-    pub(super) fn merge(&mut self, other: &ExactSum) {
+    pub fn merge(&mut self, other: &ExactSum) {
         add_at(&mut self.positive, 0, other.positive);
         add_at(&mut self.negative, 0, other.negative);
     }
 
     /// The sum as a share of a length that is not 0; nothing below 0 is expected.
-    pub(super) fn over(&self, length: f64) -> f64 {
-        let mut words = self.positive;
-        let mut borrow = false;
-        for (word, &less) in words.iter_mut().zip(&self.negative) {
-            let (difference, first) = word.overflowing_sub(less);
-            let (difference, second) = difference.overflowing_sub(u64::from(borrow));
-            (*word, borrow) = (difference, first || second);
-        }
-        let Some(top) = words.iter().rposition(|&word| word > 0).filter(|_| !borrow) else {
-            return 0.0;
-        };
-        // Three words hold more digits than a float.
-        let word_at = |down: usize| top.checked_sub(down).map_or(0.0, |at| words[at] as f64);
-        let digits = word_at(0) + word_at(1) * 2f64.powi(-64) + word_at(2) * 2f64.powi(-128);
-        let exponent = 64 * top as i32 - 1074;
-        // By halves: either factor alone may be more than a float holds.
-        let half = exponent / 2;
-        digits * 2f64.powi(half) / length * 2f64.powi(exponent - half)
+    pub fn over(&self, length: f64) -> f64 {
+        share_of(&self.positive, &self.negative, length).unwrap_or(0.0)
     }
+
+    /// The sum, which may be below 0, divided by a number of terms that is not 0.
+    pub fn mean(&self, n_terms: u64) -> f64 {
+        let length = n_terms as f64;
+        share_of(&self.positive, &self.negative, length)
+            .or_else(|| Some(-share_of(&self.negative, &self.positive, length)?))
+            .unwrap_or(0.0)
+    }
+}
+
+/// What is more than less, as a share of a length; nothing if it is not more.
+fn share_of(more: &[u64; N_WORDS], less: &[u64; N_WORDS], length: f64) -> Option<f64> {
+    let mut words = *more;
+    let mut borrow = false;
+    for (word, &less) in words.iter_mut().zip(less) {
+        let (difference, first) = word.overflowing_sub(less);
+        let (difference, second) = difference.overflowing_sub(u64::from(borrow));
+        (*word, borrow) = (difference, first || second);
+    }
+    let top = words.iter().rposition(|&word| word > 0).filter(|_| !borrow)?;
+    // Three words hold more digits than a float.
+    let word_at = |down: usize| top.checked_sub(down).map_or(0.0, |at| words[at] as f64);
+    let digits = word_at(0) + word_at(1) * 2f64.powi(-64) + word_at(2) * 2f64.powi(-128);
+    let exponent = 64 * top as i32 - 1074;
+    // By halves: either factor alone may be more than a float holds.
+    let half = exponent / 2;
+    Some(digits * 2f64.powi(half) / length * 2f64.powi(exponent - half))
 }
 
 /// The mantissa of a float, and how far it lies above the least one.
@@ -122,6 +133,14 @@ mod tests {
         sum.add(f64::MAX, u64::MAX);
         sum.subtract(f64::MIN, u64::MAX);
         assert_eq!(sum.over(f64::MAX), 2.0 * u64::MAX as f64);
+    }
+
+    #[test]
+    fn a_mean_may_be_negative_and_loses_nothing_to_greater_terms() {
+        let mut sum = ExactSum::zero();
+        [1e17, -7.0, -1e17, 1.0].iter().for_each(|&number| sum.add(number, 1));
+        assert_eq!(sum.mean(4), -1.5);
+        assert_eq!(ExactSum::zero().mean(3), 0.0);
     }
 
     proptest! {
