@@ -124,7 +124,7 @@ const WORKLOADS: [&str; 5] = [
 
 #[test]
 fn a_release_for_a_workload_is_the_same_in_any_memory_order_and_number_of_threads() {
-    let text = people(6000);
+    let text = people(12_000);
     let folder = Folder::with(text.clone());
     let (header, rows) = text.split_once('\n').unwrap();
     let mut rows: Vec<&str> = rows.lines().collect();
