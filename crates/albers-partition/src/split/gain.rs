@@ -215,7 +215,7 @@ impl<const L: usize, const M: usize> Node<'_, '_, L, M> {
         let cut = |n_before: usize| {
             let last = value_of(keys[n_before - 1]);
             // A stretch ends below the next one.
-            Split::Cut { axis, code: range.0 + (((last - range.0) >> shift) + 1 << shift) - 1 }
+            Split::Cut { axis, code: range.0 + ((((last - range.0) >> shift) + 1) << shift) - 1 }
         };
         let candidates = gain.candidates.iter().copied();
         match &self.allowance.rule {

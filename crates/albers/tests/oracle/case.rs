@@ -12,7 +12,7 @@ use albers::{
     SearchVariant, Split, TargetKind, TargetSpec, Values,
 };
 
-use super::column::{self, Column};
+use super::column::{self, Column, Shown};
 use super::dice::Dice;
 use super::files;
 use super::require::{Asked, Ground, Secret};
@@ -53,6 +53,11 @@ impl Case {
         let has_tree = |own: &Column| own.role == Some(Role::Quasi) && own.tree.is_some();
         if !columns.iter().any(has_tree) {
             job.categories = job.categories.filter(|&own| own != Categories::Label);
+        }
+        let has_bounds =
+            columns.iter().any(|own| own.role == Some(Role::Quasi) && own.shown == Shown::Bounds);
+        if has_bounds && cuts(method) && job.compact != Some(false) && dice.chance(0.5) {
+            job.values = Some(Values::Mean);
         }
         draw_ks(&mut dice, &mut job, method, n_units(&columns, n_rows));
         // Without the whole table, only a search of all generalizations can tell what is close.
@@ -172,7 +177,7 @@ fn draw_job(dice: &mut Dice, method: Method, folder: &Path) -> Job {
         owner_report: Some(folder.join("owner.json")),
         force: Some(true),
         method: Some(method),
-        values: any_or_none(dice, Values::ALL),
+        values: any_or_none(dice, &[Values::Interval, Values::Bounds]),
         compact: any_or_none(dice, &[true]),
         seed: any_or_none(dice, &[7]),
         threads: Some(1 + dice.below(3)),
@@ -225,6 +230,9 @@ fn draw_targets(dice: &mut Dice, columns: &[Column], job: &mut Job) {
             ColumnType::Integer | ColumnType::Decimal | ColumnType::Float => TargetKind::Number,
             _ => continue,
         };
+        // More classes than a reader could tell apart are refused.
+        let n_values = column.cells.iter().collect::<BTreeSet<_>>().len();
+        let may_be_one = may_be_one && (kind == TargetKind::Number || n_values <= 900);
         if may_be_one && dice.chance(0.5) {
             let weight = any_or_none(dice, &[0.5, 3.0]);
             targets.push(TargetSpec { column: column.name.clone(), kind: Some(kind), weight });

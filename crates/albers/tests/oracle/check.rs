@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use albers::{Choice, Method, Role};
+use albers::{Choice, Method, Role, Values};
 use serde_json::Value as Json;
 
 use super::case::{Case, releases};
@@ -198,7 +198,12 @@ impl<'a> Pair<'a> {
             .columns
             .iter()
             .flat_map(|column| match column.role {
-                Some(Role::Quasi) => shown::names(column, &self.release),
+                Some(Role::Quasi) => {
+                    let has_mean =
+                        self.case.job.values == Some(Values::Mean) && column.shown == Shown::Bounds;
+                    let mean = has_mean.then(|| format!("{}_mean", column.name));
+                    shown::names(column, &self.release).into_iter().chain(mean).collect()
+                }
                 Some(Role::Sensitive | Role::Keep) => vec![column.name.clone()],
                 _ => Vec::new(),
             })
