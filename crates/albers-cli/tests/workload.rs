@@ -110,6 +110,24 @@ fn cuts_that_follow_a_target_tell_more_of_it_than_others() {
     assert_eq!(report["method"], "auto, info-gain split, target 'class', target 'pension'");
     assert!(entropy(&folder, "out.csv", "class") < entropies[0].min(entropies[1]));
     assert!(squared_error(&folder, "out.csv", "pension") < errors[0].min(errors[1]));
+    // What anybody can find again from the release.
+    let targets = "--target class --target pension:number --json";
+    let measured = folder.run(&format!("measure in.csv out.csv {QUASI} {targets}"));
+    assert_eq!(measured.code, Some(0), "{}", measured.said());
+    let measured: serde_json::Value = serde_json::from_str(&measured.out).unwrap();
+    let figure = |place: usize, name: &str| measured["targets"][place][name].as_f64().unwrap();
+    let near = |a: f64, b: f64| (a - b).abs() < 1e-9 * (1.0 + b);
+    assert!(near(figure(0, "conditional_entropy"), entropy(&folder, "out.csv", "class")));
+    assert!(near(figure(1, "mean_squared_error"), squared_error(&folder, "out.csv", "pension")));
+    for (flags, word) in [
+        ("--target age", "is a quasi-identifier"),
+        ("--target class:number", "no number"),
+        ("--target wages", "no column 'wages'"),
+    ] {
+        let refused = folder.run(&format!("measure in.csv out.csv {QUASI} {flags}"));
+        assert_eq!(refused.code, Some(2), "{}", refused.said());
+        assert!(refused.err.contains(word), "{}", refused.err);
+    }
 }
 
 /// Targets that are kept, sensitive, or quasi-identifiers, and both kinds.

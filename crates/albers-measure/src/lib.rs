@@ -10,6 +10,7 @@
 //! - [`relation`]: whether the classes of a release are disjoint, nested or overlapping.
 //! - [`persons`]: classes whose rule holds only by the rows of one person.
 //! - [`tells`]: carried cells that tell a quasi-identifier which their class hides.
+//! - [`told`]: what classes tell of a column that is published as it is.
 //! - [`mod@audit`]: which requirement the classes of a table satisfy.
 //! - [`risk`]: how likely a person is found.
 
@@ -25,6 +26,7 @@ pub mod relation;
 pub mod released;
 pub mod risk;
 pub mod tells;
+pub mod told;
 
 pub use audit::{Audit, audit};
 pub use bounds::{EndParts, OwnEnds};

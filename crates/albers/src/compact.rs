@@ -75,6 +75,7 @@ pub fn prepare_compact(
             quasi: job.with_role(Role::Quasi).collect(),
             key: Some(key),
             sensitive: Vec::new(),
+            targets: Vec::new(),
         };
         let released = Released::read(release, &columns, &memory, watch).map_err(|error| {
             works_in_memory(error, "compact", wording!["give more ", Field::Memory])

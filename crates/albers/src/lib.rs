@@ -90,6 +90,6 @@ pub use job::{
     TargetSpec, TimeLimit, WorkloadJob,
 };
 pub use lattice::{LatticeReport, LatticeRequest, MinimalReport, SortBy, lattice};
-pub use measure::{MeasureReport, measure};
+pub use measure::{MeasureReport, MeasuredTarget, measure};
 pub use plan::Plan;
 pub use report::{ConcernedRows, Manifest, Note, Prepared, Report};

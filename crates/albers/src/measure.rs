@@ -6,6 +6,8 @@
 //!   key      ──► pairs of rows ──► every row covered? ──► divergence
 //! ```
 
+mod targets;
+
 use std::collections::BTreeMap;
 
 use albers_classes::Attribute;
@@ -30,6 +32,8 @@ use crate::released::{Released, ReleasedColumns, codes_of, differing_quasi, find
 use crate::report::{ClassSize, KlBasis, Note, shown_word};
 use crate::rows::{Reading, Rows, Table, Wanted};
 
+pub use targets::MeasuredTarget;
+
 /// What a release loses.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -48,6 +52,9 @@ pub struct MeasureReport {
     pub loss: MeasuredLoss,
     /// What the divergence is over; nothing if it was not computed.
     pub kl_basis: Option<KlBasis>,
+    /// How much classes tell of each target.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<MeasuredTarget>,
     /// The quasi-identifiers.
     pub columns: Vec<MeasuredColumn>,
     /// Things the user should know.
@@ -119,6 +126,7 @@ pub fn measure(
     watch: &dyn Watch,
 ) -> Result<MeasureReport> {
     check_key(job, key)?;
+    targets::check(job)?;
     let job = job.with_hierarchies()?;
     let resources = Resources::of(&job)?;
     on_threads(resources.n_threads, || {
@@ -152,6 +160,7 @@ fn released_columns<'j>(job: &'j Job, key: Option<&'j str>) -> ReleasedColumns<'
         quasi: job.with_role(Role::Quasi).collect(),
         key,
         sensitive: job.with_role(Role::Sensitive).collect(),
+        targets: job.workload.targets.iter().map(|own| own.column.as_str()).collect(),
     }
 }
 
@@ -205,7 +214,9 @@ fn measured(
     let told = pairing.as_ref().map(|_| {
         (divergence, relation_of_released(&columns, &classes) == Some(Relation::Disjoint))
     });
-    Ok(report(&table, &classes, loss, told, released.notes))
+    let targets = targets::measured(job, &released.targets, &classes)?;
+    let report = report(&table, &classes, loss, told, released.notes);
+    Ok(MeasureReport { targets, ..report })
 }
 
 fn report(
@@ -240,6 +251,7 @@ fn report(
             ncp_by_column: loss.ncp_by_column,
         },
         kl_basis: divergence.map(|_| KlBasis::over(in_tuple, sensitive)),
+        targets: Vec::new(),
         columns,
         notes,
     }

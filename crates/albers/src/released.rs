@@ -32,6 +32,8 @@ pub(crate) struct ReleasedColumns<'n> {
     pub(crate) key: Option<&'n str>,
     /// The sensitive columns.
     pub(crate) sensitive: Vec<&'n str>,
+    /// Columns that are published as they are, and of which it is told how much classes tell.
+    pub(crate) targets: Vec<&'n str>,
 }
 
 /// A category with a hierarchy that is shown by sets loses by values, not by labels.
@@ -89,6 +91,7 @@ pub(crate) struct Released {
     quasi: Vec<QuasiTexts>,
     pub(crate) key: Option<CodedColumn>,
     pub(crate) sensitive: Vec<CodedColumn>,
+    pub(crate) targets: Vec<CodedColumn>,
     pub(crate) notes: Vec<Note>,
     /// What it takes.
     _memory: Reservation,
@@ -123,7 +126,7 @@ impl Released {
             let is_bounds = matches!(shown_in, ShownIn::Bounds(_));
             places.push((name.to_owned(), is_bounds, shown_in.names().len()));
         }
-        for &name in columns.key.iter().chain(&columns.sensitive) {
+        for &name in columns.key.iter().chain(&columns.sensitive).chain(&columns.targets) {
             place_of(source.name(), source.columns(), name)?;
             wanted.push(as_text(name));
         }
@@ -144,7 +147,8 @@ impl Released {
             n_rows: whole.n_rows,
             quasi,
             key,
-            sensitive: texts.collect(),
+            sensitive: texts.by_ref().take(columns.sensitive.len()).collect(),
+            targets: texts.collect(),
             notes,
             _memory: whole.memory,
         })

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use albers::{Categories, MeasureReport, files};
+use albers::{Categories, MeasureReport, TargetSpec, files};
 use anyhow::Result;
 use clap::Args;
 
@@ -33,6 +33,10 @@ pub struct Arguments {
     /// set of values, else as labels
     #[arg(long, value_parser = flags::choice::<Categories>())]
     categories: Option<Categories>,
+    /// A column that the release holds as it is: how much is left to know of it for who knows a row's
+    /// class, in bits, or with COLUMN:number as the squared error; may be given again
+    #[arg(long = "target", value_name = "COLUMN[:KIND]")]
+    targets: Vec<TargetSpec>,
     /// Print the losses as JSON on standard output
     #[arg(long)]
     json: bool,
@@ -44,10 +48,20 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
-    let Arguments { original, release, job, key, weights, categories, json, columns, limits } =
-        arguments;
-    let method =
-        MethodFlags { weights, categories, resources: limits.into(), ..MethodFlags::default() };
+    let Arguments {
+        original,
+        release,
+        job,
+        key,
+        weights,
+        categories,
+        targets,
+        json,
+        columns,
+        limits,
+    } = arguments;
+    let resources = limits.into();
+    let method = MethodFlags { weights, categories, targets, resources, ..MethodFlags::default() };
     let job = columns.job(job.as_ref(), None, RequirementFlags::default(), method)?;
     let original = files::open_table(&job, &original, None)?;
     let release = files::open_release(&job, &release)?;
@@ -93,6 +107,13 @@ fn summary(report: &MeasureReport) -> String {
             lines.push(format!("                   domain of {}", basis.domain));
         }
         _ => lines.push("KL divergence      not computed".to_owned()),
+    }
+    for target in &report.targets {
+        let left = match (target.conditional_entropy, target.mean_squared_error) {
+            (Some(bits), _) => format!("{bits:.4} bits left to know of it in a class"),
+            (None, error) => format!("squared error {:.4} in a class", error.unwrap_or_default()),
+        };
+        lines.push(format!("target '{}': {left}", target.name));
     }
     lines.push(String::new());
     let width = report.columns.iter().map(|column| column.name.chars().count()).max().unwrap_or(0);

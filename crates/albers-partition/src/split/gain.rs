@@ -42,6 +42,10 @@ pub struct Gains<'a> {
 pub(crate) struct GainScratch {
     /// The values of each target, by the places of the points.
     values: Vec<Vec<u32>>,
+    /// Tallies of no rows between nodes: of the rows after a cut, which are all at first, and of
+    /// those before it.
+    after: Vec<Tally>,
+    before: Vec<Tally>,
     /// Where the points of each stretch of codes go.
     next: Vec<u32>,
     /// Cuts that would be better than the best, with the points before them.
@@ -111,18 +115,25 @@ pub(crate) fn choose<const L: usize, const M: usize>(
 ) -> Option<Split> {
     let mut values = std::mem::take(&mut scratch.gain.values);
     gains.workload.values(points, locals, gains.carried, &mut values);
+    if scratch.gain.after.is_empty() {
+        scratch.gain.after = gains.workload.tallies();
+        scratch.gain.before = gains.workload.tallies();
+    }
+    let mut whole = std::mem::take(&mut scratch.gain.after);
     let node = Node { chooser, gains, allowance, points, locals, values: &values };
-    let split = node.best_split(scratch);
+    (0..points.len()).for_each(|place| node.add(place, &mut whole));
+    let split = node.best_split(&mut whole, scratch);
+    (0..points.len()).for_each(|place| node.remove(place, &mut whole));
+    scratch.gain.after = whole;
     scratch.gain.values = values;
     split
 }
 
 impl<const L: usize, const M: usize> Node<'_, '_, L, M> {
     /// The best allowable split of the preferred attributes, or of the others if those have none.
-    fn best_split(&self, scratch: &mut Scratch<L, M>) -> Option<Split> {
-        let mut whole = self.gains.workload.tallies();
-        (0..self.points.len()).for_each(|place| self.add(place, &mut whole));
-        let score = self.gains.score(&whole);
+    /// `whole` are the tallies of all rows, before and after.
+    fn best_split(&self, whole: &mut Vec<Tally>, scratch: &mut Scratch<L, M>) -> Option<Split> {
+        let score = self.gains.score(whole);
         let most = score - self.gains.workload.least_gain() * self.points.len() as f64;
         // All rows agree, or nearly so: no split can tell enough.
         if most < 0.0 {
@@ -141,11 +152,11 @@ impl<const L: usize, const M: usize> Node<'_, '_, L, M> {
                     }
                     if self.chooser.label_tree(axis).is_some() {
                         if !exactly {
-                            self.weigh_label(axis, &mut whole, scratch, &mut best);
+                            self.weigh_label(axis, whole, scratch, &mut best);
                         }
                     } else {
                         is_exact &=
-                            self.weigh_cuts((axis, range), exactly, &mut whole, scratch, &mut best);
+                            self.weigh_cuts((axis, range), exactly, whole, scratch, &mut best);
                     }
                 }
                 if best.split.is_some() {
@@ -195,29 +206,31 @@ impl<const L: usize, const M: usize> Node<'_, '_, L, M> {
             true => sort_by_code(self.points, axis, range, values, keys),
             false => count_by_stretch(self.points, axis, range, shift, &mut gain.next, keys),
         }
-        let mut before = self.gains.workload.tallies();
-        gain.candidates.clear();
+        let GainScratch { before, candidates, .. } = gain;
+        candidates.clear();
         for n_before in 1..n_points {
             let place = place_of(keys[n_before - 1]);
-            self.add(place, &mut before);
+            self.add(place, before);
             self.remove(place, whole);
             let is_cut = value_of(keys[n_before - 1]) != value_of(keys[n_before]);
             if is_cut && (first..=last).contains(&n_before) {
-                let score = self.gains.score(&before) + self.gains.score(whole);
+                let score = self.gains.score(before) + self.gains.score(whole);
                 if best.is_better(score, self.imbalance(n_before)) {
-                    gain.candidates.push((n_before, score));
+                    candidates.push((n_before, score));
                 }
             }
         }
-        // All but the last have changed sides.
-        self.add(place_of(keys[n_points - 1]), &mut before);
-        *whole = before;
+        // All but the last have changed sides; now the sides change.
+        let last_place = place_of(keys[n_points - 1]);
+        self.add(last_place, before);
+        self.remove(last_place, whole);
+        std::mem::swap(whole, before);
         let cut = |n_before: usize| {
             let last = value_of(keys[n_before - 1]);
             // A stretch ends below the next one.
             Split::Cut { axis, code: range.0 + ((((last - range.0) >> shift) + 1) << shift) - 1 }
         };
-        let candidates = gain.candidates.iter().copied();
+        let candidates = candidates.iter().copied();
         match &self.allowance.rule {
             None => candidates.for_each(|(n_before, score)| {
                 best.offer(score, self.imbalance(n_before), cut(n_before));

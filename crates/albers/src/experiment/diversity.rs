@@ -6,10 +6,10 @@
 //! Guarantee: whatever the policy, entropy stays above log l, since every class has that much.
 
 use albers_generate::{Kind, Options};
+use albers_measure::told::conditional_entropy_bits;
 use albers_privacy::Criterion;
 use albers_table::schema::Role;
 
-use super::metrics::conditional_entropy_bits;
 use super::policies::{CONTENDERS, names};
 use super::trial::Table;
 use super::{Experiment, Outcome, Setting, lines, never_falls};

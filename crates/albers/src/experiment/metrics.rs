@@ -1,32 +1,11 @@
 //! What is measured on published rows alone.
 //!
-//! Source: LeFevre, DeWitt & Ramakrishnan 2008, equation 1 (conditional entropy), section 3.2 and
-//! figure 4 (imprecision).
-//! Departures: the paper leaves the base of its logarithms open; entropy is in bits here. Imprecision
-//! of several predicates is read in two ways, see [`union_imprecision`] and [`summed_imprecision`].
+//! Source: LeFevre, DeWitt & Ramakrishnan 2008, section 3.2 and figure 4 (imprecision).
+//! Departures: the imprecision of several predicates is read in two ways, see [`union_imprecision`] and [`summed_imprecision`].
 //! Cost: one pass over the rows.
-
-use std::collections::BTreeMap;
 
 /// One interval per axis, both ends included. A point is a region whose ends are the same.
 pub(super) type Region = Vec<(f64, f64)>;
-
-/// How uncertain a label is for who knows the class of a row: the mean entropy of the labels of a
-/// class over all rows, in bits.
-pub(super) fn conditional_entropy_bits(classes: &[u32], labels: &[u32]) -> f64 {
-    assert_eq!(classes.len(), labels.len(), "every row has a class and a label");
-    let mut counts: BTreeMap<u32, BTreeMap<u32, u64>> = BTreeMap::new();
-    for (&class, &label) in classes.iter().zip(labels) {
-        *counts.entry(class).or_default().entry(label).or_default() += 1;
-    }
-    let log_sum = |n: u64| n as f64 * (n as f64).log2();
-    let mut bits = 0.0;
-    for of_class in counts.values() {
-        let n_rows: u64 = of_class.values().sum();
-        bits += log_sum(n_rows) - of_class.values().map(|&n| log_sum(n)).sum::<f64>();
-    }
-    bits / classes.len().max(1) as f64
-}
 
 /// Rows per class.
 pub(super) fn mean_class_size(classes: &[u32]) -> f64 {
@@ -66,19 +45,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_label_that_its_class_tells_has_no_entropy_and_an_even_one_a_bit() {
-        assert_eq!(conditional_entropy_bits(&[0, 0, 1, 1], &[0, 0, 1, 1]), 0.0);
-        assert_eq!(conditional_entropy_bits(&[0, 0, 1, 1], &[0, 1, 0, 1]), 1.0);
-        assert_eq!(conditional_entropy_bits(&[7, 7, 7, 7], &[0, 1, 2, 3]), 2.0);
-        assert_eq!(conditional_entropy_bits(&[], &[]), 0.0);
-    }
-
-    #[test]
-    fn classes_count_by_their_rows() {
-        // Four rows of one bit and twelve of none.
+    fn classes_have_a_mean_size() {
         let classes: Vec<u32> = (0..16).map(|row| u32::from(row >= 4)).collect();
-        let labels: Vec<u32> = (0..16).map(|row| u32::from(row < 2)).collect();
-        assert!((conditional_entropy_bits(&classes, &labels) - 0.25).abs() < 1e-12);
         assert_eq!(mean_class_size(&classes), 8.0);
     }
 

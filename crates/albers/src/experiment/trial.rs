@@ -101,13 +101,13 @@ impl Rows {
     }
 
     /// A column of labels, as numbers that tell them apart.
-    pub(super) fn labels(&self, name: &str) -> Vec<u32> {
+    pub(super) fn labels(&self, name: &str) -> Vec<Option<u32>> {
         let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
         let mut labels = Vec::new();
         for column in self.columns(name, &DataType::Utf8) {
-            for text in column.as_string::<i32>().iter().flatten() {
+            for text in column.as_string::<i32>() {
                 let next = numbers.len() as u32;
-                labels.push(*numbers.entry(text.to_owned()).or_insert(next));
+                labels.push(text.map(|text| *numbers.entry(text.to_owned()).or_insert(next)));
             }
         }
         labels
