@@ -14,6 +14,9 @@ use rayon::prelude::*;
 
 use crate::counted_codes::CountedCodes;
 
+/// Classes that are looked at together, column by column.
+pub(crate) const CLASSES_PER_BLOCK: usize = 2048;
+
 /// The ends of each attribute, from what passes the door.
 pub struct EndParts {
     /// Nothing for attributes that show no intervals.
@@ -50,18 +53,28 @@ impl EndParts {
 
     /// Adds some classes. Rows that are left out show nothing.
     pub fn add(&mut self, part: &Passed<'_, '_>) {
+        match part {
+            Passed::Classes(classes) => {
+                // A block of classes stays in a cache while all columns look at it.
+                for block in classes.classes_by_memory().chunks(CLASSES_PER_BLOCK) {
+                    self.each_column(|attribute, column| column.add(*classes, block, attribute));
+                }
+            }
+            Passed::Giant(giant) => self.each_column(|attribute, column| {
+                column.add_ends(&giant.describers[attribute], giant.cells[attribute]);
+            }),
+            Passed::GiantRows(rows) => self.each_column(|attribute, column| {
+                column.add_codes(rows.codes, attribute, rows.class.describers.len());
+            }),
+            Passed::LeftOut(_) => {}
+        }
+    }
+
+    /// Does something with each attribute that shows intervals.
+    fn each_column(&mut self, work: impl Fn(usize, &mut ColumnEnds) + Sync) {
         let columns = self.columns.par_iter_mut().enumerate();
         let columns = columns.filter_map(|(attribute, own)| Some((attribute, own.as_mut()?)));
-        columns.for_each(|(attribute, column)| match part {
-            Passed::Classes(classes) => column.add(*classes, attribute),
-            Passed::Giant(giant) => {
-                column.add_ends(&giant.describers[attribute], giant.cells[attribute]);
-            }
-            Passed::GiantRows(rows) => {
-                column.add_codes(rows.codes, attribute, rows.class.describers.len());
-            }
-            Passed::LeftOut(_) => {}
-        });
+        columns.for_each(|(attribute, column)| work(attribute, column));
     }
 
     /// The ends of each attribute that fewer than `k` rows have; nothing where no intervals are.
@@ -72,9 +85,9 @@ impl EndParts {
 }
 
 impl ColumnEnds {
-    fn add(&mut self, classes: PassedClasses<'_, '_>, attribute: usize) {
+    fn add(&mut self, classes: PassedClasses<'_, '_>, block: &[u32], attribute: usize) {
         let describers = classes.describers();
-        for &class_idx in classes.classes_by_memory() {
+        for &class_idx in block {
             let class = classes.class(class_idx as usize);
             for (_, codes) in class.parts() {
                 self.add_codes(codes, attribute, describers.len());

@@ -23,6 +23,7 @@ use albers_table::mix::mix;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
+use crate::bounds::CLASSES_PER_BLOCK;
 use crate::counted_codes::CountedCodes;
 
 /// What a value takes beside its codes, in a table that is half full.
@@ -101,9 +102,13 @@ impl TellParts {
         match part {
             Passed::Classes(classes) if !classes.carried().is_empty() => {
                 self.n_rows += classes.n_rows();
-                self.attributes.par_iter_mut().enumerate().for_each(|(attribute, counted)| {
-                    count_codes(*classes, attribute, counted);
-                });
+                // A block of classes stays in a cache while all attributes look at it.
+                for block in classes.classes_by_memory().chunks(CLASSES_PER_BLOCK) {
+                    let attributes = self.attributes.par_iter_mut().enumerate();
+                    attributes.for_each(|(attribute, counted)| {
+                        count_codes(*classes, block, attribute, counted);
+                    });
+                }
                 self.add_carried(classes.carried(), |values, hashes| values.add(*classes, hashes));
             }
             Passed::GiantRows(rows) if !rows.carried.is_empty() => {
@@ -169,9 +174,14 @@ fn coarser_cells(describers: &[Describer<'_>], cells: &[ShownCell]) -> Vec<bool>
 }
 
 /// Counts the codes of an attribute, and those whose class shows them coarser.
-fn count_codes(classes: PassedClasses<'_, '_>, attribute: usize, counted: &mut CountedCodes) {
+fn count_codes(
+    classes: PassedClasses<'_, '_>,
+    block: &[u32],
+    attribute: usize,
+    counted: &mut CountedCodes,
+) {
     let describers = classes.describers();
-    for &class_idx in classes.classes_by_memory() {
+    for &class_idx in block {
         let class = classes.class(class_idx as usize);
         let is_coarser = describers[attribute].lost_steps(class.cells[attribute]) > 0;
         for (_, codes) in class.parts() {
