@@ -291,6 +291,20 @@ pub fn check_rows_place(job: &Job, path: &Path, also_read: &[&Path]) -> Result<(
     check_targets(job, &[&path.to_owned()], &inputs)
 }
 
+/// Refuses an original that is the release itself, which would tell that nothing is wrong.
+pub fn check_original(release: &Path, original: &Path) -> Result<()> {
+    let files = |path: &Path| if is_standard(path) { Ok(Vec::new()) } else { expand(path) };
+    let (release, originals) = (files(release)?, files(original)?);
+    let is_release = |own: &PathBuf| release.iter().any(|release| is_same_place(release, own));
+    match originals.iter().any(is_release) {
+        false => Ok(()),
+        true => Err(Error::usage(
+            format!("the original {} is the release itself", original.display()),
+            "name the table that the release was made of",
+        )),
+    }
+}
+
 /// The numbers of the rows that findings are about, as a CSV file that only its owner may read; it
 /// appears when it is named.
 pub fn rows_file(path: &Path, concerned: &[ConcernedRows]) -> Result<SealedFile> {

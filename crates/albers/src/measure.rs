@@ -127,7 +127,9 @@ pub fn measure(
             |error| works_in_memory(error, "measure", wording!["give more ", Field::Memory]);
         let columns = released_columns(&job, key);
         let released = Released::read(release, &columns, &memory, watch).map_err(too_large)?;
-        let plan = Plan::of_original(&job, original, |name| released.is_by_bounds(name))?;
+        let roles = [Role::Quasi, Role::Sensitive];
+        let is_by_bounds = |name: &str| released.is_by_bounds(name);
+        let plan = Plan::of_original(&job, &roles, original, is_by_bounds)?;
         let reading = Reading {
             plan: &plan,
             source: original,
@@ -161,15 +163,7 @@ fn measured(
     released: Released,
     mut table: Table,
 ) -> Result<MeasureReport> {
-    if released.n_rows > table.n_rows {
-        return Err(Error::usage(
-            format!(
-                "{} has {} rows, more than the {} of {original}",
-                released.name, released.n_rows, table.n_rows
-            ),
-            "make sure that this is the release of this original",
-        ));
-    }
+    check_has_no_more_rows(&released, original, &table)?;
     find_sets(job.categories, &released, &mut table.attributes);
     let codes = codes_of(&mut table);
     let columns = table
@@ -206,6 +200,24 @@ fn measured(
         (divergence, relation_of_released(&columns, &classes) == Some(Relation::Disjoint))
     });
     Ok(report(&table, &classes, loss, told, released.notes))
+}
+
+/// Refuses a release of more rows than its original.
+pub(crate) fn check_has_no_more_rows(
+    released: &Released,
+    original: &str,
+    table: &Table,
+) -> Result<()> {
+    if released.n_rows <= table.n_rows {
+        return Ok(());
+    }
+    Err(Error::usage(
+        format!(
+            "{} has {} rows, more than the {} of {original}",
+            released.name, released.n_rows, table.n_rows
+        ),
+        "make sure that this is the release of this original",
+    ))
 }
 
 fn report(

@@ -218,7 +218,7 @@ fn asks_for_itself(job: &Job) -> bool {
 }
 
 /// A built-in hierarchy by its name.
-fn built_in(name: &str) -> Option<HierarchySpec> {
+pub(super) fn built_in(name: &str) -> Option<HierarchySpec> {
     let spec: HierarchySpec = name.parse().ok()?;
     (name != "file" && !matches!(spec, HierarchySpec::File(_))).then_some(spec)
 }
