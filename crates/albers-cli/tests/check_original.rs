@@ -32,16 +32,22 @@ fn json(run: &Run) -> Value {
     serde_json::from_str(&run.out).unwrap_or_else(|_| panic!("{}{}", run.out, run.err))
 }
 
-/// The findings of a report that need the original, with their counts and whether they are severe.
-fn told(report: &Value) -> Vec<(String, String, u64, bool)> {
+/// The name of a finding, its column and count, whether it is severe, and its sentence, but for what
+/// only whoever makes a release can do about it.
+type Told = (String, String, u64, bool, String);
+
+/// The findings of a report that need the original.
+fn told(report: &Value) -> Vec<Told> {
     assert_shows_no_cell(&format!("{}{}", report["findings"], report["notes"]));
     let findings = report["findings"].as_array().unwrap().iter();
     let needing = findings.filter(|own| NEED_ORIGINAL.contains(&own["name"].as_str().unwrap()));
-    let mut told: Vec<(String, String, u64, bool)> = needing
+    let mut told: Vec<Told> = needing
         .map(|own| {
             let text = |field: &str| own[field].as_str().unwrap().to_owned();
             let count = own["count"].as_u64().unwrap();
-            (text("name"), text("column"), count, own["severe"] == true)
+            let sentence = text("sentence");
+            let sentence = sentence.split(';').next().unwrap().to_owned();
+            (text("name"), text("column"), count, own["severe"] == true, sentence)
         })
         .collect();
     told.sort();
@@ -49,7 +55,7 @@ fn told(report: &Value) -> Vec<(String, String, u64, bool)> {
 }
 
 /// Makes a release and checks it with its original: its owner's findings, and those of the check.
-fn both(folder: &Folder, anonymize: &str, check: &str) -> [Vec<(String, String, u64, bool)>; 2] {
+fn both(folder: &Folder, anonymize: &str, check: &str) -> [Vec<Told>; 2] {
     let made = run(folder, &format!("anonymize in.csv {anonymize} --force --json"));
     assert_eq!(made.code, Some(0), "{}", made.err);
     let checked = run(folder, &format!("check {check} --original in.csv --json"));
@@ -264,6 +270,30 @@ fn classes_that_one_person_rules_are_found_where_a_key_pairs_the_rows() {
         assert!(without.out.contains("cannot be told: name a column"), "{}", without.out);
         assert!(without.out.contains("--key"), "{}", without.out);
     }
+}
+
+#[test]
+fn closeness_that_a_manifest_names_is_asked_without_each_person() {
+    let folder = Folder::with(groups(true));
+    let job = "-o out.csv -k 4 --subject person --quasi age --sensitive disease --keep visit \
+               --t-closeness disease=0.2 --accept person-rules-class,unique-keep";
+    let [owner, checked] = both(&folder, job, "out.csv --subject person --key visit");
+    assert_eq!(owner, checked);
+    assert_eq!(checked.iter().find(|own| own.0 == "person-rules-class").unwrap().2, 200);
+}
+
+#[test]
+fn rows_left_out_count_with_those_of_the_original() {
+    let mut table = births(3000);
+    // Two people alone at their age, who are left out, share their births with three others each.
+    table.push_str("90300,919700\n90400,919699\n");
+    let folder = Folder::with(table);
+    let job = "-o out.csv -k 5 --quasi age --keep born --method samarati --suppress 0.01 \
+               --hierarchy age=ranges:5,100 --accept keep-tells-quasi";
+    let [owner, checked] = both(&folder, job, "out.csv");
+    assert_eq!(folder.rows("out.csv").len(), 1 + 3000);
+    let count = |told: &[Told]| told.iter().find(|own| own.0 == "keep-tells-quasi").unwrap().2;
+    assert_eq!((count(&owner), count(&checked)), (3000, 2994));
 }
 
 #[test]

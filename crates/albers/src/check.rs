@@ -201,7 +201,7 @@ fn audited<'m>(
         if let Some(original) = looked.original {
             let comparison = Comparison {
                 k: job.k.unwrap_or(report.k),
-                job: original::with_labels_of(&job, looked.manifest),
+                job: original::told_by(&job, looked.manifest)?,
                 release: table,
                 original,
                 memory: &memory,

@@ -28,7 +28,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::asked::requirement_of;
-use super::manifest::built_in;
+use super::manifest::{built_in, closeness_by};
 use crate::columns::{WantedColumn, intern, read_columns};
 use crate::error::{Error, Result};
 use crate::findings::{Finding, keep_tells_quasi, own_value_bounds, person_rules_class};
@@ -90,18 +90,25 @@ impl Original<'_> {
     }
 }
 
-/// The job with the hierarchies of the labels that a manifest names, where it has none.
-pub(super) fn with_labels_of(job: &Job, manifest: Option<&Manifest>) -> Job {
+/// The job with what a manifest says and only the original makes sense of, where the job does not
+/// say it: the hierarchies of labels, and closeness, which is told by the types of the original.
+pub(super) fn told_by(job: &Job, manifest: Option<&Manifest>) -> Result<Job> {
     let mut told = job.clone();
-    let columns = manifest.map_or(&[][..], |own| &own.columns);
-    for column in columns.iter().filter(|own| own.shown == "label") {
+    let Some(manifest) = manifest else { return Ok(told) };
+    for (name, t) in closeness_by(manifest)? {
+        let own = told.columns.get_mut(&name);
+        if let Some(own) = own.filter(|own| own.role == Some(Role::Sensitive)) {
+            own.t_closeness = own.t_closeness.or(Some(t));
+        }
+    }
+    for column in manifest.columns.iter().filter(|own| own.shown == "label") {
         let own = told.columns.get_mut(&column.name);
         if let Some(own) = own.filter(|own| own.role == Some(Role::Quasi)) {
             let by_manifest = || column.hierarchy.as_deref().and_then(built_in);
             own.hierarchy = own.hierarchy.take().or_else(by_manifest);
         }
     }
-    told
+    Ok(told)
 }
 
 impl Comparison<'_> {
