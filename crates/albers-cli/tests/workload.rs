@@ -107,7 +107,10 @@ fn cuts_that_follow_a_target_tell_more_of_it_than_others() {
     assert!(error < 0.9 * errors[0].min(errors[1]), "{error} beside {errors:?}");
     let both = "--split info-gain --target class:2 --target pension:number";
     let report = job(both);
-    assert_eq!(report["method"], "auto, info-gain split, target 'class', target 'pension'");
+    assert_eq!(
+        report["method"],
+        "auto, info-gain split, target 'class:2', target 'pension:number'"
+    );
     assert!(entropy(&folder, "out.csv", "class") < entropies[0].min(entropies[1]));
     assert!(squared_error(&folder, "out.csv", "pension") < errors[0].min(errors[1]));
     // What anybody can find again from the release.
@@ -189,7 +192,12 @@ fn classes_that_share_a_kept_target_stop_the_release_and_a_sensitive_one_is_said
     );
     let refused = folder.run(&format!("anonymize {secret}"));
     assert_eq!(refused.code, Some(2), "{}", refused.said());
-    assert!(refused.err.contains("would be made to share one value"), "{}", refused.err);
+    assert!(refused.err.contains("forbids classes of one value"), "{}", refused.err);
+    // Nor does a rule that asks for nothing help.
+    for rule in ["--alpha class=1", "--l-diversity class=distinct:1", "--t-closeness class=0.9"] {
+        let refused = folder.run(&format!("anonymize {secret} {rule}"));
+        assert_eq!(refused.code, Some(2), "{rule}: {}", refused.said());
+    }
     let report = folder.anonymize(&format!("{secret} --l-diversity class=distinct:2"));
     let findings = report["findings"].as_array().unwrap();
     let found = findings.iter().find(|own| own["name"] == "sensitive-target").unwrap();

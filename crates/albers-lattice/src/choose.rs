@@ -80,12 +80,21 @@ impl<'s> Incumbent<'s> {
             return;
         }
         let cost = self.minimize.cost(self.counted, levels, verdict);
-        let costs = (cost, self.counted.ncp(levels, verdict));
+        let costs = (without_noise(cost), without_noise(self.counted.ncp(levels, verdict)));
         let is_lower = || self.best.as_ref().is_none_or(|best| levels < &best.levels[..]);
         if costs < self.costs || (costs == self.costs && is_lower()) {
             self.costs = costs;
             self.best = Some(Generalization { levels: levels.to_vec(), verdict: *verdict });
         }
+    }
+}
+
+/// A cost without its last digits, which depend on the order in which losses were added: levels that
+/// lose the same are told apart by nothing but themselves.
+fn without_noise(cost: f64) -> f64 {
+    match cost.is_finite() {
+        true => format!("{cost:.11e}").parse().unwrap_or(cost),
+        false => cost,
     }
 }
 

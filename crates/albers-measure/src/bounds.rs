@@ -3,16 +3,19 @@
 //!
 //! Guarantee: an end counts if some published rows have just this value, and fewer than asked. Both
 //! are counted over all published rows where the codes of a column are few, and beyond that over
-//! the codes of least hash, which is said.
+//! the codes of least hash, which is said. Of a release that was read back, rows are those of its
+//! original, also if it leaves some out.
 //! Cost: a count per row and ordered attribute; memory that is given.
 
 use albers_classes::Attribute;
 use albers_classes::space::Shown;
 use albers_release::describe::{CellContent, Describer, ShownCell};
 use albers_release::door::{Passed, PassedClasses};
+use albers_release::parse::ReadCell;
 use rayon::prelude::*;
 
 use crate::counted_codes::CountedCodes;
+use crate::released::ReleasedColumn;
 
 /// Classes that are looked at together, column by column.
 pub(crate) const CLASSES_PER_BLOCK: usize = 2048;
@@ -77,6 +80,18 @@ impl EndParts {
         columns.for_each(|(attribute, column)| work(attribute, column));
     }
 
+    /// Adds a release that was read back, and the codes of all rows of its original, attribute by
+    /// attribute.
+    pub fn add_released(&mut self, released: &[ReleasedColumn<'_>], codes: &[Vec<u32>]) {
+        let columns = self.columns.par_iter_mut().zip(released).zip(codes);
+        let columns =
+            columns.filter_map(|((own, released), codes)| Some((own.as_mut()?, released, codes)));
+        columns.for_each(|(column, released, codes)| {
+            column.add_codes(codes, 0, 1);
+            released.cells.iter().for_each(|cell| column.add_read_ends(cell));
+        });
+    }
+
     /// The ends of each attribute that fewer than `k` rows have; nothing where no intervals are.
     pub fn own_ends(&self, k: u64) -> Vec<Option<OwnEnds>> {
         let columns = self.columns.iter();
@@ -114,6 +129,14 @@ impl ColumnEnds {
                     self.0.add(code, 0, 1);
                 }
             }
+        }
+    }
+
+    /// Marks the ends of a cell that was read back.
+    fn add_read_ends(&mut self, cell: &ReadCell) {
+        if let CellContent::Interval { lo, hi, .. } = cell.content {
+            let ends = [lo, hi].into_iter().zip(cell.are_values);
+            ends.filter(|(_, is_value)| *is_value).for_each(|(code, _)| self.0.add(code, 0, 1));
         }
     }
 

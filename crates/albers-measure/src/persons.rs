@@ -14,6 +14,8 @@ use albers_privacy::{ClassSummary, Facts, Requirement};
 use albers_release::door::{GiantRows, Passed, PassedClasses};
 use rayon::prelude::*;
 
+use crate::classes::Classes;
+
 /// Persons of a class that are taken away, at most.
 const MAX_PERSONS: usize = 1000;
 
@@ -100,6 +102,32 @@ fn ruled_by_one(classes: PassedClasses<'_, '_>, max_rows: usize) -> Vec<u64> {
         sum.iter_mut().zip(task).for_each(|(own, more)| *own += more);
         sum
     })
+}
+
+/// How many classes of a release that was read back satisfy the rules of each sensitive column only
+/// by the rows of one person. Its rows are those of the original that stand behind them, and classes
+/// of more than so many are not looked at.
+pub fn ruled_by_one_of_released(
+    classes: &Classes,
+    original_rows: &[u32],
+    facts: &Facts,
+    requirement: &Requirement,
+    max_rows: usize,
+) -> Vec<u64> {
+    let mut summary = ClassSummary::new(requirement.shape());
+    let mut counts = vec![0; requirement.columns().len()];
+    for class in classes.iter().filter(|class| class.len() <= max_rows) {
+        let rows: Vec<u32> = class.iter().map(|&row| original_rows[row as usize]).collect();
+        // Nobody has verified that the rules hold of such a class.
+        summary.clear();
+        rows.iter().for_each(|&row| facts.add(row as usize, &mut summary));
+        let holds = |column| requirement.holds_of_column(&summary, column);
+        let holds: Vec<bool> = (0..counts.len()).map(holds).collect();
+        let missed = missed_without_one(rows, facts, requirement, &mut summary);
+        let ruled = holds.into_iter().zip(missed).map(|(holds, missed)| holds && missed);
+        counts.iter_mut().zip(ruled).for_each(|(count, own)| *count += u64::from(own));
+    }
+    counts
 }
 
 /// The sensitive columns whose rules do not hold without the rows of some person who has several.

@@ -9,8 +9,11 @@
 //!
 //! Guarantee: rows count whose class shows the attribute coarser than its value. Values beyond a
 //! bounded number are those of least hash, each with all its rows, and so are codes; then the count
-//! is said to be an estimate. It is a function of the rows and their classes, in any memory.
+//! is said to be an estimate. It is a function of the rows and their classes, in any memory. Of a
+//! release that was read back, a value is looked up in the original, see [`released`].
 //! Cost: a hash per row and carried column, and a look at each attribute while a value tells any.
+
+pub mod released;
 
 use std::collections::BTreeMap;
 
@@ -135,18 +138,22 @@ impl TellParts {
 
     /// Adds the cells of each carried column, by their hashes.
     fn add_carried(&mut self, carried: &[CarriedColumn], add: impl Fn(&mut CarriedValues, &[u64])) {
-        if self.columns.is_empty() {
-            let value_bytes = VALUE_BYTES + size_of::<Told>() * self.attributes.len();
-            let limit = self.n_bytes / value_bytes / carried.len();
-            let column = |own: &CarriedColumn| CarriedValues::new(own.name(), limit);
-            self.columns = carried.iter().map(column).collect();
-        }
+        self.name_columns(carried.iter().map(CarriedColumn::name));
         // One after another, so that there are hashes of one column at a time.
         for (values, carried) in self.columns.iter_mut().zip(carried) {
             match carried.cell_hashes() {
                 Ok(hashes) => add(values, &hashes),
                 Err(_) => self.has_gaps = true,
             }
+        }
+    }
+
+    /// Makes room for the values of the carried columns, if none were added yet.
+    fn name_columns<'n>(&mut self, names: impl ExactSizeIterator<Item = &'n str>) {
+        if self.columns.is_empty() {
+            let value_bytes = VALUE_BYTES + size_of::<Told>() * self.attributes.len();
+            let limit = self.n_bytes / value_bytes / names.len().max(1);
+            self.columns = names.map(|name| CarriedValues::new(name, limit)).collect();
         }
     }
 

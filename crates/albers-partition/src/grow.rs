@@ -100,7 +100,7 @@ struct Node<'n, const L: usize> {
 
 /// The cuts in a row that left nearly all rows on the side of a part.
 fn uneven_after(n_uneven: u32, n_part: usize, n_points: usize) -> u32 {
-    if n_part > n_points / 64 * 63 { n_uneven + 1 } else { 0 }
+    if 64 * n_part > 63 * n_points { n_uneven + 1 } else { 0 }
 }
 
 /// The tree of a node; large nodes on two threads.

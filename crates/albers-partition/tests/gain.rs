@@ -1,7 +1,5 @@
 //! Splits that follow targets, against a look at every cut.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 #[allow(dead_code, reason = "the tables are those of another test, which asks more of them")]
 #[path = "mondrian/table.rs"]
 mod table;
@@ -216,5 +214,9 @@ fn classes_of_two_columns_are_told_by_cuts_of_these() {
     let Some(Split::Cut { axis, code }) = split else { panic!("{split:?}") };
     let expected = [first, second].get(axis).copied();
     let next = |code: u32| points.iter().map(|point| point[axis]).filter(|&own| own > code).min();
-    assert_eq!(next(code), next(expected.unwrap()), "between the two kinds of people");
+    assert_eq!(
+        next(code),
+        next(expected.expect("an axis that the label looks at")),
+        "between the two kinds of people"
+    );
 }

@@ -46,6 +46,23 @@ pub enum Criterion {
 }
 
 impl Criterion {
+    /// Whether some class could violate it: a diversity of one value asks for nothing.
+    pub fn asks_for_something(&self) -> bool {
+        match *self {
+            Criterion::DistinctLDiversity { l } | Criterion::RecursiveDiversity { l, .. } => l > 1,
+            Criterion::EntropyLDiversity { l } => l > 1.0,
+            Criterion::TCloseness { t } => t < 1.0,
+            Criterion::AlphaK { alpha } => alpha < 1.0,
+            Criterion::Variance { minimum } => minimum > 0.0,
+        }
+    }
+
+    /// Whether no class of one value satisfies it, whatever the table: closeness allows such a class
+    /// where the value is frequent.
+    pub fn forbids_one_value(&self) -> bool {
+        self.asks_for_something() && !matches!(self, Criterion::TCloseness { .. })
+    }
+
     /// Checks that every parameter lies in its range.
     ///
     /// # Errors

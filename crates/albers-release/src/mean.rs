@@ -2,7 +2,8 @@
 //!
 //! Source: LeFevre, DeWitt & Ramakrishnan 2008, section 3.3 (summary statistics).
 //! Departures: the mean has few digits, and what is few follows from what the class publishes
-//! anyway; where values are missing, it is shown only if at least five rows have one.
+//! anyway; where values are missing, it is shown only if at least five rows have one. It is not
+//! shown where it would put all values but one within a tenth of the width of one end on average.
 //! Guarantee: a sum has no rounding, so that a mean is the same in whatever order and pieces the
 //! rows of a class come. It is a function of the values of the published rows, never lies beyond
 //! the published ends, and tells neither how finely other rows are written nor what is left out.
@@ -136,14 +137,35 @@ impl ValueSum {
                 let n_values = i128::from(self.n_values);
                 let mean = half_to_even(sum * TENTHS, n_values * step) * step;
                 let [lo, hi] = [lo, hi].map(|end| i128::from(end) * TENTHS);
-                Some(Mean::Tenths(mean.clamp(lo, hi)))
+                let near = [mean, step, lo, hi].map(|own| own as f64);
+                (!pins_the_others(near, self.n_values)).then(|| Mean::Tenths(mean.clamp(lo, hi)))
             }
             (Sum::Floats(sum), (OrderedValue::Float(lo), OrderedValue::Float(hi))) => {
-                Some(Mean::Float(rounded(sum.mean(self.n_values), lo, hi, is_small)))
+                let mean = rounded(sum.mean(self.n_values), lo, hi, is_small);
+                // No step is finer than a tenth of the most that it may be.
+                let step = (hi / 2.0 - lo / 2.0) / if is_small { 50.0 } else { 500.0 };
+                (!pins_the_others([mean, step, lo, hi], self.n_values)).then_some(Mean::Float(mean))
             }
             _ => None,
         }
     }
+}
+
+/// Whether a mean, told to within half a step, would leave all values but one near one end. Somebody
+/// has each end, so that the others are what is left of the sum: where even the greatest sum that
+/// rounds to the mean leaves them a tenth of the width or less above the least value on average, or
+/// likewise below the greatest, whoever reads it knows nearly what everybody has.
+fn pins_the_others([mean, step, lo, hi]: [f64; 4], n_values: u64) -> bool {
+    let n_others = n_values.saturating_sub(2) as f64;
+    if n_others == 0.0 || lo == hi {
+        return false;
+    }
+    // Halved, so that the distance of the two ends of f64 stays finite.
+    let width = hi / 2.0 - lo / 2.0;
+    let (n_values, half) = (n_values as f64, step / 4.0);
+    let above = n_values * (mean / 2.0 - lo / 2.0 + half) - width;
+    let below = n_values * (hi / 2.0 - mean / 2.0 + half) - width;
+    above.min(below) / n_others <= width / 10.0
 }
 
 /// The means of a class of so many rows, attribute by attribute.
@@ -253,6 +275,17 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_mean_that_tells_what_all_but_one_have_is_not_shown() {
+        // One of 22 has 319, and a mean that is shown as 14.0 leaves nothing for the others.
+        assert!(pins_the_others([140.0, 10.0, 0.0, 3190.0], 22));
+        assert!(pins_the_others([3050.0, 10.0, 0.0, 3190.0], 22), "nor where all are at the top");
+        assert!(!pins_the_others([1400.0, 10.0, 0.0, 3190.0], 22));
+        assert!(!pins_the_others([0.5, 0.1, 0.0, 1.0], 2), "two ends tell their mean");
+        assert!(!pins_the_others([7.0, 1.0, 7.0, 7.0], 9), "a single value is told already");
+        assert!(!pins_the_others([0.0, 1e307, f64::MIN, f64::MAX], 9));
+    }
 
     fn tenths(values: &[i64], format: TickFormat, is_small: bool) -> i128 {
         let (lo, hi) = (*values.iter().min().unwrap(), *values.iter().max().unwrap());

@@ -35,6 +35,9 @@ pub struct ReadCell {
     pub content: CellContent,
     /// What it loses, in steps of the domain.
     pub lost_steps: u64,
+    /// Whether the least and the greatest end of an interval are the values of their codes: an end
+    /// may also lie between two values of the table, or beyond them.
+    pub are_values: [bool; 2],
 }
 
 impl ReadCell {
@@ -172,7 +175,7 @@ impl<'a> CellParser<'a> {
 
     fn of(&self, content: CellContent) -> ReadCell {
         let lost_steps = content.lost_steps(self.domain());
-        ReadCell { content, lost_steps }
+        ReadCell { content, lost_steps, are_values: [false; 2] }
     }
 
     fn missing(&self) -> Result<ReadCell, CellProblem> {
@@ -258,7 +261,9 @@ impl<'a> CellParser<'a> {
             false => self.domain().steps_between(lo, hi),
         };
         let content = CellContent::Interval { lo: lo_code, hi: hi_code, with_missing };
-        Ok(ReadCell { content, lost_steps })
+        let is_value = |code, end| self.domain().value(code) == Some(end);
+        let are_values = [is_value(lo_code, lo), is_value(hi_code, hi)];
+        Ok(ReadCell { content, lost_steps, are_values })
     }
 
     /// `[48, 62]`, `[48, 63)`, `[48, 63[` and, for whole numbers, `48-62`.
@@ -299,6 +304,7 @@ impl<'a> CellParser<'a> {
             members.remove(0);
         }
         let mut cells = Vec::new();
+        let mut are_values = [false; 2];
         for member in &members {
             let is_any = !member.quoted && member.text == ANY;
             let cell = match self.value_or_label(&member.text)? {
@@ -310,12 +316,14 @@ impl<'a> CellParser<'a> {
             if members.len() == 1 && !with_missing {
                 return Ok(cell);
             }
+            are_values = cell.are_values;
             cells.push(cell.content);
         }
         match (&cells[..], missing) {
             ([], _) => self.missing(),
             ([CellContent::Interval { lo, hi, .. }], Some(_)) => {
-                Ok(self.of(CellContent::Interval { lo: *lo, hi: *hi, with_missing: true }))
+                let content = CellContent::Interval { lo: *lo, hi: *hi, with_missing: true };
+                Ok(ReadCell { are_values, ..self.of(content) })
             }
             ([CellContent::Label { node, .. }], Some(_))
                 if self.attribute.shown == Shown::Label =>

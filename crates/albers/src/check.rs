@@ -23,6 +23,7 @@ mod listed;
 mod looked;
 mod loss;
 mod manifest;
+mod original;
 mod outside;
 mod read;
 mod records;
@@ -40,6 +41,7 @@ use albers_privacy::Requirement;
 use albers_storage::watch::Watch;
 use albers_storage::wording;
 use albers_storage::wording::{Field, Wording};
+use albers_table::schema::Role;
 use albers_table::source::Source;
 use serde::Serialize;
 
@@ -52,10 +54,12 @@ use crate::report::{ClassSize, ConcernedRows, Manifest, Note};
 
 use columns::AuditedColumns;
 use looked::Looked;
+use original::Comparison;
 use read::AuditedRows;
 use seen::Seen;
 
 pub use manifest::{Differs, ManifestCheck, check_release};
+pub use original::Original;
 
 /// What an audit found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -134,20 +138,31 @@ pub fn check(
     Ok(report)
 }
 
-/// The same, with the numbers of the rows that findings are about; of a release with its manifest
-/// and the digest of its bytes, [`check_release`].
-pub fn check_rows(
+/// What stands beside a table that is audited, and what is wanted of it.
+#[derive(Clone, Copy, Default)]
+pub struct Beside<'a> {
+    /// The manifest of a release, and the digest of its bytes: see [`check_release`].
+    pub manifest: Option<(&'a Manifest, &'a str)>,
+    /// The table that it was made of, for the findings that need it.
+    pub original: Option<Original<'a>>,
+    /// Whether the numbers of the rows are wanted that findings of the table itself are about.
+    pub wants_rows: bool,
+}
+
+/// The same with what stands beside the table, and with the rows that findings are about.
+pub fn check_beside(
     job: &Job,
     table: &dyn Source,
-    manifest: Option<(&Manifest, &str)>,
+    beside: &Beside<'_>,
     threshold: f64,
     watch: &dyn Watch,
 ) -> Result<(CheckReport, Vec<ConcernedRows>)> {
+    let Beside { manifest, original, wants_rows } = *beside;
     if let Some((manifest, digest)) = manifest {
-        let looked = Looked { wants_rows: true, ..Looked::beside(manifest) };
+        let looked = Looked { wants_rows, original, ..Looked::beside(manifest) };
         return manifest::compared(job, (table, looked), (manifest, digest), threshold, watch);
     }
-    let looked = Looked { wants_rows: true, ..Looked::default() };
+    let looked = Looked { wants_rows, original, ..Looked::default() };
     let (mut report, looked) = audited(job, table, threshold, looked, watch)?;
     report.accept(job, None);
     Ok((report, looked.rows))
@@ -173,11 +188,42 @@ fn audited<'m>(
     check_criteria_have_roles(job)?;
     let job = job.with_hierarchies()?;
     let resources = Resources::of(&job)?;
+    if let Some(original) = &looked.original {
+        original.check(&job, table)?;
+    }
     on_threads(resources.n_threads, || {
         let memory = Memory::of_resources(&resources);
-        let report = audit_within(&job, (table, &mut looked), threshold, &memory, watch)?;
+        let of_table = match looked.original {
+            Some(_) => without_dropped_subject(&job, table),
+            None => job.clone(),
+        };
+        let mut report = audit_within(&of_table, (table, &mut looked), threshold, &memory, watch)?;
+        if let Some(original) = looked.original {
+            let comparison = Comparison {
+                k: job.k.unwrap_or(report.k),
+                job: original::told_by(&job, looked.manifest)?,
+                release: table,
+                original,
+                memory: &memory,
+                watch,
+            };
+            let compared = comparison.compare()?;
+            report.findings.extend(compared.findings);
+            report.notes.extend(compared.notes);
+        }
         Ok((report, looked))
     })
+}
+
+/// The job without a subject that only the original has: of the release, rows are counted.
+fn without_dropped_subject(job: &Job, release: &dyn Source) -> Job {
+    let mut job = job.clone();
+    let is_there = |name: &str| release.columns().iter().any(|own| own.name == name);
+    let subjects = job.columns.iter_mut().filter(|(_, own)| own.role == Some(Role::Subject));
+    for (_, own) in subjects.filter(|(name, _)| !is_there(name)) {
+        own.role = None;
+    }
+    job
 }
 
 /// Audits a table by a job whose hierarchies are read.

@@ -219,10 +219,16 @@ fn manifest_path(path: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
+/// The manifest that stands beside a table, if there is one.
+pub fn manifest_beside(table: &Path) -> Option<PathBuf> {
+    Some(manifest_path(table)).filter(|path| !is_standard(table) && path.is_file())
+}
+
 /// The manifest of a table: the one that is named, or the one beside it, if there is any.
 pub fn manifest_of(table: &Path, named: Option<&Path>) -> Result<Option<Manifest>> {
-    let beside = Some(manifest_path(table)).filter(|path| !is_standard(table) && path.is_file());
-    let Some(path) = named.map(Path::to_owned).or(beside) else { return Ok(None) };
+    let Some(path) = named.map(Path::to_owned).or_else(|| manifest_beside(table)) else {
+        return Ok(None);
+    };
     let text = std::fs::read_to_string(&path)
         .map_err(|source| StorageError::Read { path: path.clone(), source })?;
     let manifest = serde_json::from_str(&text).map_err(|error| {
@@ -289,6 +295,20 @@ pub fn check_rows_place(job: &Job, path: &Path, also_read: &[&Path]) -> Result<(
         inputs.extend(if is_standard(read) { Vec::new() } else { expand(read)? });
     }
     check_targets(job, &[&path.to_owned()], &inputs)
+}
+
+/// Refuses an original that is the release itself, which would tell that nothing is wrong.
+pub fn check_original(release: &Path, original: &Path) -> Result<()> {
+    let files = |path: &Path| if is_standard(path) { Ok(Vec::new()) } else { expand(path) };
+    let (release, originals) = (files(release)?, files(original)?);
+    let is_release = |own: &PathBuf| release.iter().any(|release| is_same_place(release, own));
+    match originals.iter().any(is_release) {
+        false => Ok(()),
+        true => Err(Error::usage(
+            format!("the original {} is the release itself", original.display()),
+            "name the table that the release was made of",
+        )),
+    }
 }
 
 /// The numbers of the rows that findings are about, as a CSV file that only its owner may read; it

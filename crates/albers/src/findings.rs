@@ -21,7 +21,9 @@ use albers_storage::wording::Wording;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use means::SmallClasses;
-pub(crate) use owners::{OwnersCounts, rows_per_person};
+pub(crate) use owners::{
+    OwnersCounts, keep_tells_quasi, own_value_bounds, person_rules_class, rows_per_person,
+};
 pub(crate) use published::{
     CountedSink, PublishedCounts, about, is_list_of_itself, is_listed, is_unique_severely, low_k,
     secret_without_rule, unique_keep, unique_keeps,

@@ -79,7 +79,7 @@ pub use albers_table::hierarchy::{HierarchyRows, HierarchySpec};
 pub use albers_table::schema::{ColumnType, Role};
 pub use albers_table::{TableError, sink, source};
 pub use anonymize::{anonymize, anonymize_files, prepare, prepare_files};
-pub use check::{CheckReport, check, check_release, check_rows};
+pub use check::{Beside, CheckReport, Original, check, check_beside, check_release};
 pub use compact::{compact, prepare_compact};
 pub use error::{Error, ErrorKind, Result};
 pub use experiment::{ExperimentReport, ExperimentScale, experiment};

@@ -135,7 +135,9 @@ pub fn measure(
             |error| works_in_memory(error, "measure", wording!["give more ", Field::Memory]);
         let columns = released_columns(&job, key);
         let released = Released::read(release, &columns, &memory, watch).map_err(too_large)?;
-        let plan = Plan::of_original(&job, original, |name| released.is_by_bounds(name))?;
+        let roles = [Role::Quasi, Role::Sensitive];
+        let is_by_bounds = |name: &str| released.is_by_bounds(name);
+        let plan = Plan::of_original(&job, &roles, original, is_by_bounds)?;
         let reading = Reading {
             plan: &plan,
             source: original,
@@ -170,15 +172,7 @@ fn measured(
     released: Released,
     mut table: Table,
 ) -> Result<MeasureReport> {
-    if released.n_rows > table.n_rows {
-        return Err(Error::usage(
-            format!(
-                "{} has {} rows, more than the {} of {original}",
-                released.name, released.n_rows, table.n_rows
-            ),
-            "make sure that this is the release of this original",
-        ));
-    }
+    check_has_no_more_rows(&released, original, &table)?;
     find_sets(job.categories, &released, &mut table.attributes);
     let codes = codes_of(&mut table);
     let columns = table
@@ -217,6 +211,24 @@ fn measured(
     let targets = targets::measured(job, &released.targets, &classes)?;
     let report = report(&table, &classes, loss, told, released.notes);
     Ok(MeasureReport { targets, ..report })
+}
+
+/// Refuses a release of more rows than its original.
+pub(crate) fn check_has_no_more_rows(
+    released: &Released,
+    original: &str,
+    table: &Table,
+) -> Result<()> {
+    if released.n_rows <= table.n_rows {
+        return Ok(());
+    }
+    Err(Error::usage(
+        format!(
+            "{} has {} rows, more than the {} of {original}",
+            released.name, released.n_rows, table.n_rows
+        ),
+        "make sure that this is the release of this original",
+    ))
 }
 
 fn report(

@@ -210,16 +210,18 @@ impl Plan {
         Ok(Plan { identifiers: counted_identifiers(job, columns), ..plan })
     }
 
-    /// The plan that reads the original of a release, as far as it is to be compared with it. A
-    /// quasi-identifier that the release shows by its bounds is ordered, whatever its hierarchy.
+    /// The plan that reads the original of a release, as far as it is to be compared with it: the
+    /// columns of these roles. A quasi-identifier that the release shows by its bounds is ordered,
+    /// whatever its hierarchy.
     pub(crate) fn of_original(
         job: &Job,
+        roles: &[Role],
         original: &dyn Source,
         is_by_bounds: impl Fn(&str) -> bool,
     ) -> Result<Plan> {
         let mut job = job.clone();
         for (name, column) in &mut job.columns {
-            if !matches!(column.role, Some(Role::Quasi | Role::Sensitive)) {
+            if !column.role.is_some_and(|role| roles.contains(&role)) {
                 *column = ColumnJob::default();
             }
             if is_by_bounds(name) {
@@ -432,7 +434,7 @@ fn asked_words(job: &Job, method: &MethodPlan) -> String {
     }
     let mut words = vec![job.method.unwrap_or_default().to_string()];
     words.extend(job.split.map(|split| format!("{split} split")));
-    words.extend(job.workload.targets.iter().map(|target| format!("target '{}'", target.column)));
+    words.extend(job.workload.targets.iter().map(|target| format!("target '{target}'")));
     words.extend(job.then.map(|then| format!("then {then}")));
     words.extend(job.variant.map(|variant| variant.to_string()));
     words.extend(job.granularity.map(|granularity| granularity.to_string()));

@@ -2,12 +2,16 @@
 
 pub(crate) mod pairs;
 
+use std::collections::hash_map::Entry;
+
 use albers_classes::Attribute;
 use albers_classes::space::Shown;
 use albers_measure::released::{Pairing, ReleasedColumn, uncovered};
 use albers_measure::{Classes, Codes};
 use albers_release::describe::CellContent;
-use albers_release::parse::{CellParser, CellProblem, is_set_of_values, shows_missing_too};
+use albers_release::parse::{
+    CellParser, CellProblem, ReadCell, is_set_of_values, shows_missing_too,
+};
 use albers_storage::memory_budget::Reservation;
 use albers_storage::watch::Watch;
 use albers_table::TableError;
@@ -30,7 +34,7 @@ pub(crate) struct ReleasedColumns<'n> {
     pub(crate) quasi: Vec<&'n str>,
     /// The column that pairs its rows with those of the original.
     pub(crate) key: Option<&'n str>,
-    /// The sensitive columns.
+    /// The sensitive columns, or others that leave as they came.
     pub(crate) sensitive: Vec<&'n str>,
     /// Columns that are published as they are, and of which it is told how much classes tell.
     pub(crate) targets: Vec<&'n str>,
@@ -198,11 +202,19 @@ impl Released {
                 _ => parser.parse_bounds(text(0), text(1), text(2)),
             };
             let cell = cell.map_err(|problem| cell_error(&self.name, first_row, texts, problem))?;
-            let place =
-                *place_of.entry((cell.content.clone(), cell.lost_steps)).or_insert_with(|| {
+            let known = place_of.entry((cell.content.clone(), cell.lost_steps));
+            let place = match known {
+                Entry::Occupied(known) => {
+                    let place = *known.get();
+                    let known: &mut ReadCell = &mut cells[place as usize];
+                    known.are_values.iter_mut().zip(cell.are_values).for_each(|(a, b)| *a |= b);
+                    place
+                }
+                Entry::Vacant(new) => {
                     cells.push(cell);
-                    cells.len() as u32 - 1
-                });
+                    *new.insert(cells.len() as u32 - 1)
+                }
+            };
             rows.iter().for_each(|&row| places[row as usize] = place);
         }
         Ok(ReleasedColumn { attribute, cells, places })

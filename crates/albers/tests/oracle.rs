@@ -385,3 +385,12 @@ fn sensitive_numbers_that_floats_cannot_tell_apart_or_span_are_protected() {
         assert!(report.classes > 1, "cut where values alternate");
     }
 }
+
+/// A value that is missing only in rows that are left out is any value, where any value is shown.
+#[test]
+fn a_label_for_everything_hides_what_only_rows_left_out_miss() {
+    let folder = folder();
+    let case = Case::draw(Method::Subtree, (12_563_750_458_165_876_713, 6, 5), folder.path());
+    done(&case.job).expect("a release");
+    check_releases(&case, &Tally::new());
+}

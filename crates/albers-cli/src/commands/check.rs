@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use albers::{Acceptance, CheckReport, Format, Job, Role, figure, files};
+use albers::{
+    Acceptance, Beside, Categories, CheckReport, ConcernedRows, Format, Job, Original, Role,
+    figure, files,
+};
 use anyhow::Result;
 use clap::Args;
 
@@ -33,10 +36,22 @@ pub struct Arguments {
     /// when not given. It tells the columns and the requirement where no flag does
     #[arg(long, value_name = "FILE")]
     manifest: Option<PathBuf>,
+    /// The table that the release was made of, for the findings that need it: own-value-bounds,
+    /// keep-tells-quasi and, with --subject and --key, person-rules-class. Both must fit in memory
+    #[arg(long, value_name = "FILE")]
+    original: Option<PathBuf>,
+    /// A column that is unique in the table and in the original, and tells which rows belong together
+    #[arg(long, value_name = "COLUMN", requires = "original")]
+    key: Option<String>,
+    /// How columns with a hierarchy are shown; when not given, as sets if a cell of the release is a
+    /// set of values, else as labels
+    #[arg(long, requires = "original", value_parser = choice::<Categories>())]
+    categories: Option<Categories>,
     /// A job file; flags override what it says
     #[arg(long, value_name = "FILE")]
     job: Option<PathBuf>,
-    /// The column that tells which rows belong to the same person: k counts persons, not rows
+    /// The column that tells which rows belong to the same person: k counts persons, not rows. With
+    /// --original it may be one that only the original has, and rows are counted
     #[arg(long, value_name = "COLUMN")]
     subject: Option<String>,
     /// Columns that are published as they are, of which it is told who stands alone by them
@@ -53,7 +68,8 @@ pub struct Arguments {
     #[arg(long, requires = "rows")]
     force: bool,
     /// A severe finding that does not end the check with 1: low-k, rows-per-person, or of all columns
-    /// or one unique-keep, secret-without-rule, text-list; those of a manifest are accepted too
+    /// or one unique-keep, keep-tells-quasi, secret-without-rule, text-list, person-rules-class; those
+    /// of a manifest are accepted too
     #[arg(long, value_name = "FINDING[:COLUMN]", value_delimiter = ',')]
     accept: Vec<Acceptance>,
     /// A risk of being found above this is too high; 1 in 11, 0.0909, when not given
@@ -70,12 +86,24 @@ pub struct Arguments {
     resources: ResourceFlags,
 }
 
+/// The files that a check reads.
+struct Tables {
+    table: PathBuf,
+    from: Option<Format>,
+    manifest: Option<PathBuf>,
+    original: Option<PathBuf>,
+    key: Option<String>,
+}
+
 /// Runs the command.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let Arguments {
         table,
         from,
         manifest,
+        original,
+        key,
+        categories,
         job,
         subject,
         keep,
@@ -89,11 +117,10 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         requirement,
         resources,
     } = arguments;
-    let method = MethodFlags { resources, ..MethodFlags::default() };
+    let tables = Tables { table, from, manifest, original, key };
+    let method = MethodFlags { categories, resources, ..MethodFlags::default() };
     let header = columns.header.given();
     let mut job = columns.job(job.as_ref(), subject, requirement, method)?;
-    // What a job file says of its input is not true of a release of it, which has names.
-    job.header = header.or(job.header.filter(|&header| header));
     for name in &keep {
         job.set_role(name, Role::Keep)?;
     }
@@ -101,33 +128,11 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         job.set_role(name, Role::Identifier)?;
     }
     job.force = force.then_some(true).or(job.force);
-    check_rows_place(&job, rows.as_deref(), [Some(&table), manifest.as_ref()])?;
+    tables.check(&job, rows.as_deref())?;
     job.accept.extend(accept);
     let threshold = threshold.unwrap_or(DEFAULT_THRESHOLD);
-    let (report, concerned) = {
-        let bar = Bar::new();
-        let manifest = files::manifest_of(&table, manifest.as_deref())?;
-        let digest = match &manifest {
-            Some(_) => files::digest_of(&table)?,
-            None => String::new(),
-        };
-        let table = files::open_table(&job, &table, from)?;
-        // A job file may name what a release dropped, a flag may not.
-        for name in &identifier {
-            albers::source::place_of(table.name(), table.columns(), name)?;
-        }
-        let table = table.as_ref();
-        match (&manifest, digest.as_str(), &rows) {
-            (manifest, digest, Some(_)) => {
-                let manifest = manifest.as_ref().map(|own| (own, digest));
-                albers::check_rows(&job, table, manifest, threshold, &bar)?
-            }
-            (Some(manifest), digest, None) => {
-                (albers::check_release(&job, table, manifest, digest, threshold, &bar)?, Vec::new())
-            }
-            (None, ..) => (albers::check(&job, table, threshold, &bar)?, Vec::new()),
-        }
-    };
+    let (report, concerned) =
+        tables.audit((job, header), &identifier, rows.is_some(), threshold)?;
     let rows = match &rows {
         Some(path) => Some(files::rows_file(path, &concerned)?),
         None => None,
@@ -140,11 +145,54 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     Ok(exit_code(&report))
 }
 
-/// Refuses a place for the numbers of rows that is there already, or that is read.
-fn check_rows_place(job: &Job, rows: Option<&Path>, read: [Option<&PathBuf>; 2]) -> Result<()> {
-    let Some(rows) = rows else { return Ok(()) };
-    let read: Vec<&Path> = read.into_iter().flatten().map(PathBuf::as_path).collect();
-    Ok(files::check_rows_place(job, rows, &read)?)
+impl Tables {
+    /// Refuses an original that is the release, and a place for the numbers of rows that is there
+    /// already, or that is read.
+    fn check(&self, job: &Job, rows: Option<&Path>) -> Result<()> {
+        if let Some(original) = &self.original {
+            files::check_original(&self.table, original)?;
+        }
+        let Some(rows) = rows else { return Ok(()) };
+        let beside = files::manifest_beside(&self.table);
+        let manifest = self.manifest.as_ref().or(beside.as_ref());
+        let read = [Some(&self.table), manifest, self.original.as_ref()];
+        let read: Vec<&Path> = read.into_iter().flatten().map(PathBuf::as_path).collect();
+        Ok(files::check_rows_place(job, rows, &read)?)
+    }
+
+    /// Audits the table with all that stands beside it. The header is what flags say of it.
+    fn audit(
+        &self,
+        (mut job, header): (Job, Option<bool>),
+        identifiers: &[String],
+        wants_rows: bool,
+        threshold: f64,
+    ) -> Result<(CheckReport, Vec<ConcernedRows>)> {
+        let bar = Bar::new();
+        let original = match &self.original {
+            Some(path) => Some(files::open_table(&job, path, None)?),
+            None => None,
+        };
+        // What a job file says of its input is not true of a release of it, which has names.
+        job.header = header.or(job.header.filter(|&header| header));
+        let manifest = files::manifest_of(&self.table, self.manifest.as_deref())?;
+        let digest = match &manifest {
+            Some(_) => files::digest_of(&self.table)?,
+            None => String::new(),
+        };
+        let table = files::open_table(&job, &self.table, self.from)?;
+        // A job file may name what a release dropped, a flag may not.
+        for name in identifiers {
+            albers::source::place_of(table.name(), table.columns(), name)?;
+        }
+        let key = self.key.as_deref();
+        let beside = Beside {
+            manifest: manifest.as_ref().map(|own| (own, digest.as_str())),
+            original: original.as_deref().map(|table| Original { table, key }),
+            wants_rows,
+        };
+        Ok(albers::check_beside(&job, table.as_ref(), &beside, threshold, &bar)?)
+    }
 }
 
 /// 1 where something does not hold, is not what it should be or is not accepted.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use albers::{Categories, MeasureReport, TargetSpec, files};
+use albers::{Categories, MeasureReport, Role, TargetSpec, files};
 use anyhow::Result;
 use clap::Args;
 
@@ -62,7 +62,13 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     } = arguments;
     let resources = limits.into();
     let method = MethodFlags { weights, categories, targets, resources, ..MethodFlags::default() };
-    let job = columns.job(job.as_ref(), None, RequirementFlags::default(), method)?;
+    let is_from_job = method.targets.is_empty();
+    let mut job = columns.job(job.as_ref(), None, RequirementFlags::default(), method)?;
+    if is_from_job {
+        // Of those that the release generalizes, its losses tell.
+        let quasi: Vec<String> = job.with_role(Role::Quasi).map(str::to_owned).collect();
+        job.workload.targets.retain(|target| !quasi.contains(&target.column));
+    }
     let original = files::open_table(&job, &original, None)?;
     let release = files::open_release(&job, &release)?;
     let report = {

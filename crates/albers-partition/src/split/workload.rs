@@ -145,7 +145,7 @@ impl Workload {
         }
         let scale = |(target, &root): (&Target, &f64)| match root > 0.0 {
             true => target.weight / root,
-            // A target with one value can be told by nothing better.
+            // A target with one value has no say.
             false => 0.0,
         };
         self.targets.iter().zip(&self.roots).map(scale).collect()
@@ -155,7 +155,10 @@ impl Workload {
     pub fn least_gain(&self) -> f64 {
         match self.is_single_class() {
             true => LEAST_GAIN,
-            false => LEAST_GAIN * self.targets.iter().map(|target| target.weight).sum::<f64>(),
+            false => {
+                let told = self.targets.iter().zip(&self.roots).filter(|(_, root)| **root > 0.0);
+                LEAST_GAIN * told.map(|(target, _)| target.weight).sum::<f64>()
+            }
         }
     }
 

@@ -127,6 +127,22 @@ fn the_top_covers_missing_values_only_where_they_are_shown_nowhere_else() {
 }
 
 #[test]
+fn an_end_is_told_from_one_that_is_nobodys_value() {
+    let (pays, _) = attribute(ColumnType::Float, Shown::Interval, &["0.1", "2.5", "1e300", ""]);
+    let parser = CellParser::new(&pays, true);
+    for (text, are_values) in [
+        ("[0.1, 2.5]", [true, true]),
+        ("{, [0.1, 2.5]}", [true, true]),
+        ("2.5", [true, true]),
+        ("[0, 2.5]", [false, true]),
+        ("[0.1, 2.6]", [true, false]),
+        ("*", [false, false]),
+    ] {
+        assert_eq!(parser.parse(Some(text)).unwrap().are_values, are_values, "{text}");
+    }
+}
+
+#[test]
 fn bounds_come_in_pairs() {
     let (ages, _) = attribute(ColumnType::Integer, Shown::Interval, &["20", "60", ""]);
     let parser = CellParser::new(&ages, true);

@@ -98,7 +98,7 @@ pub fn fields(describer: &Describer<'_>, values: Values, facts: ShownFacts) -> V
         fields.push(Field::new(format!("{name}_missing"), DataType::Boolean, false));
     }
     if values == Values::Mean {
-        fields.push(means::field(describer, &data_type, facts));
+        fields.push(means::field(describer, &data_type));
     }
     fields
 }
@@ -150,7 +150,7 @@ pub fn arrays(
         arrays.push(Arc::new(BooleanArray::from(flags)));
     }
     if values == Values::Mean {
-        arrays.push(means::array(describer, slab, attribute, &data_type, facts));
+        arrays.push(means::array(describer, slab, attribute, &data_type));
     }
     arrays
 }

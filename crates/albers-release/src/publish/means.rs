@@ -11,7 +11,7 @@ use arrow_schema::{DataType, Field};
 
 use super::columns::{nulls_of, primitive, unit_at, value_array};
 use super::slab::Slab;
-use crate::describe::{Describer, ShownFacts};
+use crate::describe::Describer;
 use crate::mean::Mean;
 
 /// The digits of the longest integer, and one after the point.
@@ -20,11 +20,11 @@ const INTEGER_DIGITS: u8 = 21;
 /// The digits that a decimal can have.
 const MOST_DIGITS: u8 = 38;
 
-/// The field of an attribute whose bounds have this type. Where no class shows a missing value,
-/// every class shows a mean.
-pub(super) fn field(describer: &Describer<'_>, bounds: &DataType, facts: ShownFacts) -> Field {
+/// The field of an attribute whose bounds have this type. A class may show no mean, whatever its
+/// values.
+pub(super) fn field(describer: &Describer<'_>, bounds: &DataType) -> Field {
     let name = describer.attribute().domain.name();
-    Field::new(format!("{name}_mean"), mean_type(describer, bounds), facts.shows_missing)
+    Field::new(format!("{name}_mean"), mean_type(describer, bounds), true)
 }
 
 /// The field's array, for a slab of rows.
@@ -33,14 +33,13 @@ pub(super) fn array(
     slab: &Slab,
     attribute: usize,
     bounds: &DataType,
-    facts: ShownFacts,
 ) -> ArrayRef {
     let data_type = mean_type(describer, bounds);
     let means: Vec<Option<Mean>> = slab.means_of(attribute).collect();
     let DataType::Decimal128(_, scale) = data_type else {
         let value = |mean: &Option<Mean>| -> Option<OrderedValue> { mean.map(Mean::value) };
         let values: Vec<_> = means.iter().map(value).collect();
-        return value_array(describer, slab, &values, &data_type, facts.shows_missing);
+        return value_array(describer, slab, &values, &data_type, true);
     };
     // Digits that nothing shown needs are zeros.
     let unit = i128::from(unit_at(describer, scale - 1));
@@ -48,7 +47,7 @@ pub(super) fn array(
         Some(Mean::Tenths(tenths)) => tenths / unit,
         Some(Mean::Float(_)) | None => 0,
     });
-    let nulls = facts.shows_missing.then(|| nulls_of(slab, &means));
+    let nulls = Some(nulls_of(slab, &means));
     primitive::<Decimal128Type>(slab, tenths, nulls, &data_type)
 }
 

@@ -4,6 +4,7 @@ use albers_measure::{Classes, Relation};
 use albers_table::schema::Role;
 
 use super::loss::TextLoss;
+use super::original::Original;
 use super::relation::{Told, relation_of_texts};
 use super::whole::InternedColumn;
 use crate::job::Job;
@@ -16,6 +17,7 @@ const MAX_CELLS: usize = 2_000_000;
 #[derive(Default)]
 pub(super) struct Looked<'m> {
     pub(super) manifest: Option<&'m Manifest>,
+    pub(super) original: Option<Original<'m>>,
     /// Whether the numbers of the rows are wanted that findings are about.
     pub(super) wants_rows: bool,
     /// These rows.

@@ -218,7 +218,7 @@ fn asks_for_itself(job: &Job) -> bool {
 }
 
 /// A built-in hierarchy by its name.
-fn built_in(name: &str) -> Option<HierarchySpec> {
+pub(super) fn built_in(name: &str) -> Option<HierarchySpec> {
     let spec: HierarchySpec = name.parse().ok()?;
     (name != "file" && !matches!(spec, HierarchySpec::File(_))).then_some(spec)
 }
@@ -233,6 +233,21 @@ fn is_about_its_columns(job: &Job, manifest: &Manifest) -> bool {
         .collect();
     named.sort_unstable();
     job.with_role(Role::Quasi).eq(named)
+}
+
+/// The sensitive columns of which a manifest says how close they are, without those whose distances
+/// are those of a hierarchy file.
+pub(super) fn closeness_by(manifest: &Manifest) -> Result<Vec<(String, f64)>> {
+    let is_from_file = |name: &str| {
+        let column = manifest.columns.iter().find(|own| own.name == name);
+        column.and_then(|own| own.hierarchy.as_deref()) == Some("file")
+    };
+    let rules = Described::read(manifest)?.rules.into_iter();
+    let close = rules.filter_map(|(name, criterion)| match criterion {
+        Criterion::TCloseness { t } if !is_from_file(&name) => Some((name, t)),
+        _ => None,
+    });
+    Ok(close.collect())
 }
 
 fn closeness_of(name: &str) -> String {

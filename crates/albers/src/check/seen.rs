@@ -7,7 +7,7 @@
 use albers_measure::audit::SensitiveReached;
 use albers_measure::exposure::{Exposure, ExposurePlan, HashedRows};
 use albers_measure::risk::Risk;
-use albers_privacy::Requirement;
+use albers_privacy::{Criterion, Requirement};
 use albers_storage::memory_budget::Reservation;
 use albers_table::chunk::ColumnChunk;
 use albers_table::distinct_sample::DistinctSample;
@@ -196,7 +196,10 @@ impl Seen<'_> {
         for (place, (column, reached)) in
             requirement.columns().iter().zip(self.sensitive).enumerate()
         {
-            if requirement.rules().iter().all(|(own, _)| *own != place) {
+            let is_rule = |(own, criterion): &(usize, Criterion)| {
+                *own == place && criterion.asks_for_something()
+            };
+            if !requirement.rules().iter().any(is_rule) {
                 let (n_shared, share) = (reached.shared_rows, reached.max_share);
                 findings.push(secret_without_rule(&column.name, n_shared, n_rows, share));
             }

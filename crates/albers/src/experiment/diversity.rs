@@ -57,9 +57,14 @@ fn run(setting: &Setting) -> Result<Outcome> {
     let ls: Vec<f64> = tenths.filter(|l| l.log2() < most_bits).collect();
     let [mut entropies] = lines(&names(), &ls, tables.len(), |contender, l, trial| {
         let mut job = tables[trial].job(1, &CENSUS)?;
-        job.set_role(LABEL, Role::Sensitive)?;
         let rule = Criterion::EntropyLDiversity { l };
-        job.column(LABEL).l_diversity = Some(Diversity(rule));
+        // An l of 1 asks for nothing, so that the label is only kept.
+        if rule.asks_for_something() {
+            job.set_role(LABEL, Role::Sensitive)?;
+            job.column(LABEL).l_diversity = Some(Diversity(rule));
+        } else {
+            job.set_role(LABEL, Role::Keep)?;
+        }
         (CONTENDERS[contender].ask)(&mut job, LABEL);
         let published = tables[trial].release(&job)?;
         Ok([conditional_entropy_bits(&published.classes(LABEL), &published.labels(LABEL))])

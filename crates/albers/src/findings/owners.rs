@@ -65,62 +65,74 @@ impl<'a> OwnersCounts<'a> {
     pub(crate) fn findings(&self, requirement: &Requirement, n_rows: u64) -> Vec<Finding> {
         let k = requirement.k();
         let ends = self.attributes.iter().zip(self.ends.own_ends(k));
-        let mut findings: Vec<Finding> =
-            ends.filter_map(|(own, ends)| self.own_value_bounds(own, ends?, k)).collect();
+        let mut findings: Vec<Finding> = ends
+            .filter_map(|(own, ends)| own_value_bounds(own, ends?, k, self.is_compact))
+            .collect();
         let ruled = requirement.columns().iter().zip(self.persons.n_classes());
         findings.extend(ruled.filter_map(|(own, &count)| person_rules_class(&own.name, count)));
         let told = self.tells.told();
-        findings.extend(told.iter().filter_map(|told| self.keep_tells_quasi(told, n_rows)));
+        findings
+            .extend(told.iter().filter_map(|told| keep_tells_quasi(self.attributes, told, n_rows)));
         findings.extend(self.secret_targets.iter().map(|name| sensitive_target(name, n_rows)));
         findings
     }
+}
 
-    /// Rows whose cell of a column tells an attribute that their class hides.
-    fn keep_tells_quasi(&self, told: &ToldRows, n_rows: u64) -> Option<Finding> {
-        let ToldRows { column, attribute, n_rows: n_told, is_about } = told;
-        let quasi = self.attributes[*attribute].domain.name();
-        let share = *n_told as f64 / n_rows.max(1) as f64;
-        (share >= SAID_TOLD_SHARE).then(|| Finding {
-            name: FindingName::KeepTellsQuasi,
-            column: Some(column.clone()),
-            count: *n_told,
-            is_about: *is_about,
-            is_severe: share >= SEVERE_TOLD_SHARE,
-            sentence: format!(
-                "{}{n_told} of {n_rows} rows have a value of '{column}' that occurs with one value \
-                 only of '{quasi}', which their class shows coarser: whoever reads it knows the other",
-                about(*is_about),
-            )
-            .into(),
-        })
-    }
+/// Rows whose cell of a column tells an attribute that their class hides.
+pub(crate) fn keep_tells_quasi(
+    attributes: &[Attribute],
+    told: &ToldRows,
+    n_rows: u64,
+) -> Option<Finding> {
+    let ToldRows { column, attribute, n_rows: n_told, is_about } = told;
+    let quasi = attributes[*attribute].domain.name();
+    let share = *n_told as f64 / n_rows.max(1) as f64;
+    (share >= SAID_TOLD_SHARE).then(|| Finding {
+        name: FindingName::KeepTellsQuasi,
+        column: Some(column.clone()),
+        count: *n_told,
+        is_about: *is_about,
+        is_severe: share >= SEVERE_TOLD_SHARE,
+        sentence: format!(
+            "{}{n_told} of {n_rows} rows have a value of '{column}' that occurs with one value \
+             only of '{quasi}', which their class shows coarser: whoever reads it knows the other",
+            about(*is_about),
+        )
+        .into(),
+    })
+}
 
-    /// Ends of an attribute that are the value of fewer than `k` rows.
-    fn own_value_bounds(&self, attribute: &Attribute, ends: OwnEnds, k: u64) -> Option<Finding> {
-        let OwnEnds { n_few, n_ends, is_about } = ends;
-        let name = attribute.domain.name();
-        let mut sentence = wording![format!(
-            "{}{n_few} of {n_ends} published ends of '{name}' are the value of fewer than {k} rows: \
-             an outlier's own value may stand there",
-            about(is_about),
-        )];
-        if self.is_compact {
-            let regions = Field::Compact.of("false");
-            sentence.append(wording!["; with ", regions, " they are nobody's where there is room"]);
-        }
-        (n_few > 0).then(|| Finding {
-            name: FindingName::OwnValueBounds,
-            column: Some(name.to_owned()),
-            count: n_few,
-            is_about,
-            is_severe: false,
-            sentence,
-        })
+/// Ends of an attribute that are the value of fewer than `k` rows; where classes show the bounds of
+/// their rows and could show regions, that is said.
+pub(crate) fn own_value_bounds(
+    attribute: &Attribute,
+    ends: OwnEnds,
+    k: u64,
+    is_compact: bool,
+) -> Option<Finding> {
+    let OwnEnds { n_few, n_ends, is_about } = ends;
+    let name = attribute.domain.name();
+    let mut sentence = wording![format!(
+        "{}{n_few} of {n_ends} published ends of '{name}' are the value of fewer than {k} rows: \
+         an outlier's own value may stand there",
+        about(is_about),
+    )];
+    if is_compact {
+        let regions = Field::Compact.of("false");
+        sentence.append(wording!["; with ", regions, " they are nobody's where there is room"]);
     }
+    (n_few > 0).then(|| Finding {
+        name: FindingName::OwnValueBounds,
+        column: Some(name.to_owned()),
+        count: n_few,
+        is_about,
+        is_severe: false,
+        sentence,
+    })
 }
 
 /// Classes that satisfy the rules of a sensitive column only by the rows of one person.
-fn person_rules_class(column: &str, n_classes: u64) -> Option<Finding> {
+pub(crate) fn person_rules_class(column: &str, n_classes: u64) -> Option<Finding> {
     (n_classes > 0).then(|| Finding {
         name: FindingName::PersonRulesClass,
         column: Some(column.to_owned()),

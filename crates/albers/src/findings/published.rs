@@ -15,6 +15,7 @@ use albers_classes::Attribute;
 use albers_classes::space::Shown;
 use albers_measure::exposure::{Exposure, ExposurePlan, HashedRows, RowCount};
 use albers_partition::grain::Grain;
+use albers_privacy::Criterion;
 use albers_release::publish::cell_hashes;
 use albers_table::mix::mix;
 use albers_table::schema::{ColumnType, Role};
@@ -25,7 +26,7 @@ use arrow_schema::SchemaRef;
 
 use super::{Finding, FindingName};
 use crate::init::names::names_a_person;
-use crate::plan::{Plan, TableColumn};
+use crate::plan::{Plan, PlannedColumn, TableColumn};
 
 /// Of the rows, those in one class of equal secrets that make a secret without a rule severe.
 const SEVERE_SHARED_SHARE: f64 = 0.05;
@@ -60,7 +61,9 @@ impl PublishedCounts {
         };
         let (kept, sensitive) = (with(Role::Keep), with(Role::Sensitive));
         let is_ruled = |name: &String| {
-            plan.columns.iter().any(|column| column.name == *name && !column.criteria.is_empty())
+            let asks =
+                |column: &PlannedColumn| column.criteria.iter().any(Criterion::asks_for_something);
+            plan.columns.iter().any(|column| column.name == *name && asks(column))
         };
         let carried = kept.iter().chain(&sensitive).cloned().collect();
         let secrets: Vec<String> = sensitive.into_iter().filter(|name| !is_ruled(name)).collect();

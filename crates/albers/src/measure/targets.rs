@@ -9,7 +9,7 @@ use albers_table::schema::Role;
 use serde::Serialize;
 
 use crate::error::{Error, Result};
-use crate::job::{Job, TargetKind};
+use crate::job::{Job, Split, TargetKind};
 
 /// How much classes tell of a target.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -56,7 +56,8 @@ pub(super) fn measured(
         let missing = column.domain.missing_code();
         let codes = column.codes.iter().flatten().copied();
         let codes = codes.map(|code| (Some(code) != missing).then_some(code));
-        if target.kind != Some(TargetKind::Number) {
+        let kind = target.kind.or(job.split.and_then(Split::target_kind));
+        if kind != Some(TargetKind::Number) {
             let entropy = conditional_entropy_bits(&class_of, &codes.collect::<Vec<_>>());
             let conditional_entropy = Some(entropy);
             return Ok(MeasuredTarget { name, conditional_entropy, mean_squared_error: None });

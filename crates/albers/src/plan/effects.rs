@@ -81,6 +81,17 @@ fn can_suppress(method: Method) -> bool {
 /// A region tells where cuts are, a mean tells of the rows: whoever asks for the one to be told
 /// less would tell more by the other.
 fn check_means(job: &Job) -> Result<()> {
+    if job.values == Some(Values::Mean) && !job.also_k.is_empty() {
+        return Err(Error::usage(
+            wording![
+                Field::Values.of("mean"),
+                " and ",
+                Field::AlsoK,
+                " contradict each other: the mean of a coarser class tells more of the finer ones"
+            ],
+            wording!["drop one of them, or use ", Field::Values.of("bounds")],
+        ));
+    }
     let mean = || Field::Values.of("mean");
     match (job.values, job.compact) {
         (Some(Values::Mean), Some(false)) => Err(Error::usage(

@@ -1,5 +1,6 @@
 //! What a job says a release will be used for.
 
+use albers_privacy::Criterion;
 use albers_storage::choice::Choice;
 use albers_storage::wording;
 use albers_storage::wording::Field;
@@ -64,15 +65,15 @@ fn planned_target(job: &Job, target: &TargetSpec, kind: TargetKind) -> Result<Pl
     match column.and_then(|own| own.role) {
         Some(Role::Quasi | Role::Keep) => {}
         Some(Role::Sensitive) => {
-            let has_rule =
-                column.is_some_and(|own| criteria_of(name, own).is_ok_and(|all| !all.is_empty()));
+            let criteria = column.map_or(Ok(Vec::new()), |own| criteria_of(name, own))?;
+            let has_rule = criteria.iter().any(Criterion::forbids_one_value);
             if !has_rule {
                 return Err(Error::usage(
                     format!(
-                        "target '{name}' is sensitive and has no requirement: classes would be made \
-                         to share one value of it"
+                        "target '{name}' is sensitive and has no requirement that forbids classes of \
+                         one value: they would be made to share it"
                     ),
-                    "add a diversity, closeness or variance of it",
+                    "add a diversity of 2 or more, a share below 1, or a variance of it",
                 ));
             }
         }

@@ -83,6 +83,15 @@ pub enum Note {
     },
     /// The divergence was not computed.
     NoKey,
+    /// Whether one person rules a class was not counted.
+    NoKeyForPersons,
+    /// Rows of a release whose value of a carried column was not found in the original.
+    NotInOriginal {
+        /// The column.
+        column: String,
+        /// How many.
+        n_rows: u64,
+    },
     /// A finding is accepted that there is not.
     NothingToAccept {
         /// What is accepted.
@@ -116,6 +125,11 @@ impl Note {
             Note::NoKey => wording![
                 "the KL divergence needs to know which rows belong together: name a column that \
                  is unique in both files with ",
+                Field::Key
+            ],
+            Note::NoKeyForPersons => wording![
+                "whether a rule holds only by the rows of one person cannot be told: name a column \
+                 that is unique in both files with ",
                 Field::Key
             ],
             Note::NothingToAccept { accepted } => {
@@ -174,9 +188,15 @@ impl fmt::Display for Note {
             Note::LossUnknown { why } => {
                 write!(f, "the loss before compaction is not known: {why}")
             }
-            Note::LabelsLoseMore | Note::NoKey | Note::NothingToAccept { .. } => {
-                write!(f, "{}", self.wording())
-            }
+            Note::LabelsLoseMore
+            | Note::NoKey
+            | Note::NoKeyForPersons
+            | Note::NothingToAccept { .. } => write!(f, "{}", self.wording()),
+            Note::NotInOriginal { column, n_rows } => write!(
+                f,
+                "{n_rows} rows have a value of '{column}' that the original does not have, or not in \
+                 this form: what these tell is not counted"
+            ),
             Note::KeyPublished { column } => {
                 write!(f, "the key '{column}' is published: whoever knows a key finds its row")
             }

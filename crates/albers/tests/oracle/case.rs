@@ -54,12 +54,12 @@ impl Case {
         if !columns.iter().any(has_tree) {
             job.categories = job.categories.filter(|&own| own != Categories::Label);
         }
+        draw_ks(&mut dice, &mut job, method, n_units(&columns, n_rows));
         let has_bounds =
             columns.iter().any(|own| own.role == Some(Role::Quasi) && own.shown == Shown::Bounds);
-        if has_bounds && cuts(method) && job.compact != Some(false) && dice.chance(0.5) {
+        if has_bounds && may_show_means(method, &job) && dice.chance(0.5) {
             job.values = Some(Values::Mean);
         }
-        draw_ks(&mut dice, &mut job, method, n_units(&columns, n_rows));
         // Without the whole table, only a search of all generalizations can tell what is close.
         let may_ask_t = is_full_domain(method) || job.suppress.unwrap_or(0.0) == 0.0;
         let mut secrets = Vec::new();
@@ -139,6 +139,11 @@ fn cuts(method: Method) -> bool {
     matches!(method, Method::Auto | Method::Mondrian | Method::Rtree)
 }
 
+/// Whether means may stand beside bounds.
+fn may_show_means(method: Method, job: &Job) -> bool {
+    cuts(method) && job.compact != Some(false) && job.also_k.is_empty()
+}
+
 /// Whether a lattice of levels is searched.
 fn climbs_levels(method: Method) -> bool {
     matches!(method, Method::Incognito | Method::Samarati | Method::BottomUp)
@@ -215,8 +220,10 @@ fn draw_job(dice: &mut Dice, method: Method, folder: &Path) -> Job {
 fn draw_targets(dice: &mut Dice, columns: &[Column], job: &mut Job) {
     let is_ruled = |column: &Column| {
         let own = &job.columns[&column.name];
-        let numbers = [own.t_closeness, own.alpha, own.variance];
-        own.l_diversity.is_some() || numbers.iter().any(Option::is_some)
+        // Closeness alone does not forbid classes of one value.
+        own.l_diversity.is_some_and(|diversity| diversity.0.forbids_one_value())
+            || own.alpha.is_some_and(|alpha| alpha < 1.0)
+            || own.variance.is_some_and(|minimum| minimum > 0.0)
     };
     let mut targets = Vec::new();
     for column in columns {

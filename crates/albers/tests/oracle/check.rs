@@ -285,7 +285,9 @@ impl<'a> Pair<'a> {
         let places = shown::places(column, &self.release);
         let texts: Vec<&str> = places.iter().map(|&place| row[place].as_str()).collect();
         let mut cover = shown::read(column, &texts);
-        cover.with_missing |= self.case.is_full_domain() && column.has_missing && texts == ["*"];
+        // Any value may be the missing one too, where it is shown nowhere else.
+        let is_hidden = || self.case.is_full_domain() || !self.shows_missing(column);
+        cover.with_missing |= column.has_missing && texts == ["*"] && is_hidden();
         cover
     }
 
@@ -332,6 +334,12 @@ impl<'a> Pair<'a> {
 
     /// Whether the divergence is over the values that occur. An index that has no room to remember
     /// them says so.
+    /// Whether some cell of a column says that a value is missing.
+    fn shows_missing(&self, column: &Column) -> bool {
+        let place = self.release.place(&column.name);
+        self.release.rows.iter().any(|row| row[place].is_empty() || row[place].starts_with("{, "))
+    }
+
     fn values_are_known(&self) -> bool {
         let notes = self.report.pointer("/notes").and_then(Json::as_array).expect("notes");
         let says_so = |note: &Json| {
