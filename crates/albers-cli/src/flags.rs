@@ -248,8 +248,9 @@ pub struct OwnerFlags {
     /// Replace a release and its manifest that are there already
     #[arg(long)]
     pub force: bool,
-    /// A severe finding that does not stop the release: low-k, rows-per-person, or of all columns or
-    /// one unique-keep, keep-tells-quasi, secret-without-rule, text-list, person-rules-class
+    /// A severe finding that does not stop the release: low-k, mean-below-5, rows-per-person, or of
+    /// all columns or one unique-keep, keep-tells-quasi, secret-without-rule, target-in-classes,
+    /// text-list, person-rules-class
     #[arg(long, value_name = "FINDING[:COLUMN]", value_delimiter = ',')]
     pub accept: Vec<Acceptance>,
 }

@@ -16,8 +16,8 @@
 //! ```
 //!
 //! Small classes are those of fewer than 20 rows, or with missing values. Whoever knows all values
-//! of a class of n rows but one can compute the last to within n half steps: from five rows on that
-//! is neither less than the last place u nor less than a hundredth of the width. Days are not
+//! of a class of n rows but one can compute the last to within n half steps, or less where it would
+//! lie beyond the ends. Days are not
 //! divided, and points in time are rounded to parts of days.
 
 use albers_classes::space::Shown;
