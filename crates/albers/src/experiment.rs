@@ -8,7 +8,7 @@
 //! figure and says whether the claim holds here. A claim that does not hold is a result, not an
 //! error.
 //!
-//! - [`all`]: the list. To add one, write a function from [`Setting`] to [`Outcome`] and enter it
+//! - [`all`]: the list. To add one, write a function from `Setting` to `Outcome` and enter it
 //!   there.
 //! - `policies`: the split policies that are compared; a new one is one entry.
 //! - `class_size`, `diversity`, `imprecision`: LeFevre et al. 2008, figures 8, 11 and 12.
