@@ -529,8 +529,14 @@ fn check_tells_what_can_be_seen_in_any_table() {
             found("secret-without-rule:disease", 3001, true),
         ]
     );
-    let ruled = "--sensitive disease --l-diversity disease=distinct:1";
+    let ruled = "--sensitive disease --t-closeness disease=0.9";
     assert_eq!(checked(&folder, &format!("in.csv --quasi age {ruled}")), []);
+    // A rule that asks for nothing is none.
+    let idle = "--sensitive disease --l-diversity disease=distinct:1";
+    assert_eq!(
+        checked(&folder, &format!("in.csv --quasi age {idle}")),
+        [found("secret-without-rule:disease", 3001, true)]
+    );
     assert_eq!(checked(&folder, "in.csv --quasi pay"), [found("low-k", 1, true)]);
     let said = run(&folder, "check in.csv --quasi pay --keep note");
     for line in
