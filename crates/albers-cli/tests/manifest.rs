@@ -353,6 +353,14 @@ fn a_release_is_verified_against_its_manifest_without_the_original() {
 }
 
 #[test]
+fn closeness_alone_protects_a_secret_when_a_release_is_checked() {
+    let folder = released("--sensitive disease -k 4 --t-closeness disease=0.9");
+    let run = folder.run_once(&["check", "out.csv"]);
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{}", run.said());
+    assert!(!run.out.contains("secret-without-rule"), "{}", run.out);
+}
+
+#[test]
 fn what_differs_from_the_manifest_is_named_and_ends_with_1() {
     let folder = released("-k 4");
     let (release, manifest) = (folder.read("out.csv"), folder.json("out.csv.manifest.json"));
