@@ -99,7 +99,9 @@ fn best_by_looking(
     carried: &TargetCodes,
 ) -> Option<f64> {
     let all: Vec<usize> = (0..points.len()).collect();
-    let weights: f64 = workload.targets.iter().map(|target| target.weight).sum();
+    // A target with one value has no say.
+    let has_say = |target: &&Target| impurity(target, &all, points, carried) > 0.0;
+    let weights: f64 = workload.targets.iter().filter(has_say).map(|target| target.weight).sum();
     let is_one_class =
         matches!(&workload.targets[..], [Target { values: TargetValues::Classes { .. }, .. }]);
     let least = if is_one_class { 0.01 } else { 0.01 * weights } * points.len() as f64;
