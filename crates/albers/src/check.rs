@@ -46,7 +46,8 @@ use albers_table::source::Source;
 use serde::Serialize;
 
 use crate::error::{Error, Result};
-use crate::findings::{self, Acceptance, Finding};
+use crate::finding;
+use crate::finding::{Acceptance, Finding};
 use crate::job::Job;
 use crate::memory::{Memory, on_threads};
 use crate::plan::{Resources, check_criteria_have_roles};
@@ -307,9 +308,9 @@ impl CheckReport {
         let by_manifest = by_manifest.iter().filter_map(|text| text.parse::<Acceptance>().ok());
         let mut all = job.accept.clone();
         all.extend(by_manifest.filter(|own| !job.accept.contains(own)));
-        let idle = findings::without_effect(&self.findings, &job.accept);
+        let idle = finding::without_effect(&self.findings, &job.accept);
         self.notes.extend(idle.into_iter().map(|accepted| Note::NothingToAccept { accepted }));
-        let not_accepted = findings::not_accepted(&self.findings, &all);
+        let not_accepted = finding::not_accepted(&self.findings, &all);
         self.not_accepted = not_accepted.iter().map(Finding::label).collect();
         self.accepted = all.iter().map(ToString::to_string).collect();
     }

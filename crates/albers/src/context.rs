@@ -13,7 +13,10 @@ use albers_table::sink::Sink;
 use albers_table::source::Source;
 
 use crate::error::{Error, Result};
-use crate::findings::{self, CountedSink, Finding, OwnersCounts, PublishedCounts, SmallClasses};
+use crate::finding;
+use crate::finding::Finding;
+use crate::findings;
+use crate::findings::{CountedSink, OwnersCounts, PublishedCounts, SmallClasses};
 use crate::memory::Memory;
 use crate::plan::{MethodPlan, Plan, no_means};
 use crate::report::{
@@ -118,7 +121,7 @@ impl<'r> Context<'r> {
             reports.push(self.report(story, release, passage, figures));
         }
         for report in &reports {
-            let findings = findings::not_accepted(&report.findings, &plan.accept);
+            let findings = finding::not_accepted(&report.findings, &plan.accept);
             if !findings.is_empty() {
                 return Err(Error::Severe { findings });
             }
@@ -178,7 +181,7 @@ impl<'r> Context<'r> {
             }
             _ => {}
         }
-        let idle = findings::without_effect(&findings, &plan.accept);
+        let idle = finding::without_effect(&findings, &plan.accept);
         notes.extend(idle.into_iter().map(|accepted| Note::NothingToAccept { accepted }));
         let bytes = self.moved_bytes();
         Report {

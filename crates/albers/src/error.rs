@@ -7,7 +7,7 @@ use albers_storage::wording;
 use albers_storage::wording::{Field, Wording};
 use albers_table::TableError;
 
-use crate::findings::Finding;
+use crate::finding::Finding;
 
 /// The result of a job.
 pub type Result<T> = std::result::Result<T, Error>;

@@ -5,7 +5,6 @@
 //!                          └─► sets that identify ─────────────┴─► proposal ──► job file
 //! ```
 //!
-//! - `names`: what the name of a column says about it.
 //! - `roles`: what its counts say, and how it is generalized.
 //! - `seen`: findings that can be seen before there is a release.
 //! - `identify`: the fewest columns that tell most rows apart.
@@ -16,7 +15,6 @@
 
 mod identify;
 mod job_file;
-pub(crate) mod names;
 mod roles;
 mod seen;
 
@@ -34,7 +32,7 @@ use serde::Serialize;
 
 use crate::error::{Error, Result};
 use crate::files;
-use crate::findings::Finding;
+use crate::finding::Finding;
 use crate::job::Job;
 use crate::memory::on_threads;
 use identify::{ColumnSet, IDENTIFYING_SHARE, identifying_sets};

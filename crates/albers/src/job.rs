@@ -22,7 +22,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::findings::Acceptance;
+use crate::finding::Acceptance;
 
 pub use choices::{Categories, Method, SearchVariant, Split, TargetKind};
 pub use values::{ByteSize, Diversity, TargetSpec, TimeLimit};

@@ -13,7 +13,7 @@
 //! - [`check`](mod@check): audits a table, ours or anybody's.
 //! - [`measure`](mod@measure): what a release loses, from it and the original.
 //! - [`experiment`](mod@experiment): the experiments of the papers, repeated.
-//! - [`findings`]: what puts people at risk although the requirement holds.
+//! - [`finding`]: what puts people at risk although the requirement holds.
 //! - [`files`]: files, folders and pipes as sources and sinks.
 //! - [`chart`]: line charts.
 //! - [`report`]: what a job tells of itself.
@@ -46,13 +46,15 @@ mod context;
 pub mod error;
 pub mod experiment;
 pub mod files;
-pub mod findings;
+pub mod finding;
+mod findings;
 pub mod init;
 pub mod job;
 pub mod lattice;
 pub mod measure;
 mod memory;
 mod method;
+mod names;
 pub mod plan;
 mod protection;
 mod released;
@@ -83,7 +85,7 @@ pub use check::{Beside, CheckReport, Original, check, check_beside, check_releas
 pub use compact::{compact, prepare_compact};
 pub use error::{Error, ErrorKind, Result};
 pub use experiment::{ExperimentReport, ExperimentScale, experiment};
-pub use findings::{Acceptance, Finding, FindingName};
+pub use finding::{Acceptance, Finding, FindingName};
 pub use init::init;
 pub use job::{
     ByteSize, Categories, ColumnJob, Diversity, Job, Method, SearchVariant, Split, TargetKind,

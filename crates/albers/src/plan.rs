@@ -29,7 +29,7 @@ use albers_table::schema::Role;
 use albers_table::source::{Source, SourceColumn};
 
 use crate::error::{Error, Result};
-use crate::findings::Acceptance;
+use crate::finding::Acceptance;
 use crate::job::{ByteSize, Categories, ColumnJob, Job, Method, Split};
 
 pub(crate) use columns::{

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 
 use super::columns::AuditedColumns;
 use super::seen::ChunkCells;
-use crate::findings::{Finding, FindingName};
+use crate::finding::{Finding, FindingName};
 use crate::report::ConcernedRows;
 
 /// What the table of one column takes for each row, at most, beside the hashes.

@@ -20,7 +20,7 @@ use super::looked::Looked;
 use super::loss::TextLoss;
 use super::{CheckReport, audited};
 use crate::error::{Error, Result};
-use crate::findings::{Finding, FindingName};
+use crate::finding::{Finding, FindingName};
 use crate::job::{Diversity, Job};
 use crate::report::{ConcernedRows, Manifest};
 

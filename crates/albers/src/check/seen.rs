@@ -20,9 +20,10 @@ use super::columns::AuditedColumns;
 use super::concerned::RowHashes;
 use super::listed::{ChunkNames, ListedNames, NameCount};
 use crate::error::Result;
+use crate::finding::{Finding, FindingName};
 use crate::findings::{
-    Finding, FindingName, about, is_list_of_itself, is_listed, rows_per_person,
-    secret_without_rule, unique_keep, unique_keeps,
+    about, is_list_of_itself, is_listed, rows_per_person, secret_without_rule, unique_keep,
+    unique_keeps,
 };
 use crate::job::Job;
 use crate::plan::counted_identifiers;

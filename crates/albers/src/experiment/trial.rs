@@ -18,7 +18,7 @@ use arrow_schema::DataType;
 
 use crate::anonymize::anonymize;
 use crate::error::Result;
-use crate::findings::{Acceptance, FindingName};
+use crate::finding::{Acceptance, FindingName};
 use crate::job::{Job, Method};
 
 /// A made-up table.

@@ -6,7 +6,7 @@
 use albers_privacy::Requirement;
 use albers_release::door::Passed;
 
-use super::{Finding, FindingName};
+use crate::finding::{Finding, FindingName};
 
 /// Rows, or persons, from which on a mean is not severe: with fewer, the bounds and the mean of a
 /// class tell the values between them nearly, and with three the one between them.

@@ -11,7 +11,7 @@ use albers_storage::wording;
 use albers_storage::wording::Field;
 
 use super::published::about;
-use super::{Finding, FindingName};
+use crate::finding::{Finding, FindingName};
 use crate::plan::{MethodPlan, Plan};
 use crate::rows::Repeated;
 

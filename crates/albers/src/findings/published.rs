@@ -24,8 +24,8 @@ use albers_table::{Result as TableResult, TableError};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
-use super::{Finding, FindingName};
-use crate::init::names::names_a_person;
+use crate::finding::{Finding, FindingName};
+use crate::names::names_a_person;
 use crate::plan::{Plan, PlannedColumn, TableColumn};
 
 /// Of the rows, those in one class of equal secrets that make a secret without a rule severe.

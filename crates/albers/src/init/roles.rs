@@ -6,8 +6,8 @@
 use albers_table::profile::ColumnProfile;
 use albers_table::schema::{ColumnType, Role};
 
-use super::names::{self, Hint};
 use crate::findings::is_list_of_itself;
+use crate::names::{self, Hint};
 
 /// A column is nearly unique when it has this many values per row that has one.
 const NEARLY_UNIQUE: f64 = 0.9;

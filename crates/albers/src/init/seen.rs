@@ -4,7 +4,8 @@ use albers_table::schema::Role;
 
 use super::LookedAt;
 use super::roles::{Choice, Facts};
-use crate::findings::{Finding, FindingName, is_unique_severely, rows_per_person};
+use crate::finding::{Finding, FindingName};
+use crate::findings::{is_unique_severely, rows_per_person};
 use crate::rows::Repeated;
 
 /// Of the values that are counted on a sample, the share that may be off.

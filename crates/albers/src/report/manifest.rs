@@ -7,7 +7,7 @@ use albers_measure::PublishedLoss;
 use serde::{Deserialize, Serialize};
 
 use super::ClassSize;
-use crate::findings::PublishedFinding;
+use crate::finding::PublishedFinding;
 
 /// The manifest of a release.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

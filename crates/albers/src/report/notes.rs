@@ -7,7 +7,7 @@ use albers_storage::wording;
 use albers_storage::wording::{Field, Wording};
 use serde::{Serialize, Serializer};
 
-use crate::findings::Acceptance;
+use crate::finding::Acceptance;
 
 /// Something the user should know. Reports hold its sentence.
 #[derive(Debug, Clone, PartialEq)]

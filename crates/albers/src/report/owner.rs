@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use albers_measure::{Loss, PublishedLoss, Relation};
 use serde::Serialize;
 
-use crate::findings::Finding;
+use crate::finding::Finding;
 
 use super::{AlsoFile, ClassSize, Manifest, Note, PublishedColumn};
 
