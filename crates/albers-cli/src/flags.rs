@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use albers::{
     Acceptance, ByteSize, Categories, Choice, ColumnType, Format, Granularity, Job, Method,
-    Minimize, Policy, Role, SearchVariant, Split, TargetSpec, Values,
+    Minimize, Policy, Role, SearchVariant, SelectSpec, Split, TargetSpec, Values,
 };
 use anyhow::{Result, anyhow};
 use clap::Args;
@@ -124,7 +124,12 @@ pub struct MethodFlags {
     /// is told of it (class or number) and how much it counts, COLUMN:number:2; may be given again
     #[arg(long = "target", value_name = "COLUMN[:KIND][:WEIGHT]")]
     pub targets: Vec<TargetSpec>,
-    /// How cuts are chosen where no target has a say
+    /// Rows that the release will be asked for, with --split selection, or before the targets with
+    /// info-gain or regression: "age >= 40 and sex = 'M'", or "2: age >= 40" with how much it counts;
+    /// may be given again
+    #[arg(long = "select", value_name = "[WEIGHT:] CONDITION")]
+    pub selects: Vec<SelectSpec>,
+    /// How cuts are chosen where no target and no selection has a say
     #[arg(long, value_parser = choice::<Policy>())]
     pub then: Option<Policy>,
     #[command(flatten)]
@@ -395,6 +400,9 @@ pub fn job(
     job.then = method.then.or(job.then);
     if !method.targets.is_empty() {
         job.workload.targets = method.targets;
+    }
+    if !method.selects.is_empty() {
+        job.workload.select = method.selects;
     }
     if !method.also_k.is_empty() {
         job.also_k = method.also_k;

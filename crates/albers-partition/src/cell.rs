@@ -1,7 +1,7 @@
 //! The points of a cell, split until no allowable split is left: what Mondrian and the index do with
 //! a table, or with a cell of its top.
 //!
-//! Departures: where regions are kept, a cut is moved to a round value between the points of its
+//! Departures: where regions are known, a cut is moved to a round value between the points of its
 //! sides, and to one that no other point has if there is any.
 //! Guarantee: every leaf satisfies the requirement if all points do, and has no allowable split
 //! unless it has more rows than are cut at once. The tree is a function of the points and their
@@ -9,6 +9,8 @@
 //! Cost: O(points * attributes) per level.
 
 mod divide;
+
+use albers_classes::Region;
 
 use crate::grain::Grain;
 use crate::grow::{Arity, Grower, grow};
@@ -57,16 +59,17 @@ impl<const L: usize> Cell<L> {
     }
 
     /// Splits the points until no allowable split is left. `facts` are by place. More points than
-    /// are cut at once are divided first.
+    /// are cut at once are divided first. `region` is that of all points, where regions are known.
     pub fn grow<const M: usize>(
         &mut self,
         plan: &Plan<'_>,
         facts: CellFacts<'_>,
         table: TableSize,
+        region: Option<&Region>,
     ) -> SplitTree {
         match self.points.len() > plan.grain.whole_rows {
-            true => self.divide::<M>(plan, facts, 0),
-            false => self.grow_whole::<M>(plan, facts, table),
+            true => self.divide::<M>(plan, facts, region, 0),
+            false => self.grow_whole::<M>(plan, facts, table, region),
         }
     }
 
@@ -75,6 +78,7 @@ impl<const L: usize> Cell<L> {
         plan: &Plan<'_>,
         facts: CellFacts<'_>,
         table: TableSize,
+        region: Option<&Region>,
     ) -> SplitTree {
         let rule = facts.rule.map(|facts| Rule { requirement: plan.requirement, facts });
         let allowance = Allowance { min_rows: plan.min_rows(), rule };
@@ -84,12 +88,13 @@ impl<const L: usize> Cell<L> {
         let Cell { points, places } = self;
         let grower = Grower::<L, M> {
             chooser: Chooser::new(plan.space, plan.policy, table == TableSize::Large)
+                .with_predicates(plan.predicates())
                 .with_gains(plan.gains(facts.targets, points)),
             stop: &|_| Some(allowance),
             arity: Arity::Many,
-            placement: plan.keep_regions.then(|| Placement::among(points, plan.space)),
+            placement: plan.needs_regions().then(|| Placement::among(points, plan.space)),
         };
-        grow(&grower, points, places)
+        grow(&grower, points, places, region)
     }
 
     /// Puts the points in an order that depends on their codes alone, so that a sample of those at

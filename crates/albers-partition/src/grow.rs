@@ -15,19 +15,19 @@
 //! | the top of a large table | at the share of a cell in the sample | two | moved |
 //! | cells of `local` | at some thousand tuples | many | as chosen |
 
+use albers_classes::Region;
 use albers_classes::space::AxisKind;
 
 use crate::split::apply::{apply, as_binary, move_first};
 use crate::split::place::Placement;
 use crate::split::rule::Allowance;
+use crate::split::selection::Selected;
+use crate::split::state::NodeState;
 use crate::split::{Chooser, Point, Scratch, Split};
 use crate::split_tree::{Cut, SplitTree, TreeNode};
 
 /// Nodes above this size are split further on two threads.
 const PARALLEL_ROWS: usize = 8192;
-
-/// The cuts in a row that may leave nearly all rows on one side before a workload has no say.
-const MAX_UNEVEN: u32 = 32;
 
 /// What the parts of a node must satisfy, by the places of its points; nothing if it is a leaf.
 pub type Stop<'a> = dyn Fn(&[u32]) -> Option<Allowance<'a>> + Sync + 'a;
@@ -59,12 +59,11 @@ impl<'a, const L: usize, const M: usize> Grower<'a, L, M> {
         &self,
         points: &[Point<L>],
         places: &[u32],
-        n_uneven: u32,
+        state: &mut NodeState,
         scratch: &mut Scratch<L, M>,
     ) -> Option<(Split, Allowance<'a>)> {
         let allowance = (self.stop)(places)?;
-        let worn = n_uneven >= MAX_UNEVEN;
-        let split = self.chooser.choose(&allowance, points, places, worn, scratch)?;
+        let split = self.chooser.choose(&allowance, points, places, state, scratch)?;
         let split = match self.arity {
             Arity::Two => as_binary(split, self.chooser.space, points, self.chooser.labels_apart),
             Arity::Many => split,
@@ -81,26 +80,22 @@ impl<'a, const L: usize, const M: usize> Grower<'a, L, M> {
 }
 
 /// The tree of some points, which are moved so that those of a leaf are neighbours, and their
-/// places with them.
+/// places with them. Predicates of a workload ask for the region of the whole.
 pub fn grow<const L: usize, const M: usize>(
     grower: &Grower<'_, L, M>,
     points: &mut [Point<L>],
     places: &mut [u32],
+    region: Option<&Region>,
 ) -> SplitTree {
-    grow_node(grower, Node { points, places, n_uneven: 0 })
+    let selected = region.and_then(|own| Selected::new(own, grower.chooser.predicates));
+    grow_node(grower, Node { points, places, state: NodeState::root(selected) })
 }
 
 /// A stretch of points that is still to be split.
 struct Node<'n, const L: usize> {
     points: &'n mut [Point<L>],
     places: &'n mut [u32],
-    /// Cuts in a row above it that left nearly all rows on its side.
-    n_uneven: u32,
-}
-
-/// The cuts in a row that left nearly all rows on the side of a part.
-fn uneven_after(n_uneven: u32, n_part: usize, n_points: usize) -> u32 {
-    if 64 * n_part > 63 * n_points { n_uneven + 1 } else { 0 }
+    state: NodeState,
 }
 
 /// The tree of a node; large nodes on two threads.
@@ -172,29 +167,43 @@ fn split_once<'n, const L: usize, const M: usize>(
     grower: &Grower<'_, L, M>,
     node: Node<'n, L>,
 ) -> Option<Parts<'n, L>> {
-    let Node { mut points, mut places, n_uneven } = node;
-    let n_points = points.len();
+    let Node { mut points, mut places, mut state } = node;
     let mut scratch = Scratch::default();
-    let (split, allowance) = grower.choose(points, places, n_uneven, &mut scratch)?;
+    let (split, allowance) = grower.choose(points, places, &mut state, &mut scratch)?;
     let ends = apply(split, &grower.chooser, &allowance, points, places, &mut scratch);
     let split = grower.placed(split, points, ends[0]);
     let cuts = cuts_of(&split, &grower.chooser, points, &ends);
     let mut parts = Vec::with_capacity(ends.len());
     let mut start = 0;
-    for end in ends {
+    for (state, end) in states_of(grower, state, &cuts, &ends).into_iter().zip(ends) {
         let (own_points, rest_points) = points.split_at_mut(end - start);
         let (own_places, rest_places) = places.split_at_mut(end - start);
-        let n_uneven = uneven_after(n_uneven, end - start, n_points);
-        parts.push(Node { points: own_points, places: own_places, n_uneven });
+        parts.push(Node { points: own_points, places: own_places, state });
         (points, places, start) = (rest_points, rest_places, end);
     }
     Some((cuts, parts))
 }
 
+/// The states of the parts of a node that end at these points.
+fn states_of<const L: usize, const M: usize>(
+    grower: &Grower<'_, L, M>,
+    state: NodeState,
+    cuts: &[TreeNode],
+    ends: &[usize],
+) -> Vec<NodeState> {
+    let starts = std::iter::once(0).chain(ends.iter().copied());
+    let part_rows: Vec<usize> = ends.iter().zip(starts).map(|(end, start)| end - start).collect();
+    let cuts = cuts.iter().filter_map(|node| match node {
+        TreeNode::Cut(cut) | TreeNode::Next(cut) => Some(*cut),
+        TreeNode::Leaf { .. } => None,
+    });
+    state.parts(cuts, &part_rows, grower.chooser.predicates)
+}
+
 /// What is still to be done.
 enum Task {
     /// Split these points further.
-    Split { start: usize, end: usize, n_uneven: u32 },
+    Split { start: usize, end: usize, state: NodeState },
     /// Go on with a chain of cuts.
     Next(TreeNode),
 }
@@ -205,41 +214,41 @@ fn grow_here<const L: usize, const M: usize>(
     node: Node<'_, L>,
     tree: &mut SplitTree,
 ) {
-    let Node { points, places, n_uneven } = node;
+    let Node { points, places, state } = node;
     let mut scratch = Scratch::default();
-    let mut pending = vec![Task::Split { start: 0, end: points.len(), n_uneven }];
+    let mut pending = vec![Task::Split { start: 0, end: points.len(), state }];
     while let Some(task) = pending.pop() {
-        let (start, end, n_uneven) = match task {
-            Task::Split { start, end, n_uneven } => (start, end, n_uneven),
+        let (start, end, mut state) = match task {
+            Task::Split { start, end, state } => (start, end, state),
             Task::Next(cut) => {
                 tree.push(cut);
                 continue;
             }
         };
         let (own_points, own_places) = (&mut points[start..end], &mut places[start..end]);
-        let chosen = grower.choose(own_points, own_places, n_uneven, &mut scratch);
-        let part = |from: usize, to: usize| {
-            let n_uneven = uneven_after(n_uneven, to - from, end - start);
-            Task::Split { start: from, end: to, n_uneven }
-        };
+        let chosen = grower.choose(own_points, own_places, &mut state, &mut scratch);
         let Some((split, allowance)) = chosen else {
             tree.push(TreeNode::Leaf { n_rows: (end - start) as u32 });
             continue;
         };
-        if let Split::Cut { axis, code } = split {
+        if let Split::Cut { axis, code } | Split::Bound { axis, code } = split {
             let is_first = |point: &Point<L>| point[axis] <= code;
             let n_left = move_first(own_points, own_places, &mut scratch, is_first);
             let middle = start + n_left;
-            tree.push(TreeNode::Cut(Cut::of(&grower.placed(split, own_points, n_left))));
-            pending.push(part(middle, end));
-            pending.push(part(start, middle));
+            let cut = Cut::of(&grower.placed(split, own_points, n_left));
+            tree.push(TreeNode::Cut(cut));
+            let [left, right] = state.sides(cut, [n_left, end - middle], grower.chooser.predicates);
+            pending.push(Task::Split { start: middle, end, state: right });
+            pending.push(Task::Split { start, end: middle, state: left });
             continue;
         }
         let ends = apply(split, &grower.chooser, &allowance, own_points, own_places, &mut scratch);
         let cuts = cuts_of(&split, &grower.chooser, own_points, &ends);
-        let part = |place: usize| {
+        let mut states = states_of(grower, state, &cuts, &ends);
+        let mut part = |place: usize| {
             let from = if place == 0 { 0 } else { ends[place - 1] };
-            part(start + from, start + ends[place])
+            let state = std::mem::take(&mut states[place]);
+            Task::Split { start: start + from, end: start + ends[place], state }
         };
         // The last part is what no cut takes.
         pending.push(part(ends.len() - 1));

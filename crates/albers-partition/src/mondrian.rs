@@ -151,9 +151,10 @@ impl Cutter<'_> {
         let targets = plan.carried_targets().map(|carried| carried.gather(&row_ids));
         let facts = CellFacts { rule: rule.as_ref(), targets: targets.as_ref() };
         let mut cell = Cell::new(points);
-        let tree = cell.grow::<M>(plan, facts, table);
+        let tree = cell.grow::<M>(plan, facts, table, region.as_ref());
         self.watch.done(row_ids.len() as u64)?;
-        Ok(self.block(&cell, &tree, &row_ids, region.as_ref()))
+        let shown = region.as_ref().filter(|_| plan.keep_regions);
+        Ok(self.block(&cell, &tree, &row_ids, shown))
     }
 
     /// The leaves of a grown cell as classes.

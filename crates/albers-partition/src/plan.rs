@@ -8,7 +8,7 @@ use crate::grain::Grain;
 use crate::split::Point;
 use crate::split::Policy;
 use crate::split::gain::Gains;
-use crate::split::workload::Workload;
+use crate::split::workload::{Predicate, Workload};
 
 /// The most attributes a point can have.
 pub const MAX_ATTRIBUTES: usize = 64;
@@ -71,7 +71,18 @@ impl Plan<'_> {
         carried: Option<&'g TargetCodes>,
         points: &[Point<L>],
     ) -> Option<Gains<'g>> {
-        self.workload.map(|own| Gains::new(own.workload, carried, points))
+        let workload = self.workload.filter(|own| !own.workload.targets.is_empty());
+        workload.map(|own| Gains::new(own.workload, carried, points))
+    }
+
+    /// Whether regions must be known: they are wanted, or predicates look at them.
+    pub(crate) fn needs_regions(&self) -> bool {
+        self.keep_regions || !self.predicates().is_empty()
+    }
+
+    /// What the release will be asked for.
+    pub(crate) fn predicates(&self) -> &[Predicate] {
+        self.workload.map_or(&[], |own| &own.workload.predicates)
     }
 }
 
@@ -107,7 +118,7 @@ impl CellFacts<'_> {
     }
 }
 
-/// The region of all points.
+/// The region of all points, where regions must be known.
 pub fn whole_region(plan: &Plan<'_>) -> Option<Region> {
-    plan.keep_regions.then(|| vec![(0, u32::MAX); plan.space.axes.len()])
+    plan.needs_regions().then(|| vec![(0, u32::MAX); plan.space.axes.len()])
 }

@@ -11,6 +11,8 @@
 //! - [`mod@median`]: the widest attribute, cut nearest its median.
 //! - [`mod@gain`]: what tells most about the targets of a workload; one of the others goes on where
 //!   nothing tells enough. [`mod@tally`] counts their values.
+//! - [`mod@selection`]: what spares the predicates of a workload most rows; tried before all others.
+//! - [`mod@state`]: what a node knows of the splits above it.
 //! - [`mod@apply`] acts on a choice, [`mod@place`] puts its cut between the points of both sides.
 
 pub mod apply;
@@ -20,6 +22,8 @@ pub mod gain;
 pub mod median;
 pub mod place;
 pub mod rule;
+pub mod selection;
+pub mod state;
 pub mod tally;
 pub mod workload;
 
@@ -28,6 +32,8 @@ use albers_classes::space::{AxisKind, LabelTree, Space, Specialization};
 use extent::{Extent, Weigher};
 use gain::{GainScratch, Gains};
 use rule::{Allowance, RuleScratch};
+use state::NodeState;
+use workload::Predicate;
 
 /// The ways to choose a split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -49,6 +55,14 @@ albers_storage::choices!(Policy {
 pub enum Split {
     /// Into the points with codes up to `code` and the rest.
     Cut {
+        /// The attribute.
+        axis: usize,
+        /// The last code of the first part.
+        code: u32,
+    },
+    /// The same, at the bound of a predicate: it stays where it is, although other codes would
+    /// divide the points alike.
+    Bound {
         /// The attribute.
         axis: usize,
         /// The last code of the first part.
@@ -99,6 +113,8 @@ pub struct Chooser<'a, const L: usize, const M: usize> {
     /// The loss of a box.
     weigher: Weigher<'a, L, M>,
     /// What is tried first.
+    pub(crate) predicates: &'a [Predicate],
+    /// What is tried next.
     gains: Option<Gains<'a>>,
     policy: Policy,
     /// Whether cuts of large nodes may be weighed on a sample of their points.
@@ -138,7 +154,16 @@ impl<'a, const L: usize, const M: usize> Chooser<'a, L, M> {
     pub fn new(space: &'a Space, policy: Policy, may_sample: bool) -> Chooser<'a, L, M> {
         let weigher = Weigher::new(space);
         let arch = pulp::Arch::new();
-        Chooser { space, weigher, gains: None, policy, may_sample, labels_apart: false, arch }
+        Chooser {
+            space,
+            weigher,
+            predicates: &[],
+            gains: None,
+            policy,
+            may_sample,
+            labels_apart: false,
+            arch,
+        }
     }
 
     /// The same; if `labels_apart`, no class on one side of a split in two can show what one on the
@@ -147,14 +172,20 @@ impl<'a, const L: usize, const M: usize> Chooser<'a, L, M> {
         Chooser { labels_apart, ..self }
     }
 
+    /// The same; splits that spare some of these predicates rows are chosen before all others, of
+    /// nodes whose state knows their region.
+    pub fn with_predicates(self, predicates: &'a [Predicate]) -> Chooser<'a, L, M> {
+        Chooser { predicates, ..self }
+    }
+
     /// The same; splits that tell enough about the targets of a workload are chosen first.
     pub fn with_gains(self, gains: Option<Gains<'a>>) -> Chooser<'a, L, M> {
         Chooser { gains, ..self }
     }
 
     /// The chosen split of some points, or nothing if no split is allowable. `locals` names the
-    /// points' places in the facts that the requirement looks at. Targets of a workload have no say
-    /// in a `worn` node, which they have cut unevenly too often.
+    /// points' places in the facts that the requirement looks at. A workload has no say in a node that
+    /// it has cut unevenly too often.
     ///
     /// Runs with the widest vector instructions that the machine has.
     pub fn choose(
@@ -162,17 +193,21 @@ impl<'a, const L: usize, const M: usize> Chooser<'a, L, M> {
         allowance: &Allowance<'_>,
         points: &[Point<L>],
         locals: &[u32],
-        worn: bool,
+        state: &mut NodeState,
         scratch: &mut Scratch<L, M>,
     ) -> Option<Split> {
         if points.len() < 2 * allowance.min_rows {
             return None;
         }
-        let gains = self.gains.as_ref().filter(|_| !worn);
-        let by_gain =
-            gains.and_then(|own| gain::choose(self, own, allowance, points, locals, scratch));
-        if by_gain.is_some() {
-            return by_gain;
+        if !state.is_worn() {
+            let spared = selection::choose(self, state, allowance, points, locals, scratch);
+            let by_workload = spared.or_else(|| {
+                let gains = self.gains.as_ref()?;
+                gain::choose(self, gains, allowance, points, locals, scratch)
+            });
+            if by_workload.is_some() {
+                return by_workload;
+            }
         }
         self.arch.dispatch(Choice { chooser: self, allowance, points, locals, scratch })
     }

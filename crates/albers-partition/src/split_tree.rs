@@ -61,7 +61,7 @@ impl Cut {
     /// When it has more.
     pub fn of(split: &Split) -> Cut {
         match *split {
-            Split::Cut { axis, code } => Cut::new(axis, 0, code),
+            Split::Cut { axis, code } | Split::Bound { axis, code } => Cut::new(axis, 0, code),
             Split::Peel { axis, lo, hi } => Cut::new(axis, lo, hi),
             Split::Specialize { .. } => unreachable!("a split into many parts is several cuts"),
         }
@@ -71,17 +71,22 @@ impl Cut {
     /// keeps the whole of it.
     pub fn regions(&self, region: &Region) -> [Region; 2] {
         let axis = self.axis as usize;
-        let (lo, hi) = region[axis];
-        let mut inside = region.clone();
-        inside[axis] = (lo.max(self.lo), hi.min(self.hi));
-        let mut outside = region.clone();
+        self.spans(region[axis]).map(|span| {
+            let mut side = region.clone();
+            side[axis] = span;
+            side
+        })
+    }
+
+    /// The same on its own attribute.
+    pub fn spans(&self, (lo, hi): Span) -> [Span; 2] {
+        let inside = (lo.max(self.lo), hi.min(self.hi));
         let (lo, hi) = match (self.lo <= lo, hi <= self.hi) {
             (true, false) => (self.hi + 1, hi),
             (false, true) => (lo, self.lo - 1),
             _ => (lo, hi),
         };
-        outside[axis] = (lo.max(self.rest.0), hi.min(self.rest.1));
-        [inside, outside]
+        [inside, (lo.max(self.rest.0), hi.min(self.rest.1))]
     }
 }
 

@@ -108,26 +108,29 @@ impl Top {
         let min_rows = plan.min_rows().max(MIN_SAMPLE_ROWS);
         let allowance = Allowance { min_rows, rule: None };
         let sample = Sample { points: sample.points, targets: targets.as_ref(), n_rows };
-        Top::grow_within::<L, M>(sample, allowance, plan.grain.cell_rows, plan)
+        let region = whole_region(plan);
+        Top::grow_within::<L, M>(sample, allowance, plan.grain.cell_rows, plan, region)
     }
 
-    /// The tree of a part of a table.
+    /// The tree of a part of a table, which has this region where regions are kept.
     pub fn of_part<const L: usize, const M: usize>(
         tuples: &Tuples,
         n_rows: u64,
         attempt: Attempt,
         plan: &Plan<'_>,
+        region: Option<&Region>,
     ) -> Top {
+        let region = region.cloned();
         let n_points = plan.grain.sample_tuples(plan.space.axes.len());
         let min_rows = plan.min_rows();
         if attempt == Attempt::Tuples {
             let Some(points) = tuples.few_of_each::<L>(min_rows, 2 * n_points, n_rows) else {
-                return Top::single(plan);
+                return Top::of_tree(&SplitTree::leaf(1)).within(region);
             };
             let allowance = Allowance { min_rows, rule: None };
             let sample = Sample { points, targets: None, n_rows };
             let by_counts = Plan { workload: None, ..*plan };
-            return Top::grow_within::<L, M>(sample, allowance, 0, &by_counts);
+            return Top::grow_within::<L, M>(sample, allowance, 0, &by_counts, region);
         }
         let sample = tuples.points::<L>(n_points, n_rows);
         let n_ruled = if plan.has_rule() { plan.requirement.columns().len() } else { 0 };
@@ -147,7 +150,8 @@ impl Top {
         };
         let rule = rule_of(plan, facts.as_ref());
         let sample = Sample { points: sample.points, targets: targets.as_ref(), n_rows };
-        Top::grow_within::<L, M>(sample, Allowance { min_rows, rule }, cell_rows, plan)
+        let allowance = Allowance { min_rows, rule };
+        Top::grow_within::<L, M>(sample, allowance, cell_rows, plan, region)
     }
 
     fn grow_within<const L: usize, const M: usize>(
@@ -155,6 +159,7 @@ impl Top {
         allowance: Allowance<'_>,
         cell_rows: usize,
         plan: &Plan<'_>,
+        region: Option<Region>,
     ) -> Top {
         let Sample { mut points, targets, n_rows } = sample;
         let cell_sample = (cell_rows as u64 * points.len() as u64 / n_rows.max(1)) as usize;
@@ -162,14 +167,15 @@ impl Top {
         let grower = Grower::<L, M> {
             chooser: Chooser::new(plan.space, plan.policy, true)
                 .with_labels_apart(plan.labels_apart)
+                .with_predicates(plan.predicates())
                 .with_gains(plan.gains(targets, &points)),
             stop: &|places| (places.len() > most).then_some(allowance),
             arity: Arity::Two,
             placement: Some(Placement::default()),
         };
         let mut places: Vec<u32> = (0..points.len() as u32).collect();
-        let tree = grow(&grower, &mut points, &mut places);
-        Top::of_tree(&tree).within(whole_region(plan))
+        let tree = grow(&grower, &mut points, &mut places, region.as_ref());
+        Top::of_tree(&tree).within(region)
     }
 
     /// The tree whose leaves are cells, of the whole space and without regions.
@@ -204,7 +210,7 @@ impl Top {
     }
 
     /// The same tree of a part of space, where regions are kept.
-    pub fn within(mut self, region: Option<Region>) -> Top {
+    fn within(mut self, region: Option<Region>) -> Top {
         self.nodes[0].region = region;
         // Parents stand before their children.
         for node_idx in 0..self.nodes.len() {

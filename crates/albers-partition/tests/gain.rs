@@ -8,6 +8,7 @@ use albers_classes::TargetCodes;
 use albers_classes::space::AxisKind;
 use albers_partition::split::gain::Gains;
 use albers_partition::split::rule::{Allowance, Rule};
+use albers_partition::split::state::NodeState;
 use albers_partition::split::workload::{Target, TargetPlace, TargetValues, Workload};
 use albers_partition::split::{Chooser, Point, Policy, Scratch, Split};
 use proptest::prelude::*;
@@ -45,7 +46,7 @@ fn workload(dice: &mut Dice, n_rows: usize) -> (Workload, TargetCodes) {
         2 => vec![class, number],
         _ => vec![axis, class],
     };
-    (Workload { targets, roots: Vec::new() }, TargetCodes::of_columns(&[&classes, &numbers]))
+    (Workload { targets, ..Workload::default() }, TargetCodes::of_columns(&[&classes, &numbers]))
 }
 
 /// The impurity of some rows by its definition.
@@ -152,7 +153,7 @@ proptest! {
         let min_rows = table.requirement.min_rows() as usize;
         let allowance = Allowance { min_rows, rule };
         let mut scratch = Scratch::default();
-        let split = chooser.choose(&allowance, &points, &locals, false, &mut scratch);
+        let split = chooser.choose(&allowance, &points, &locals, &mut NodeState::default(), &mut scratch);
         if let Some(best) = best_by_looking(&table, &workload, &points, &carried) {
             let Some(Split::Cut { axis, code }) = split else {
                 panic!("a cut was there to be found, not {split:?}")
@@ -183,7 +184,13 @@ fn a_split_is_the_same_whatever_the_order_of_the_rows() {
             let rule = Rule { requirement: &table.requirement, facts: &table.facts };
             let min_rows = table.requirement.min_rows() as usize;
             let allowance = Allowance { min_rows, rule: Some(rule) };
-            chooser.choose(&allowance, &points, order, false, &mut Scratch::default())
+            chooser.choose(
+                &allowance,
+                &points,
+                order,
+                &mut NodeState::default(),
+                &mut Scratch::default(),
+            )
         };
         let forward: Vec<u32> = (0..70).collect();
         let backward: Vec<u32> = (0..70).rev().collect();
@@ -206,13 +213,19 @@ fn classes_of_two_columns_are_told_by_cuts_of_these() {
     let carried = TargetCodes::of_columns(&[&labels]);
     let values = TargetValues::Classes { n_classes: 2, missing: None };
     let target = Target { place: TargetPlace::Carried(0), values, weight: 1.0 };
-    let workload = Workload { targets: vec![target], roots: Vec::new() };
+    let workload = Workload { targets: vec![target], ..Workload::default() };
     let gains = Gains::new(&workload, Some(&carried), &points);
     let chooser =
         Chooser::<12, 12>::new(&table.space, Policy::Compact, false).with_gains(Some(gains));
     let allowance = Allowance { min_rows: 1, rule: None };
     let locals: Vec<u32> = (0..400).collect();
-    let split = chooser.choose(&allowance, &points, &locals, false, &mut Scratch::default());
+    let split = chooser.choose(
+        &allowance,
+        &points,
+        &locals,
+        &mut NodeState::default(),
+        &mut Scratch::default(),
+    );
     let Some(Split::Cut { axis, code }) = split else { panic!("{split:?}") };
     let expected = [first, second].get(axis).copied();
     let next = |code: u32| points.iter().map(|point| point[axis]).filter(|&own| own > code).min();

@@ -10,6 +10,7 @@ use albers_partition::grow::{Arity, Grower, grow};
 use albers_partition::split::apply::{apply, as_binary};
 use albers_partition::split::place::Placement;
 use albers_partition::split::rule::{Allowance, Rule};
+use albers_partition::split::state::NodeState;
 use albers_partition::split::{Chooser, Point, Policy, Scratch, Split};
 use albers_partition::split_tree::{Cut, SplitTree, TreeNode};
 use proptest::prelude::*;
@@ -83,7 +84,7 @@ fn check(table: &Table, ways: Ways) -> SplitTree {
     };
     let mut points = points_of(table);
     let mut places: Vec<u32> = (0..table.n_rows as u32).collect();
-    let tree = grow(&grower, &mut points, &mut places);
+    let tree = grow(&grower, &mut points, &mut places, None);
 
     let mut plain = Plain { grower, nodes: Vec::new(), levels: Vec::new() };
     let mut plain_points = points_of(table);
@@ -119,7 +120,13 @@ impl Plain<'_> {
         let Grower { chooser, stop, arity, placement } = &self.grower;
         let allowance = stop(places);
         let chosen = allowance.and_then(|allowance| {
-            let split = chooser.choose(&allowance, points, places, false, &mut scratch)?;
+            let split = chooser.choose(
+                &allowance,
+                points,
+                places,
+                &mut NodeState::default(),
+                &mut scratch,
+            )?;
             Some((allowance, split))
         });
         let Some((allowance, mut split)) = chosen else {

@@ -63,6 +63,8 @@ pub enum Field {
     Output,
     /// Columns that identify people in combination.
     Quasi,
+    /// What a release will be asked for.
+    Select,
     /// Columns that must not be linked to a person.
     Sensitive,
     /// What generalizations are sorted by.
@@ -125,6 +127,7 @@ impl Field {
             Field::Missing => "missing",
             Field::Output => "output",
             Field::Quasi => "quasi",
+            Field::Select => "select",
             Field::Sensitive => "sensitive",
             Field::Sort => "sort",
             Field::SpillDir => "spill-dir",

@@ -21,12 +21,13 @@ use albers_table::source::ReadOptions;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::condition::Condition;
 use crate::error::{Error, Result};
 use crate::finding::Acceptance;
 
 pub use choices::{Categories, Method, SearchVariant, Split, TargetKind};
 pub use values::{ByteSize, Diversity, TargetSpec, TimeLimit};
-pub(crate) use values::{as_text, as_texts, as_word};
+pub(crate) use values::{as_plain_text, as_text, as_texts, as_word};
 
 /// A job. Every field can stand in a job file; flags of the program override them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -153,12 +154,28 @@ pub struct WorkloadJob {
     #[serde(skip_serializing_if = "Vec::is_empty", with = "as_texts")]
     #[schemars(with = "Vec<String>")]
     pub targets: Vec<TargetSpec>,
+    /// What the release will be asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub select: Vec<SelectSpec>,
+}
+
+/// Rows that a release will be asked for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct SelectSpec {
+    /// Which rows: `age >= 40 and sex = 'M'`.
+    #[serde(rename = "where", with = "as_plain_text")]
+    #[schemars(with = "String")]
+    pub condition: Condition,
+    /// How much a row that is returned in vain counts; 1 when not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<f64>,
 }
 
 impl WorkloadJob {
     /// Whether nothing is said of it.
     pub fn is_empty(&self) -> bool {
-        self.targets.is_empty()
+        self.targets.is_empty() && self.select.is_empty()
     }
 }
 

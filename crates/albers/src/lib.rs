@@ -42,6 +42,7 @@ pub mod chart;
 pub mod check;
 mod columns;
 pub mod compact;
+pub mod condition;
 mod context;
 pub mod error;
 pub mod experiment;
@@ -83,15 +84,16 @@ pub use albers_table::{TableError, sink, source};
 pub use anonymize::{anonymize, anonymize_files, prepare, prepare_files};
 pub use check::{Beside, CheckReport, Original, check, check_beside, check_release};
 pub use compact::{compact, prepare_compact};
+pub use condition::Condition;
 pub use error::{Error, ErrorKind, Result};
 pub use experiment::{ExperimentReport, ExperimentScale, experiment};
 pub use finding::{Acceptance, Finding, FindingName};
 pub use init::init;
 pub use job::{
-    ByteSize, Categories, ColumnJob, Diversity, Job, Method, SearchVariant, Split, TargetKind,
-    TargetSpec, TimeLimit, WorkloadJob,
+    ByteSize, Categories, ColumnJob, Diversity, Job, Method, SearchVariant, SelectSpec, Split,
+    TargetKind, TargetSpec, TimeLimit, WorkloadJob,
 };
 pub use lattice::{LatticeReport, LatticeRequest, MinimalReport, SortBy, lattice};
-pub use measure::{MeasureReport, MeasuredTarget, measure};
+pub use measure::{MeasureReport, MeasuredSelection, MeasuredSelections, MeasuredTarget, measure};
 pub use plan::Plan;
 pub use report::{ConcernedRows, Manifest, Note, Prepared, Report};

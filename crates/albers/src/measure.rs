@@ -6,6 +6,7 @@
 //!   key      ──► pairs of rows ──► every row covered? ──► divergence
 //! ```
 
+mod selections;
 mod targets;
 
 use std::collections::BTreeMap;
@@ -32,6 +33,7 @@ use crate::released::{Released, ReleasedColumns, codes_of, differing_quasi, find
 use crate::report::{ClassSize, KlBasis, Note, shown_word};
 use crate::rows::{Reading, Rows, Table, Wanted};
 
+pub use selections::{MeasuredSelection, MeasuredSelections};
 pub use targets::MeasuredTarget;
 
 /// What a release loses.
@@ -55,6 +57,9 @@ pub struct MeasureReport {
     /// How much classes tell of each target.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<MeasuredTarget>,
+    /// How many rows selections return that do not satisfy them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub selections: Option<MeasuredSelections>,
     /// The quasi-identifiers.
     pub columns: Vec<MeasuredColumn>,
     /// Things the user should know.
@@ -209,8 +214,10 @@ fn measured(
         (divergence, relation_of_released(&columns, &classes) == Some(Relation::Disjoint))
     });
     let targets = targets::measured(job, &released.targets, &classes)?;
-    let report = report(&table, &classes, loss, told, released.notes);
-    Ok(MeasureReport { targets, ..report })
+    let mut notes = released.notes;
+    let selections = selections::measured(job, &columns, &classes, &codes, &mut notes)?;
+    let report = report(&table, &classes, loss, told, notes);
+    Ok(MeasureReport { targets, selections, ..report })
 }
 
 /// Refuses a release of more rows than its original.
@@ -264,6 +271,7 @@ fn report(
         },
         kl_basis: divergence.map(|_| KlBasis::over(in_tuple, sensitive)),
         targets: Vec::new(),
+        selections: None,
         columns,
         notes,
     }

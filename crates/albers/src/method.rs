@@ -6,6 +6,7 @@ pub(crate) mod full_domain;
 pub(crate) mod given;
 mod index;
 mod packed;
+pub(crate) mod selects;
 mod targets;
 
 use albers_classes::Attribute;
@@ -32,6 +33,7 @@ use crate::plan::{MethodPlan, Plan, Specialization};
 use crate::protection::{Protection, TableFacts, facts_of, sensitive_codes};
 use crate::report::{Note, Prepared};
 use crate::rows::{Surveyed, Table, Wanted};
+use selects::SelectedRows;
 use targets::{TableWorkload, TargetDomains};
 
 /// How a method wants its rows.
@@ -73,7 +75,10 @@ pub(crate) fn in_memory(
         _ => {
             let tuples = table.tuples();
             let points = table.take_points();
-            groups_of(&run, &table, (points, tuples), &protection, (&facts, &sensitive))?
+            let found =
+                groups_of(&run, &table, (points, tuples), &protection, (&facts, &sensitive))?;
+            notes.extend(found.1);
+            found.0
         }
     };
     if matches!(run.plan.method, MethodPlan::Local) {
@@ -146,20 +151,23 @@ fn shows_regions(plan: &Plan) -> bool {
     }
 }
 
-/// The classes of the methods that look at points.
+/// The classes of the methods that look at points, and what the user should know of them.
 fn groups_of(
     run: &Context<'_>,
     table: &Table,
     (points, tuples): (Points, Option<Tuples>),
     protection: &Protection,
     (facts, sensitive): (&Facts, &[Vec<u32>]),
-) -> Result<Groups> {
+) -> Result<(Groups, Vec<Note>)> {
     let space = Space { axes: table.attributes.iter().map(Attribute::axis).collect() };
     let policy = match &run.plan.method {
         MethodPlan::Cuts { cuts, .. } => cuts.policy,
         _ => Policy::default(),
     };
     let workload = TableWorkload::of(run.plan, &TargetDomains::of_table(table))?;
+    let mut selected = SelectedRows::new(workload.as_ref().map(|own| &own.selects));
+    selected.add_points(&points);
+    let notes = selected.notes(run.plan.ks[0]);
     let carried = workload.as_ref().map(|own| own.carried_codes(table, sensitive));
     let workload = workload.as_ref().zip(carried.as_ref());
     let settings = CutSettings {
@@ -189,7 +197,7 @@ fn groups_of(
         }
         _ => mondrian::partition(points, tuples, &settings, run.watch),
     };
-    Ok(groups?)
+    Ok((groups?, notes))
 }
 
 /// Refuses sets that would fill every cell with a list of thousands of names.

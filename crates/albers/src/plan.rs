@@ -37,7 +37,7 @@ pub(crate) use columns::{
     no_means, place_of,
 };
 pub(crate) use search::SearchPlan;
-pub(crate) use workload::PlannedTarget;
+pub(crate) use workload::{PlannedSelect, PlannedTarget, PlannedWorkload, planned_selects};
 
 /// A job that contradicts neither itself nor the columns of its table.
 #[derive(Debug, Clone)]
@@ -55,9 +55,9 @@ pub struct Plan {
     pub(crate) method: MethodPlan,
     /// The same in the words of the job.
     pub(crate) asked: String,
-    /// What classes should tell.
-    pub(crate) targets: Vec<PlannedTarget>,
-    /// How they are shown.
+    /// What the release will be used for.
+    pub(crate) workload: PlannedWorkload,
+    /// How classes are shown.
     pub(crate) show: Show,
     /// Findings that do not stop the release.
     pub(crate) accept: Vec<Acceptance>,
@@ -125,9 +125,9 @@ pub(crate) struct CutPlan {
 impl CutPlan {
     /// The words for reports.
     fn words(&self) -> String {
-        match self.split.target_kind() {
-            None => self.split.to_string(),
-            Some(_) => format!("{}, then {}", self.split, self.policy),
+        match self.split.follows_workload() {
+            false => self.split.to_string(),
+            true => format!("{}, then {}", self.split, self.policy),
         }
     }
 }
@@ -254,13 +254,13 @@ impl Plan {
             name: column.name.clone(),
             role: role_of(&column.name),
         };
-        let targets = match method {
+        let workload = match method {
             MethodPlan::Cuts { .. } | MethodPlan::Index { .. } => workload::planned(job)?,
-            _ => Vec::new(),
+            _ => PlannedWorkload::default(),
         };
         Ok(Plan {
-            columns: columns::planned(job, columns, all_or_nothing, &targets)?,
-            targets,
+            columns: columns::planned(job, columns, all_or_nothing, &workload.targets)?,
+            workload,
             table: columns.iter().map(of_table).collect(),
             identifiers: Vec::new(),
             ks,
@@ -422,7 +422,9 @@ impl Resources {
 fn policy_of(job: &Job) -> Policy {
     match job.split {
         Some(Split::Median) => Policy::Median,
-        Some(Split::InfoGain | Split::Regression) => job.then.unwrap_or_default(),
+        Some(Split::InfoGain | Split::Regression | Split::Selection) => {
+            job.then.unwrap_or_default()
+        }
         Some(Split::Compact) | None => Policy::Compact,
     }
 }
@@ -435,6 +437,11 @@ fn asked_words(job: &Job, method: &MethodPlan) -> String {
     let mut words = vec![job.method.unwrap_or_default().to_string()];
     words.extend(job.split.map(|split| format!("{split} split")));
     words.extend(job.workload.targets.iter().map(|target| format!("target '{target}'")));
+    match job.workload.select.len() {
+        0 => {}
+        1 => words.push("one selection".to_owned()),
+        n_selects => words.push(format!("{n_selects} selections")),
+    }
     words.extend(job.then.map(|then| format!("then {then}")));
     words.extend(job.variant.map(|variant| variant.to_string()));
     words.extend(job.granularity.map(|granularity| granularity.to_string()));

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use albers::{Categories, MeasureReport, Role, TargetSpec, files};
+use albers::{Categories, MeasureReport, MeasuredSelections, Role, SelectSpec, TargetSpec, files};
 use anyhow::Result;
 use clap::Args;
 
@@ -37,6 +37,10 @@ pub struct Arguments {
     /// class, in bits, or with COLUMN:number as the squared error; may be given again
     #[arg(long = "target", value_name = "COLUMN[:KIND]")]
     targets: Vec<TargetSpec>,
+    /// Rows that the release is asked for: how many it returns that do not satisfy the condition;
+    /// may be given again
+    #[arg(long = "select", value_name = "[WEIGHT:] CONDITION")]
+    selects: Vec<SelectSpec>,
     /// Print the losses as JSON on standard output
     #[arg(long)]
     json: bool,
@@ -56,12 +60,14 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         weights,
         categories,
         targets,
+        selects,
         json,
         columns,
         limits,
     } = arguments;
     let resources = limits.into();
-    let method = MethodFlags { weights, categories, targets, resources, ..MethodFlags::default() };
+    let method =
+        MethodFlags { weights, categories, targets, selects, resources, ..MethodFlags::default() };
     let is_from_job = method.targets.is_empty();
     let mut job = columns.job(job.as_ref(), None, RequirementFlags::default(), method)?;
     if is_from_job {
@@ -82,6 +88,27 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         render::print(&summary(&report))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn selection_lines(selections: &MeasuredSelections) -> Vec<String> {
+    let line = |own: &albers::MeasuredSelection| {
+        let what = match &own.condition {
+            Some(condition) => format!("select {condition}:"),
+            None => "selections that fewer than k rows satisfy, as one:".to_owned(),
+        };
+        format!(
+            "{what} returns {} rows, {} satisfy it, imprecision {}",
+            render::count(own.returned),
+            render::count(own.satisfying),
+            own.imprecision
+        )
+    };
+    let mut lines: Vec<String> = selections.each.iter().map(line).collect();
+    if !lines.is_empty() {
+        lines
+            .push(format!("weighted imprecision, box by box: {}", selections.weighted_imprecision));
+    }
+    lines
 }
 
 fn summary(report: &MeasureReport) -> String {
@@ -121,6 +148,7 @@ fn summary(report: &MeasureReport) -> String {
         };
         lines.push(format!("target '{}': {left}", target.name));
     }
+    lines.extend(report.selections.iter().flat_map(selection_lines));
     lines.push(String::new());
     let width = report.columns.iter().map(|column| column.name.chars().count()).max().unwrap_or(0);
     for column in &report.columns {

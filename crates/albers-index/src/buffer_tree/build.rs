@@ -139,7 +139,8 @@ fn grow_unit<const L: usize, const M: usize>(
             KeptNode::Inner(cut) => (Some(TreeNode::Cut(cut)), GrownCell::default()),
             KeptNode::Cell(cell) => {
                 let own = cells.rows(cell.first - first_cell, cell.end - first_cell);
-                (None, grow_cell::<L, M>(source, own, &plan.plan, plan.table))
+                let region = cell.region.as_ref();
+                (None, grow_cell::<L, M>(source, own, &plan.plan, plan.table, region))
             }
         })
         .collect();
@@ -217,8 +218,13 @@ pub fn codes_of(layout: &RowLayout, rows: &RowBlock, range: std::ops::Range<usiz
     codes
 }
 
-/// The top of a tree for the rows of a part, grown on a sample of them.
-pub fn top_of_part(plan: &BulkPlan<'_>, part: &Part, attempt: Attempt) -> Result<Top> {
+/// The top of a tree for the rows of a part, grown on a sample of them, within their region.
+pub fn top_of_part(
+    plan: &BulkPlan<'_>,
+    part: &Part,
+    attempt: Attempt,
+    region: Option<&Region>,
+) -> Result<Top> {
     // Facts take as much again, and more.
     let n_bytes = plan.plan.grain.sample_bytes * if keeps_facts(plan) { 3 } else { 1 };
     let _memory = plan.budget.try_reserve("a sample of the rows", n_bytes)?;
@@ -229,17 +235,17 @@ pub fn top_of_part(plan: &BulkPlan<'_>, part: &Part, attempt: Attempt) -> Result
     Ok(albers_partition::with_lanes!(
         n_attributes,
         sets,
-        part_lanes(plan, &tuples, n_rows, attempt)
+        part_lanes(plan, (&tuples, n_rows), attempt, region)
     ))
 }
 
 fn part_lanes<const L: usize, const M: usize>(
     plan: &BulkPlan<'_>,
-    tuples: &Tuples,
-    n_rows: u64,
+    (tuples, n_rows): (&Tuples, u64),
     attempt: Attempt,
+    region: Option<&Region>,
 ) -> Top {
-    Top::of_part::<L, M>(tuples, n_rows, attempt, &plan.plan)
+    Top::of_part::<L, M>(tuples, n_rows, attempt, &plan.plan, region)
 }
 
 /// Whether more of a row than its codes has a say.

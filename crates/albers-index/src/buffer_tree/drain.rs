@@ -279,12 +279,12 @@ impl<E: From<StorageError>> Drain<'_, '_, '_, E> {
         let payload_bytes = part.n_payload_bytes / n_rows.max(1) as usize;
         let attempts = if depth < MAX_DEPTH { &Attempt::ALL[..] } else { &[] };
         for &attempt in attempts {
-            let top = build::top_of_part(plan, &part, attempt)?;
+            let top = build::top_of_part(plan, &part, attempt, region.as_ref())?;
             if top.n_cells() == 1 {
                 continue;
             }
             let expected = Expected { n_rows, payload_bytes, must_divide: true };
-            let below = (Arc::new(top.within(region.clone())), 0);
+            let below = (Arc::new(top), 0);
             let mut tree = BufferTree::below(plan, below, expected, depth + 1)?;
             tree.append_blocks(part.blocks)?;
             if tree.is_divided() {

@@ -1,5 +1,6 @@
 //! Packed records become points, the one grower splits them, and their boxes are found.
 
+use albers_classes::Region;
 use albers_classes::packed::{FactColumns, RowBlock, RowLayout};
 use albers_partition::cell::{Cell, TableSize};
 use albers_partition::mondrian::Plan;
@@ -30,12 +31,13 @@ pub struct Source<'a> {
     pub facts: &'a FactColumns,
 }
 
-/// Splits some rows until no allowable split is left.
+/// Splits some rows until no allowable split is left; `region` is theirs, where regions are kept.
 pub fn grow_cell<const L: usize, const M: usize>(
     source: Source<'_>,
     rows: &[u32],
     plan: &Plan<'_>,
     table: TableSize,
+    region: Option<&Region>,
 ) -> GrownCell {
     let Source { layout, block, facts } = source;
     let point = |&row: &u32| {
@@ -48,7 +50,7 @@ pub fn grow_cell<const L: usize, const M: usize>(
     let targets = plan.has_carried_targets().then(|| facts.targets_of(layout, block, numbers()));
     let facts = CellFacts { rule: rule.as_ref(), targets: targets.as_ref() };
     let mut cell = Cell::new(rows.iter().map(point).collect());
-    let tree = cell.grow::<M>(plan, facts, table);
+    let tree = cell.grow::<M>(plan, facts, table, region);
     GrownCell {
         boxes: boxes_of::<L>(&tree, &cell.points, layout.n_attributes()),
         tree,

@@ -1,5 +1,6 @@
 //! Points that are too many to be cut at once: divided by a sample of their own, again and again.
 
+use albers_classes::Region;
 use rayon::prelude::*;
 
 use super::{Cell, MAX_DEPTH, TableSize};
@@ -15,13 +16,14 @@ impl<const L: usize> Cell<L> {
         &mut self,
         plan: &Plan<'_>,
         facts: CellFacts<'_>,
+        region: Option<&Region>,
         depth: usize,
     ) -> SplitTree {
         let n_rows = self.points.len();
         let tuples = self.tuples(plan, facts);
         let attempts = if depth < MAX_DEPTH { &Attempt::ALL[..] } else { &[] };
         for &attempt in attempts {
-            let top = Top::of_part::<L, M>(&tuples, n_rows as u64, attempt, plan);
+            let top = Top::of_part::<L, M>(&tuples, n_rows as u64, attempt, plan, region);
             if top.n_cells() == 1 {
                 continue;
             }
@@ -105,9 +107,10 @@ impl<const L: usize> Cell<L> {
                         points: self.points[range.clone()].to_vec(),
                         places: self.places[range].to_vec(),
                     };
+                    let region = cell.region.as_ref();
                     let tree = match own.points.len() > plan.grain.whole_rows {
-                        true => own.divide::<M>(plan, facts, depth),
-                        false => own.grow_whole::<M>(plan, facts, TableSize::Large),
+                        true => own.divide::<M>(plan, facts, region, depth),
+                        false => own.grow_whole::<M>(plan, facts, TableSize::Large, region),
                     };
                     Grown::Cell(own, tree)
                 }

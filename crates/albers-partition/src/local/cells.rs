@@ -56,7 +56,7 @@ fn cut<const L: usize, const M: usize>(cutter: &Cutter<'_, '_>) -> Vec<Vec<u32>>
         placement: None,
     };
     let mut places: Vec<u32> = (0..items.n_items as u32).collect();
-    let tree = grow(&grower, &mut points, &mut places);
+    let tree = grow(&grower, &mut points, &mut places, None);
     let mut rest = places.as_slice();
     let cells = tree.leaf_rows().map(|n_items| {
         let (own, after) = rest.split_at(n_items as usize);

@@ -49,7 +49,7 @@ pub fn apply<const L: usize, const M: usize>(
     scratch: &mut Scratch<L, M>,
 ) -> Vec<usize> {
     match split {
-        Split::Cut { axis, code } => {
+        Split::Cut { axis, code } | Split::Bound { axis, code } => {
             let n_first = move_first(points, locals, scratch, |point| point[axis] <= code);
             vec![n_first, points.len()]
         }

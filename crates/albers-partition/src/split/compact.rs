@@ -99,7 +99,7 @@ fn is_allowed<const L: usize, const M: usize>(
     scratch: &mut Scratch<L, M>,
 ) -> bool {
     let (axis, codes) = match split {
-        Split::Cut { axis, code } => (axis, 0..=code),
+        Split::Cut { axis, code } | Split::Bound { axis, code } => (axis, 0..=code),
         Split::Peel { axis, lo, hi } => (axis, lo..=hi),
         Split::Specialize { axis, step } => {
             let tree = chooser.label_tree(axis).expect("only labels are specialized");

@@ -1,11 +1,14 @@
-//! What a release will be used for: targets whose values classes should tell.
+//! What a release will be used for: targets whose values classes should tell, and predicates whose
+//! rows it will be asked for.
 //!
-//! Source: LeFevre, DeWitt & Ramakrishnan 2008, sections 3.1.1 and 3.1.2 (equations 3 to 6).
+//! Source: LeFevre, DeWitt & Ramakrishnan 2008, sections 3.1.1, 3.1.2 and 3.2 (equations
+//! 3 to 7).
 //! Departures: classes and numbers may be targets side by side. Each impurity is divided by that of
 //! the whole table and weighted, since entropies and squared errors cannot be added as they are.
 //! Guarantee: impurities come of whole numbers, so that no order of rows decides a cut.
 
 use albers_classes::TargetCodes;
+use albers_classes::region::Span;
 
 use crate::split::Point;
 use crate::split::tally::Tally;
@@ -24,6 +27,26 @@ pub struct Workload {
     pub targets: Vec<Target>,
     /// The impurity of each target in the whole table, per row; empty until it is known.
     pub roots: Vec<f64>,
+    /// What it will be asked for.
+    pub predicates: Vec<Predicate>,
+}
+
+/// Rows that a release will be asked for: those with some codes on some attributes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Predicate {
+    /// What a row that is returned in vain counts for.
+    pub weight: f64,
+    /// What it asks, one term for each attribute that it looks at.
+    pub terms: Vec<Term>,
+}
+
+/// What a predicate asks of one attribute.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Term {
+    /// The attribute.
+    pub axis: usize,
+    /// The codes that satisfy it, as ascending runs.
+    pub codes: Vec<Span>,
 }
 
 /// A column that classes should tell.
@@ -135,7 +158,7 @@ impl Workload {
             tally.impurity() / points.len().max(1) as f64
         };
         let roots = self.tallies().into_iter().zip(&values).map(root).collect();
-        Workload { targets: self.targets.clone(), roots }
+        Workload { roots, ..self.clone() }
     }
 
     /// What each target's impurity counts for. That of a single class is counted in bits.

@@ -40,7 +40,7 @@ pub fn check_cuts(seed: u64, n_rows: usize, n_attributes: usize, policy: Policy,
             seed: 0,
         };
         let mut cell = Cell::new(points.clone());
-        let tree = cell.grow::<0>(&plan, CellFacts::default(), TableSize::Small);
+        let tree = cell.grow::<0>(&plan, CellFacts::default(), TableSize::Small, None);
         (cell, tree)
     };
     let (cell, tree) = grow(true);

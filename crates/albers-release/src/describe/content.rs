@@ -64,6 +64,25 @@ impl CellContent {
         }
     }
 
+    /// Whether a row with one of some codes, given as ascending runs, may stand behind the cell.
+    pub fn overlaps(&self, domain: &Domain, runs: &[(u32, u32)]) -> bool {
+        let is_in = |code: u32| runs.iter().any(|&(lo, hi)| (lo..=hi).contains(&code));
+        let meets = |lo: u32, hi: u32| runs.iter().any(|run| run.0 <= hi && lo <= run.1);
+        let missing = |shown: bool| shown && domain.missing_code().is_some_and(is_in);
+        match self {
+            CellContent::Missing => missing(true),
+            CellContent::Everything => !runs.is_empty(),
+            CellContent::Set(codes) => codes.iter().any(|&code| is_in(code)),
+            CellContent::Interval { lo, hi, with_missing } => {
+                meets(*lo, *hi) || missing(*with_missing)
+            }
+            CellContent::Label { node, with_missing } => {
+                let leaves = domain.hierarchy().map(|tree| tree.leaves_of(*node));
+                leaves.is_some_and(|own| meets(own.start, own.end - 1)) || missing(*with_missing)
+            }
+        }
+    }
+
     /// Whether a row with this code may stand behind the cell.
     pub fn covers(&self, domain: &Domain, code: u32) -> bool {
         let is_missing = domain.missing_code() == Some(code);

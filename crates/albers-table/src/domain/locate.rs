@@ -94,6 +94,29 @@ impl Domain {
         }
     }
 
+    /// The codes between two values, both included, or from the least or to the greatest value of
+    /// the table where there is no bound; nothing if no value can lie there. Where values lie near,
+    /// its ends need not occur.
+    pub fn span_between(
+        &self,
+        lo: Option<OrderedValue>,
+        hi: Option<OrderedValue>,
+    ) -> Option<(u32, u32)> {
+        let (first, last) = self.code_range();
+        match (&self.kind, lo, hi) {
+            (DomainKind::Near { min, max, first_code, .. }, lo, hi) => {
+                let ticks = |value: Option<OrderedValue>, end: i64| match value {
+                    Some(OrderedValue::Ticks(ticks)) => ticks,
+                    Some(OrderedValue::Float(_)) | None => end,
+                };
+                let (lo, hi) = (ticks(lo, *min).max(*min), ticks(hi, *max).min(*max));
+                let code = |ticks: i64| first_code + ticks.abs_diff(*min) as u32;
+                (lo <= hi).then(|| (code(lo), code(hi)))
+            }
+            _ => self.codes_between(lo.or(self.value(first))?, hi.or(self.value(last))?),
+        }
+    }
+
     /// How much of the domain's length lies between two values, from 0 to 1.
     pub fn share_between(&self, lo: OrderedValue, hi: OrderedValue) -> f64 {
         match &self.kind {

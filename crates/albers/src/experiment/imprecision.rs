@@ -7,6 +7,7 @@
 
 use crate::job::Split;
 use albers_generate::{Kind, Options};
+use albers_partition::split::Policy;
 use albers_release::publish::Values;
 
 use super::metrics::{Region, summed_imprecision, union_imprecision};
@@ -15,7 +16,7 @@ use super::{Experiment, Outcome, Setting, lines, never_falls};
 use crate::chart::axis::figure;
 use crate::chart::{Axis, Chart, Series};
 use crate::error::Result;
-use crate::job::Job;
+use crate::job::{Job, SelectSpec};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "imprecision-by-k",
@@ -57,7 +58,24 @@ const CONTENDERS: &[Contender] = &[
         quasi: &SELECTED,
         ask: |job| job.split = Some(Split::Median),
     },
+    Contender {
+        name: "selection",
+        quasi: &AGRAWAL,
+        ask: |job| {
+            (job.split, job.then) = (Some(Split::Selection), Some(Policy::Median));
+            job.workload.select = C2.iter().map(selected).collect();
+        },
+    },
 ];
+
+/// A region of the selection as a job asks for it.
+fn selected(region: &[(f64, f64); 2]) -> SelectSpec {
+    let between =
+        |(name, (low, high)): (&str, &(f64, f64))| format!("{name} between {low} and {high}");
+    let terms: Vec<String> = SELECTED.into_iter().zip(region).map(between).collect();
+    let condition = terms.join(" and ").parse().expect("a region is a condition");
+    SelectSpec { condition, weight: None }
+}
 
 fn run(setting: &Setting) -> Result<Outcome> {
     let ks = [10.0, 25.0, 50.0, 100.0];

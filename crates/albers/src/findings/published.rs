@@ -67,7 +67,8 @@ impl PublishedCounts {
         };
         let carried = kept.iter().chain(&sensitive).cloned().collect();
         let secrets: Vec<String> = sensitive.into_iter().filter(|name| !is_ruled(name)).collect();
-        let is_target = |name: &&String| plan.targets.iter().any(|own| own.column == **name);
+        let is_target =
+            |name: &&String| plan.workload.targets.iter().any(|own| own.column == **name);
         let targets: Vec<String> = kept.iter().filter(is_target).cloned().collect();
         let grain = plan.method.grain().unwrap_or_default();
         let n_samples = if kept.is_empty() { 0 } else { kept.len() + 2 };

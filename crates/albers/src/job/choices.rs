@@ -55,6 +55,8 @@ pub enum Split {
     InfoGain,
     /// What tells most about numbers.
     Regression,
+    /// What spares selections most rows.
+    Selection,
 }
 
 choices!(Split {
@@ -62,16 +64,22 @@ choices!(Split {
     Median: "median", "The widest column, nearest its median: faster, loses more";
     InfoGain: "info-gain", "What tells most about the classes of the targets, where anything does";
     Regression: "regression", "What tells most about the numbers of the targets, where anything does";
+    Selection: "selection", "What spares the selections most rows that do not satisfy them, where anything does";
 });
 
 impl Split {
     /// How targets are taken whose kind is not given, where there are targets.
     pub fn target_kind(self) -> Option<TargetKind> {
         match self {
-            Split::Compact | Split::Median => None,
+            Split::Compact | Split::Median | Split::Selection => None,
             Split::InfoGain => Some(TargetKind::Class),
             Split::Regression => Some(TargetKind::Number),
         }
+    }
+
+    /// Whether cuts follow a workload, and another policy where it has no say.
+    pub fn follows_workload(self) -> bool {
+        !matches!(self, Split::Compact | Split::Median)
     }
 }
 

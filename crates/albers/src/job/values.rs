@@ -8,6 +8,7 @@ use albers_privacy::{Criterion, PrivacyError};
 use albers_storage::choice::Choice;
 use albers_storage::memory_budget;
 
+use super::SelectSpec;
 use super::choices::TargetKind;
 
 /// An amount of memory, such as `256MB`.
@@ -145,6 +146,22 @@ impl fmt::Display for TargetSpec {
     }
 }
 
+impl FromStr for SelectSpec {
+    type Err = String;
+
+    /// `age >= 40`, or with a weight `2: age >= 40`.
+    fn from_str(text: &str) -> Result<SelectSpec, String> {
+        let weighted = text.split_once(':').and_then(|(weight, condition)| {
+            weight.trim().parse::<f64>().ok().map(|weight| (weight, condition))
+        });
+        let (weight, condition) = match weighted {
+            Some((weight, condition)) => (Some(weight), condition),
+            None => (None, text),
+        };
+        Ok(SelectSpec { condition: condition.parse()?, weight })
+    }
+}
+
 /// Texts of a job file and the values that they stand for.
 pub(crate) mod as_text {
     use std::fmt::Display;
@@ -171,6 +188,31 @@ pub(crate) mod as_text {
     {
         let text = String::deserialize(deserializer)?;
         text.parse().map(Some).map_err(serde::de::Error::custom)
+    }
+}
+
+/// A text of a job file that must be there, and the value that it stands for.
+pub(crate) mod as_plain_text {
+    use std::fmt::Display;
+    use std::str::FromStr;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    /// Writes the text.
+    pub fn serialize<T: Display, S: Serializer>(
+        value: &T,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(value)
+    }
+
+    /// Reads the value of a text.
+    pub fn deserialize<'de, T, D>(deserializer: D) -> Result<T, D::Error>
+    where
+        T: FromStr<Err: Display>,
+        D: Deserializer<'de>,
+    {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
     }
 }
 

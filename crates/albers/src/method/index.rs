@@ -26,6 +26,7 @@ use albers_table::sink::Sink;
 use albers_table::source::{SourceChunk, for_each_chunk};
 
 use super::packed::{PackedTable, layout_of, sensitive_facts, space_of};
+use super::selects::{SelectedRows, TableSelects};
 use super::targets::{TableWorkload, TargetDomains};
 use crate::context::{Context, DoorRows, Story};
 use crate::error::Result;
@@ -83,8 +84,9 @@ pub(super) fn publish<'r>(
     let top = bulk.top_of_table(&tuples, n_rows);
     drop(tuples);
     let tree = BufferTree::new(&bulk, top, n_rows, surveyed.payload_bytes)?;
+    let selects = workload.as_ref().map(|own| &own.selects);
     let LoadedTree { table, tree, payload, fingerprint, notes, _memory } =
-        load(&run, surveyed, tree)?;
+        load(&run, surveyed, tree, selects)?;
     run.clock.read();
 
     let sensitive_facts = sensitive_facts(&layout, &facts, n_kept);
@@ -167,19 +169,23 @@ fn load<'t>(
     run: &Context<'_>,
     mut surveyed: Surveyed<'_>,
     mut tree: BufferTree<'t>,
+    selects: Option<&TableSelects>,
 ) -> Result<LoadedTree<'t>> {
     let (memory, unknown) = surveyed.count_values(&run.memory.budget);
-    let notes = unknown.into_iter().map(|column| Note::ValuesUnknown { column }).collect();
+    let unknown = unknown.into_iter().map(|column| Note::ValuesUnknown { column });
+    let mut selected = SelectedRows::new(selects);
     let again = surveyed.again.take();
     let router = tree.router();
     let n_attributes = surveyed.coders_of(Role::Quasi).count();
-    let map = |chunk: SourceChunk| -> albers_table::Result<(RoutedRows, u64)> {
+    let map = |chunk: SourceChunk| -> albers_table::Result<(RoutedRows, u64, SelectedRows<'_>)> {
         let SourceChunk { first_row, n_rows, coded, carried } = chunk;
         let CodedChunk { codes, facts } = surveyed.code(coded, n_rows)?;
         let first_row = first_row as u32;
         let rows = (first_row..).zip(codes.chunks_exact(n_attributes));
         let fingerprint = rows
             .fold(0u64, |sum, (row_id, codes)| sum.wrapping_add(row_fingerprint(row_id, codes)));
+        let mut of_chunk = SelectedRows::new(selects);
+        of_chunk.add(codes.chunks_exact(n_attributes));
         let routed = match surveyed.encode_payload(&carried)? {
             None => router.route(first_row, &codes, &facts, |_| &[]),
             Some(payload) => {
@@ -187,14 +193,19 @@ fn load<'t>(
                 router.route(first_row, &codes, &facts, |row| rows[row].data())
             }
         };
-        Ok((routed, fingerprint))
+        Ok((routed, fingerprint, of_chunk))
     };
     let mut fingerprint = 0u64;
     let reading = run.reading(None);
     run.watch.phase(Phase::Read, Some(surveyed.n_rows));
     let (mut scan, stamp) = again.into_scan(&reading, &surveyed.known)?;
-    for_each_chunk(scan.as_mut(), run.watch, &map, &mut |(routed, of_chunk)| {
+    for_each_chunk(scan.as_mut(), run.watch, &map, &mut |(
+        routed,
+        of_chunk,
+        selected_of_chunk,
+    )| {
         fingerprint = fingerprint.wrapping_add(of_chunk);
+        selected.merge(&selected_of_chunk);
         Ok(tree.append(&routed)?)
     })?;
     drop(scan);
@@ -202,6 +213,7 @@ fn load<'t>(
         return Err(changed(&reading));
     }
     check_unchanged(&reading, stamp.as_ref())?;
+    let notes = unknown.chain(selected.notes(run.plan.ks[0])).collect();
     let payload = std::mem::replace(&mut surveyed.payload, Payload::new(Vec::new())?);
     let table = PackedTable::of(surveyed);
     Ok(LoadedTree { table, tree, payload, fingerprint, notes, _memory: memory })
@@ -227,7 +239,7 @@ fn drain(
                     layout: bulk.layout,
                     store: bulk.store,
                     blocks: &giant.blocks,
-                    region: giant.region.as_deref(),
+                    region: giant.region.as_deref().filter(|_| bulk.plan.keep_regions),
                     holes: &[],
                     features: &[],
                 })?;
@@ -244,7 +256,8 @@ fn admit(
     granularity: Granularity,
     door: &mut Door<'_>,
 ) -> std::result::Result<(), ReleaseError> {
-    let regions = subtree.region.as_ref().map(|whole| subtree.tree.leaf_regions(whole));
+    let region = subtree.region.as_ref().filter(|_| bulk.plan.keep_regions);
+    let regions = region.map(|whole| subtree.tree.leaf_regions(whole));
     let leaves = LeafRows {
         layout: bulk.layout,
         rows: subtree.rows,

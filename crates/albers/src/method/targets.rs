@@ -5,9 +5,10 @@ use albers_partition::split::workload::{Target, TargetPlace, TargetValues, Workl
 use albers_table::domain::Domain;
 use albers_table::schema::Role;
 
+use super::selects::TableSelects;
 use crate::error::{Error, Result};
 use crate::job::TargetKind;
-use crate::plan::{Plan, PlannedTarget};
+use crate::plan::{Plan, PlannedTarget, PlannedWorkload};
 use crate::rows::Table;
 
 /// Classes beyond this tell nothing that a reader could use.
@@ -28,16 +29,22 @@ pub(super) struct TargetDomains<'d> {
 pub(super) struct TableWorkload {
     pub(super) workload: Workload,
     pub(super) carried: Vec<usize>,
+    /// What the release will be asked for.
+    pub(super) selects: TableSelects,
 }
 
 impl TableWorkload {
     /// The workload of a plan, if it has one.
     pub(super) fn of(plan: &Plan, domains: &TargetDomains<'_>) -> Result<Option<TableWorkload>> {
-        if plan.targets.is_empty() {
+        let PlannedWorkload { targets, selects } = &plan.workload;
+        if targets.is_empty() && selects.is_empty() {
             return Ok(None);
         }
-        let mut found = TableWorkload { workload: Workload::default(), carried: Vec::new() };
-        for target in &plan.targets {
+        let selects = TableSelects::of(selects, &domains.quasi)?;
+        let predicates = selects.predicates.clone();
+        let workload = Workload { predicates, ..Workload::default() };
+        let mut found = TableWorkload { workload, carried: Vec::new(), selects };
+        for target in targets {
             let (domain, place) = found.place_of(target, domains);
             let values = values_of(target, domain)?;
             found.workload.targets.push(Target { place, values, weight: target.weight });

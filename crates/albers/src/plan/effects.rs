@@ -40,11 +40,12 @@ type Suits = fn(Method) -> bool;
 
 /// Each setting that only some methods look at: whether it is given, which methods those are, and
 /// one of them.
-fn settings(job: &Job) -> [(Field, bool, Suits, Method); 12] {
+fn settings(job: &Job) -> [(Field, bool, Suits, Method); 13] {
     let any = |says: fn(&crate::job::ColumnJob) -> bool| job.columns.values().any(says);
     [
         (Field::Then, job.then.is_some(), cuts, Method::Mondrian),
-        (Field::Target, !job.workload.is_empty(), cuts, Method::Mondrian),
+        (Field::Target, !job.workload.targets.is_empty(), cuts, Method::Mondrian),
+        (Field::Select, !job.workload.select.is_empty(), cuts, Method::Mondrian),
         (Field::Split, job.split.is_some(), cuts, Method::Mondrian),
         (Field::Bias, any(|column| column.bias == Some(true)), cuts, Method::Mondrian),
         (Field::Compact, job.compact == Some(false), cuts, Method::Mondrian),

@@ -8,8 +8,9 @@ use albers_table::schema::Role;
 
 use super::WEIGHTS;
 use super::columns::criteria_of;
+use crate::condition::{Condition, MAX_BOXES};
 use crate::error::{Error, Result};
-use crate::job::{Job, Split, TargetKind, TargetSpec};
+use crate::job::{Job, SelectSpec, Split, TargetKind, TargetSpec};
 
 /// A column that classes should tell.
 #[derive(Debug, Clone)]
@@ -22,15 +23,99 @@ pub(crate) struct PlannedTarget {
     pub(crate) weight: f64,
 }
 
-/// The targets of a job; none where cuts follow no target.
-pub(super) fn planned(job: &Job) -> Result<Vec<PlannedTarget>> {
+/// Rows that the release will be asked for.
+#[derive(Debug, Clone)]
+pub(crate) struct PlannedSelect {
+    /// Which.
+    pub(crate) condition: Condition,
+    /// How much a row that is returned in vain counts.
+    pub(crate) weight: f64,
+}
+
+/// What a release will be used for; nothing where cuts follow no workload.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct PlannedWorkload {
+    /// What classes should tell.
+    pub(crate) targets: Vec<PlannedTarget>,
+    /// What the release will be asked for.
+    pub(crate) selects: Vec<PlannedSelect>,
+}
+
+/// The workload of a job.
+pub(super) fn planned(job: &Job) -> Result<PlannedWorkload> {
     let split = job.split.unwrap_or_default();
+    if !split.follows_workload() {
+        let has = |is_there: bool, field: Field| is_there.then_some(field);
+        let without = has(!job.workload.targets.is_empty(), Field::Target)
+            .or(has(!job.workload.select.is_empty(), Field::Select))
+            .or(has(job.then.is_some(), Field::Then));
+        return match without {
+            Some(field) => Err(without_effect(field, split)),
+            None => Ok(PlannedWorkload::default()),
+        };
+    }
+    Ok(PlannedWorkload { targets: planned_targets(job, split)?, selects: selects_of(job, split)? })
+}
+
+/// What a release will be asked for, whatever cuts follow.
+pub(crate) fn planned_selects(job: &Job) -> Result<Vec<PlannedSelect>> {
+    let planned: Vec<PlannedSelect> =
+        job.workload.select.iter().map(|own| planned_select(job, own)).collect::<Result<_>>()?;
+    let n_boxes: usize = planned.iter().map(|own| own.condition.boxes().len()).sum();
+    match n_boxes > MAX_BOXES {
+        true => Err(Error::usage(
+            wording![
+                Field::Select,
+                format!(" comes to {n_boxes} boxes, more than the {MAX_BOXES} possible")
+            ],
+            "ask for less, or with fewer alternatives",
+        )),
+        false => Ok(planned),
+    }
+}
+
+fn selects_of(job: &Job, split: Split) -> Result<Vec<PlannedSelect>> {
+    if split == Split::Selection && job.workload.select.is_empty() {
+        return Err(Error::usage(
+            "selection has nothing that the release will be asked for",
+            wording!["say it with ", Field::Select.of("age >= 40 and sex = 'M'"), ", for example"],
+        ));
+    }
+    planned_selects(job)
+}
+
+fn planned_select(job: &Job, select: &SelectSpec) -> Result<PlannedSelect> {
+    let role = |name: &str| job.columns.get(name).and_then(|own| own.role);
+    if let Some(name) = select.condition.columns().find(|name| role(name) != Some(Role::Quasi)) {
+        return Err(Error::usage(
+            wording![
+                Field::Select,
+                format!(" asks for column '{name}', which is no quasi-identifier")
+            ],
+            "ask for columns that are generalized: those of others would tell where their values lie",
+        ));
+    }
+    let weight = select.weight.unwrap_or(1.0);
+    match WEIGHTS.contains(&weight) {
+        true => Ok(PlannedSelect { condition: select.condition.clone(), weight }),
+        false => Err(Error::usage(
+            wording![
+                "the weight of ",
+                Field::Select,
+                format!(" is not a number from {} to {}", WEIGHTS.start(), WEIGHTS.end())
+            ],
+            "use 1 for a selection that counts like the others",
+        )),
+    }
+}
+
+/// The targets of a job.
+fn planned_targets(job: &Job, split: Split) -> Result<Vec<PlannedTarget>> {
     let targets = &job.workload.targets;
     let Some(kind) = split.target_kind() else {
-        return match (targets.first(), job.then) {
-            (Some(_), _) => Err(without_effect(Field::Target, split)),
-            (None, Some(_)) => Err(without_effect(Field::Then, split)),
-            (None, None) => Ok(Vec::new()),
+        return match targets.first() {
+            Some(_) => Err(without_effect(Field::Target, split)),
+            None => Ok(Vec::new()),
         };
     };
     let planned: Vec<PlannedTarget> =
@@ -53,9 +138,10 @@ pub(super) fn planned(job: &Job) -> Result<Vec<PlannedTarget>> {
 }
 
 fn without_effect(field: Field, split: Split) -> Error {
+    let other = if field == Field::Select { Split::Selection } else { Split::InfoGain };
     Error::usage(
         wording![field, " has no effect with ", Field::Split.of(split.name())],
-        wording!["drop it, or use ", Field::Split.of(Split::InfoGain.name())],
+        wording!["drop it, or use ", Field::Split.of(other.name())],
     )
 }
 

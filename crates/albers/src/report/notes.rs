@@ -92,6 +92,11 @@ pub enum Note {
         /// How many.
         n_rows: u64,
     },
+    /// A selection has fewer rows than a class.
+    SelectsFew {
+        /// Which, counted from 1.
+        place: usize,
+    },
     /// A finding is accepted that there is not.
     NothingToAccept {
         /// What is accepted.
@@ -131,6 +136,13 @@ impl Note {
                 "whether a rule holds only by the rows of one person cannot be told: name a column \
                  that is unique in both files with ",
                 Field::Key
+            ],
+            Note::SelectsFew { place } => wording![
+                Field::Select,
+                format!(
+                    " number {place} has fewer rows than a class: whatever is returned for it has \
+                     others too"
+                )
             ],
             Note::NothingToAccept { accepted } => {
                 wording![Field::Accept.of(accepted.to_string()), " meets no finding"]
@@ -191,6 +203,7 @@ impl fmt::Display for Note {
             Note::LabelsLoseMore
             | Note::NoKey
             | Note::NoKeyForPersons
+            | Note::SelectsFew { .. }
             | Note::NothingToAccept { .. } => write!(f, "{}", self.wording()),
             Note::NotInOriginal { column, n_rows } => write!(
                 f,

@@ -1,0 +1,264 @@
+//! The selections of a plan, on the columns of its table.
+
+use albers_classes::Span;
+use albers_classes::points::Points;
+use albers_partition::split::workload::{Predicate, Term};
+use albers_table::domain::{Domain, End, OrderedValue};
+use albers_table::schema::ColumnType;
+use albers_table::value::ParseProblem;
+
+use crate::condition::{Asks, Side, Test};
+use crate::error::{Error, Result};
+use crate::plan::PlannedSelect;
+use crate::report::Note;
+
+/// The predicates of some selections: one for each box.
+pub(crate) struct TableSelects {
+    pub(crate) predicates: Vec<Predicate>,
+    /// Where the predicates of each selection end.
+    ends: Vec<usize>,
+}
+
+impl TableSelects {
+    /// On quasi-identifiers with these domains.
+    pub(crate) fn of(selects: &[PlannedSelect], quasi: &[&Domain]) -> Result<TableSelects> {
+        let mut found = TableSelects { predicates: Vec::new(), ends: Vec::new() };
+        for select in selects {
+            for tests in select.condition.boxes() {
+                let terms = terms_of(tests, quasi)?;
+                found.predicates.push(Predicate { weight: select.weight, terms });
+            }
+            found.ends.push(found.predicates.len());
+        }
+        Ok(found)
+    }
+
+    /// The predicates of each selection.
+    pub(crate) fn each(&self) -> impl Iterator<Item = &[Predicate]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, &end)| &self.predicates[start..end])
+    }
+}
+
+/// How many rows each selection has.
+pub(crate) struct SelectedRows<'s> {
+    selects: Option<&'s TableSelects>,
+    counts: Vec<u64>,
+}
+
+impl<'s> SelectedRows<'s> {
+    /// None yet.
+    pub(crate) fn new(selects: Option<&'s TableSelects>) -> SelectedRows<'s> {
+        SelectedRows { selects, counts: vec![0; selects.map_or(0, |own| own.ends.len())] }
+    }
+
+    /// Counts some rows.
+    pub(crate) fn add<'r>(&mut self, rows: impl Iterator<Item = &'r [u32]>) {
+        let Some(selects) = self.selects.filter(|own| !own.ends.is_empty()) else { return };
+        for codes in rows {
+            for (count, any) in self.counts.iter_mut().zip(selects.each()) {
+                *count += u64::from(any.iter().any(|own| own.selects(codes)));
+            }
+        }
+    }
+
+    /// Counts the rows of a table in memory.
+    pub(crate) fn add_points(&mut self, points: &Points) {
+        if self.counts.is_empty() {
+            return;
+        }
+        let mut codes = vec![0; points.n_attributes()];
+        for chunk in points.chunks() {
+            for row in 0..chunk.n_rows {
+                codes.iter_mut().zip(&chunk.columns).for_each(|(code, own)| *code = own[row]);
+                self.add(std::iter::once(&codes[..]));
+            }
+        }
+    }
+
+    /// Adds what was counted of other rows.
+    pub(crate) fn merge(&mut self, other: &SelectedRows<'_>) {
+        self.counts.iter_mut().zip(&other.counts).for_each(|(own, other)| *own += other);
+    }
+
+    /// Of selections with fewer than k rows; how many they have is not told.
+    pub(crate) fn notes(&self, k: u64) -> Vec<Note> {
+        let places = (1..).zip(&self.counts);
+        places
+            .filter(|(_, n_rows)| **n_rows < k)
+            .map(|(place, _)| Note::SelectsFew { place })
+            .collect()
+    }
+}
+
+/// The tests of a box, column by column.
+fn terms_of(tests: &[Test], quasi: &[&Domain]) -> Result<Vec<Term>> {
+    let mut terms: Vec<Term> = Vec::new();
+    for test in tests {
+        let named = quasi.iter().position(|own| own.name() == test.column);
+        let axis = named.expect("selections ask for quasi-identifiers");
+        let codes = codes_of(test, quasi[axis])?;
+        match terms.iter_mut().find(|term| term.axis == axis) {
+            Some(term) => term.codes = common(&term.codes, &codes),
+            None => terms.push(Term { axis, codes }),
+        }
+    }
+    Ok(terms)
+}
+
+/// The codes that pass a test, as ascending runs; none where no value of the table does.
+fn codes_of(test: &Test, domain: &Domain) -> Result<Vec<Span>> {
+    let present = domain.code_range();
+    Ok(match &test.asks {
+        Asks::Missing(true) => domain.missing_code().map(|code| (code, code)).into_iter().collect(),
+        Asks::Missing(false) => vec![present],
+        Asks::Bound(side, text) if domain.is_ordered() => {
+            bounded(domain, *side, text).map_err(|problem| unlike(test, problem))?
+        }
+        Asks::Bound(side, text) => ordered_names(test, domain, *side, text)?,
+        Asks::OneOf { values, negated } => {
+            let mut runs = Vec::new();
+            for text in values {
+                runs.extend(match domain.is_ordered() {
+                    true => equal(domain, text).map_err(|problem| unlike(test, problem))?,
+                    false => named(domain, text),
+                });
+            }
+            let runs = merged(runs);
+            if *negated { outside(&runs, present) } else { runs }
+        }
+    })
+}
+
+/// The codes on one side of a value.
+fn bounded(
+    domain: &Domain,
+    side: Side,
+    text: &str,
+) -> std::result::Result<Vec<Span>, ParseProblem> {
+    let (lo, hi) = match side {
+        Side::From => (Some(domain.bound(text, End::Low)?), None),
+        Side::Above => (Some(domain.bound(text, End::High)?.inward(End::Low)), None),
+        Side::UpTo => (None, Some(domain.bound(text, End::High)?)),
+        Side::Below => (None, Some(domain.bound(text, End::Low)?.inward(End::High))),
+    };
+    Ok(domain.span_between(lo, hi).into_iter().collect())
+}
+
+fn equal(domain: &Domain, text: &str) -> std::result::Result<Vec<Span>, ParseProblem> {
+    let ends: [OrderedValue; 2] = [domain.bound(text, End::Low)?, domain.bound(text, End::High)?];
+    Ok(domain.span_between(Some(ends[0]), Some(ends[1])).into_iter().collect())
+}
+
+/// The codes of a name, or of all leaves below a label.
+fn named(domain: &Domain, text: &str) -> Vec<Span> {
+    if let Some(hierarchy) = domain.hierarchy()
+        && let Some(node) = hierarchy.node_by_label(text)
+    {
+        let leaves = hierarchy.leaves_of(node);
+        return vec![(leaves.start, leaves.end - 1)];
+    }
+    let number = text.parse::<f64>().ok();
+    let is_same = |code: u32| {
+        let numbers = domain.numbers().and_then(|numbers| numbers.get(code as usize));
+        domain.category(code) == Some(text)
+            || numbers.zip(number).is_some_and(|(own, number)| *own == number)
+    };
+    runs_of(domain, is_same)
+}
+
+/// The codes on one side of a value, of names that stand for numbers or days.
+fn ordered_names(test: &Test, domain: &Domain, side: Side, text: &str) -> Result<Vec<Span>> {
+    let lies = |order: std::cmp::Ordering| match side {
+        Side::Below => order.is_lt(),
+        Side::UpTo => order.is_le(),
+        Side::From => order.is_ge(),
+        Side::Above => order.is_gt(),
+    };
+    if let Some(numbers) = domain.numbers() {
+        let Ok(bound) = text.parse::<f64>() else {
+            return Err(unlike(test, ParseProblem::NotA(domain.column_type())));
+        };
+        let order = |code: u32| numbers.get(code as usize)?.partial_cmp(&bound);
+        return Ok(runs_of(domain, |code| order(code).is_some_and(lies)));
+    }
+    if domain.column_type() == ColumnType::Date {
+        // Days are written so that their texts are in their order.
+        let order = |code: u32| domain.category(code).map(|name| name.cmp(text));
+        return Ok(runs_of(domain, |code| order(code).is_some_and(lies)));
+    }
+    Err(Error::usage(
+        format!("a selection asks for an order of column '{}', which has none", test.column),
+        "ask for values with = or in",
+    ))
+}
+
+fn unlike(test: &Test, problem: ParseProblem) -> Error {
+    let problem = match problem {
+        ParseProblem::NotA(kind) | ParseProblem::NeedsWider { kind, .. } => {
+            format!("the value is not of type {kind}")
+        }
+        other => other.problem(),
+    };
+    Error::usage(
+        format!(
+            "a selection compares column '{}' with what it cannot hold: {problem}",
+            test.column
+        ),
+        "write the value as the table does",
+    )
+}
+
+/// The codes of a category that pass, as runs.
+fn runs_of(domain: &Domain, passes: impl Fn(u32) -> bool) -> Vec<Span> {
+    let (first, last) = domain.code_range();
+    merged((first..=last).filter(|&code| passes(code)).map(|code| (code, code)).collect())
+}
+
+/// Ascending runs that neither touch nor overlap.
+fn merged(mut runs: Vec<Span>) -> Vec<Span> {
+    runs.sort_unstable();
+    let mut merged: Vec<Span> = Vec::new();
+    for (lo, hi) in runs {
+        match merged.last_mut() {
+            Some(last) if lo <= last.1.saturating_add(1) => last.1 = last.1.max(hi),
+            _ => merged.push((lo, hi)),
+        }
+    }
+    merged
+}
+
+/// The codes that both have.
+fn common(one: &[Span], other: &[Span]) -> Vec<Span> {
+    let pairs = one.iter().flat_map(|a| other.iter().map(move |b| (a.0.max(b.0), a.1.min(b.1))));
+    merged(pairs.filter(|(lo, hi)| lo <= hi).collect())
+}
+
+/// The codes of a range that are in none of some runs.
+fn outside(runs: &[Span], (first, last): Span) -> Vec<Span> {
+    let mut rest = Vec::new();
+    let mut next = Some(first);
+    for &(lo, hi) in runs {
+        let Some(start) = next else { break };
+        if lo > start {
+            rest.push((start, lo - 1));
+        }
+        next = hi.checked_add(1).filter(|&code| code <= last);
+    }
+    rest.extend(next.filter(|&start| start <= last).map(|start| (start, last)));
+    rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_codes_are_joined_cut_and_turned_round() {
+        assert_eq!(merged(vec![(5, 6), (1, 2), (3, 3), (6, 9)]), [(1, 3), (5, 9)]);
+        assert_eq!(common(&[(1, 5), (8, 9)], &[(4, 8)]), [(4, 5), (8, 8)]);
+        assert_eq!(outside(&[(1, 3), (5, 9)], (0, 9)), [(0, 0), (4, 4)]);
+        assert_eq!(outside(&[(0, 9)], (0, 9)), []);
+        assert_eq!(outside(&[], (2, 4)), [(2, 4)]);
+    }
+}
