@@ -5,7 +5,7 @@ use albers_classes::points::Points;
 use albers_partition::split::workload::{Predicate, Term};
 use albers_table::domain::{Domain, End, OrderedValue};
 use albers_table::schema::ColumnType;
-use albers_table::value::ParseProblem;
+use albers_table::value::{self, ParseProblem};
 
 use crate::condition::{Asks, Side, Test};
 use crate::error::{Error, Result};
@@ -158,7 +158,7 @@ fn named(domain: &Domain, text: &str) -> Vec<Span> {
         let leaves = hierarchy.leaves_of(node);
         return vec![(leaves.start, leaves.end - 1)];
     }
-    let number = text.parse::<f64>().ok();
+    let number = number_of(domain, text).ok();
     let is_same = |code: u32| {
         let numbers = domain.numbers().and_then(|numbers| numbers.get(code as usize));
         domain.category(code) == Some(text)
@@ -167,7 +167,18 @@ fn named(domain: &Domain, text: &str) -> Vec<Span> {
     runs_of(domain, is_same)
 }
 
-/// The codes on one side of a value, of names that stand for numbers or days.
+/// The number that a text stands for among those of a domain.
+fn number_of(domain: &Domain, text: &str) -> std::result::Result<f64, ParseProblem> {
+    match domain.column_type() {
+        ColumnType::Date => value::parse_date(text.as_bytes()).map(|days| days as f64),
+        ColumnType::Timestamp => {
+            value::parse_timestamp(text.as_bytes()).map(|(microseconds, _)| microseconds as f64)
+        }
+        _ => value::parse_float(text.as_bytes()),
+    }
+}
+
+/// The codes on one side of a value, of names that stand for numbers, days or times.
 fn ordered_names(test: &Test, domain: &Domain, side: Side, text: &str) -> Result<Vec<Span>> {
     let lies = |order: std::cmp::Ordering| match side {
         Side::Below => order.is_lt(),
@@ -176,15 +187,8 @@ fn ordered_names(test: &Test, domain: &Domain, side: Side, text: &str) -> Result
         Side::Above => order.is_gt(),
     };
     if let Some(numbers) = domain.numbers() {
-        let Ok(bound) = text.parse::<f64>() else {
-            return Err(unlike(test, ParseProblem::NotA(domain.column_type())));
-        };
+        let bound = number_of(domain, text).map_err(|problem| unlike(test, problem))?;
         let order = |code: u32| numbers.get(code as usize)?.partial_cmp(&bound);
-        return Ok(runs_of(domain, |code| order(code).is_some_and(lies)));
-    }
-    if domain.column_type() == ColumnType::Date {
-        // Days are written so that their texts are in their order.
-        let order = |code: u32| domain.category(code).map(|name| name.cmp(text));
         return Ok(runs_of(domain, |code| order(code).is_some_and(lies)));
     }
     Err(Error::usage(

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use albers::{
     Categories, Choice, ColumnType, Granularity, Job, Method, Minimize, Policy, Role,
-    SearchVariant, Split, TargetKind, TargetSpec, Values,
+    SearchVariant, SelectSpec, Split, TargetKind, TargetSpec, Values,
 };
 
 use super::column::{self, Column, Shown};
@@ -73,6 +73,9 @@ impl Case {
         }
         if cuts(method) && dice.chance(0.5) {
             draw_targets(&mut dice, &columns, &mut job);
+        }
+        if cuts(method) && dice.chance(0.4) {
+            draw_selects(&mut dice, &columns, &mut job);
         }
         let case = Case { method, columns, n_rows, job, secrets };
         case.write_table((0..n_rows).collect());
@@ -252,6 +255,48 @@ fn draw_targets(dice: &mut Dice, columns: &[Column], job: &mut Job) {
     });
     job.then = any_or_none(dice, Policy::ALL);
     job.workload.targets = targets;
+}
+
+/// Lets the release be asked for some rows.
+fn draw_selects(dice: &mut Dice, columns: &[Column], job: &mut Job) {
+    let quasi: Vec<&Column> =
+        columns.iter().filter(|column| column.role == Some(Role::Quasi)).collect();
+    for _ in 0..1 + dice.below(3) {
+        let boxes: Vec<String> = (0..1 + dice.below(2))
+            .map(|_| {
+                let mut asked = quasi.clone();
+                dice.shuffle(&mut asked);
+                let n_terms = 1 + dice.below(asked.len().min(3));
+                let terms = asked.into_iter().take(n_terms).map(|column| term(dice, column));
+                terms.collect::<Vec<_>>().join(" and ")
+            })
+            .collect();
+        let weight = any_or_none(dice, &[0.25, 4.0]);
+        let condition = boxes.join(" or ").parse().expect("a condition");
+        job.workload.select.push(SelectSpec { condition, weight });
+    }
+    if job.workload.targets.is_empty() {
+        job.split = Some(Split::Selection);
+        job.then = any_or_none(dice, Policy::ALL);
+    }
+}
+
+/// What a selection asks of a column.
+fn term(dice: &mut Dice, column: &Column) -> String {
+    let name = format!("\"{}\"", column.name);
+    let cell = dice.pick(&column.cells).clone();
+    if cell.is_empty() {
+        return format!("{name} is {}null", dice.pick(&["", "not "]));
+    }
+    let literal = format!("'{}'", cell.replace('\'', "''"));
+    let has_order = match column.kind {
+        ColumnType::Text | ColumnType::Code | ColumnType::Boolean => false,
+        _ => true,
+    };
+    match has_order && dice.chance(0.8) {
+        true => format!("{name} {} {literal}", dice.pick(&["<", "<=", ">", ">="])),
+        false => format!("{name} {} {literal}", dice.pick(&["=", "<>"])),
+    }
 }
 
 /// The k of each release; several where the method builds an index.
