@@ -120,8 +120,9 @@ pub struct MethodFlags {
     /// How cuts are chosen
     #[arg(long, value_parser = choice::<Split>())]
     pub split: Option<Split>,
-    /// A column that classes should tell, with --split info-gain or regression: COLUMN, or with what
-    /// is told of it (class or number) and how much it counts, COLUMN:number:2; may be given again
+    /// A column that classes should tell, with --split info-gain or regression, or --method tds:
+    /// COLUMN, or with what is told of it (class or number) and how much it counts, COLUMN:number:2;
+    /// may be given again
     #[arg(long = "target", value_name = "COLUMN[:KIND][:WEIGHT]")]
     pub targets: Vec<TargetSpec>,
     /// Rows that the release will be asked for, with --split selection, or before the targets with

@@ -152,6 +152,7 @@ fn names_that_look_like_sets_or_everything_are_read_back_whatever_the_method() {
         ("rtree", ""),
         ("local", ""),
         ("ordered-set", ""),
+        ("tds --target age", ""),
         ("mondrian", "suppress"),
         ("rtree", "prefix"),
         ("local", "prefix"),
@@ -159,6 +160,7 @@ fn names_that_look_like_sets_or_everything_are_read_back_whatever_the_method() {
         ("samarati", "prefix"),
         ("bottom-up", "prefix"),
         ("subtree", "prefix"),
+        ("tds --target age", "prefix"),
         ("attribute-suppression", ""),
     ] {
         let names: &[&str] = match hierarchy.is_empty() && method != "attribute-suppression" {

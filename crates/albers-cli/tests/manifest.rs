@@ -174,6 +174,7 @@ fn cases() -> Vec<Case> {
         case("--method subtree", "subtree", climbed()),
         case("--method ordered-set --suppress 0.3", "ordered-set", without_hierarchies()),
         case("--method ordered-set", "ordered-set", without_hierarchies()),
+        case("--method tds --target city", "tds, target 'city'", mixed()),
         case("--level zip=2,job=1 --suppress 0.4", "auto, given levels", two()),
     ]
 }
@@ -440,6 +441,7 @@ fn how_classes_lie_to_each_other_is_told_to_the_owner_and_by_check_alike() {
         case("--method local", "", labels()),
         case("--method subtree", "", labels()),
         case("--method ordered-set", "", without_hierarchies()),
+        case("--method tds --target city", "", mixed()[..7].to_vec()),
         case("--method incognito", "", labels()),
     ] {
         for release in ["out.csv", "out.parquet"] {

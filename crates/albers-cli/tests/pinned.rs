@@ -141,7 +141,7 @@ fn check_kinds(jobs: &[Job], outcomes: &[Outcome]) {
 }
 
 /// The methods, and how many jobs of each publish at least.
-const METHODS: [(&str, usize); 11] = [
+const METHODS: [(&str, usize); 12] = [
     ("auto", 50),
     ("mondrian", 20),
     ("rtree", 30),
@@ -151,6 +151,7 @@ const METHODS: [(&str, usize); 11] = [
     ("attribute-suppression", 10),
     ("subtree", 10),
     ("ordered-set", 10),
+    ("tds", 5),
     ("local", 10),
     ("compact", 12),
 ];

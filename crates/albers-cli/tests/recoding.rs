@@ -1,5 +1,5 @@
 //! The recoding models beside full-domain generalization, through the program: subtrees, ordered
-//! sets and local recoding.
+//! sets, specialization for a target, and local recoding.
 
 #![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
@@ -36,7 +36,8 @@ fn shown(folder: &Folder, column: &str) -> BTreeMap<String, Vec<String>> {
 #[test]
 fn global_recodings_show_a_value_the_same_wherever_it_stands() {
     let folder = Folder::with(table(&patients(3_000, 12)));
-    for method in ["subtree", "ordered-set", "attribute-suppression", "incognito"] {
+    let tds = "tds --target city";
+    for method in ["subtree", "ordered-set", tds, "attribute-suppression", "incognito"] {
         let report = folder.anonymize(&format!("in.csv -o out.csv {ROLES} -k 3 --method {method}"));
         assert!(report["classes"].as_u64().unwrap() > 1, "{method}");
         for column in ["age", "zip", "city"] {
@@ -70,10 +71,11 @@ fn requirements_hold_in_the_release_alone() {
         "--l-diversity disease=entropy:2.5",
         "--alpha disease=0.6",
     ];
-    for method in ["subtree", "ordered-set", "local"] {
+    for method in ["subtree", "ordered-set", "tds --target city", "local"] {
+        let leaves_out = ["subtree", "ordered-set"].contains(&method);
         for rule in rules {
             for suppress in ["", "--suppress 0.05"] {
-                if method == "local" && !suppress.is_empty() {
+                if !leaves_out && !suppress.is_empty() {
                     continue;
                 }
                 let rest = format!("{ROLES} -k 4 {rule} {suppress} --method {method}");
@@ -96,6 +98,8 @@ fn what_is_measured_from_the_files_is_what_the_manifest_says() {
     for (rest, shown) in [
         ("--method subtree --suppress 0.1", ""),
         ("--method ordered-set --suppress 0.1", "--categories set"),
+        ("--method tds --target city", ""),
+        ("--method tds --target city --categories set --bias zip", "--categories set"),
         ("--method local", ""),
         ("--method local --categories set", "--categories set"),
     ] {
@@ -151,7 +155,24 @@ fn what_a_model_cannot_do_is_refused_with_what_to_do() {
             "--method subtree",
         ),
         ("{ROLES} -k 2 --method local --memory 64KB", "local works in memory", "--memory"),
+        ("{ROLES} -k 2 --method tds", "tds has no target that is a class", "--target"),
+        ("{ROLES} -k 2 --method tds --target age:number", "no target that is a class", "--target"),
+        ("{TDS} --split info-gain", "--split has no effect", "--method mondrian"),
+        ("{TDS} --then median", "--then has no effect", "--method mondrian"),
+        ("{TDS} --no-compact", "--no-compact has no effect", "--method mondrian"),
+        ("{TDS} --suppress 0.1", "--suppress has no effect", "--method incognito"),
+        ("{TDS} --also-k 5", "--also-k has no effect", "--method rtree"),
+        ("{TDS} --least-memory 1MB", "--least-memory has no effect", "--method mondrian"),
+        ("{TDS} --target disease", "forbids classes of one value", "a variance of it"),
+        ("{TDS} --target id", "'id' has 1101 values", "as a number"),
+        ("{TDS} --memory 64KB", "tds works in memory", "--memory"),
+        (
+            "--quasi id,city -k 2 --method tds --target city",
+            "has 1101 values without distances",
+            "--hierarchy 'id=prefix'",
+        ),
     ] {
+        let rest = rest.replace("{TDS}", "{ROLES} -k 2 --method tds --target city");
         let run =
             folder.run(&format!("anonymize in.csv -o out.csv {}", rest.replace("{ROLES}", ROLES)));
         assert_eq!(run.code, Some(2), "{rest}: {}", run.said());

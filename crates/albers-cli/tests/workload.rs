@@ -206,6 +206,65 @@ fn classes_that_share_a_kept_target_stop_the_release_and_a_sensitive_one_is_said
     assert!(classes.values().all(|cells| cells.iter().any(|cell| *cell != cells[0])));
 }
 
+/// What recodings for a target are asked for, beside the quasi-identifiers.
+const RECODINGS: [&str; 4] = [
+    "--keep class --target class",
+    "--keep class,pension --target class:2 --target pension:number --bias city",
+    "--keep class --target city --hierarchy age=ranges:5,20 --hierarchy city=suppress",
+    "--sensitive illness --l-diversity illness=distinct:2 --target illness",
+];
+
+#[test]
+fn a_recoding_for_a_target_tells_more_of_it_than_others_and_is_the_same_in_any_order() {
+    let text = people(3000);
+    let folder = Folder::with(text.clone());
+    let (header, rows) = text.split_once('\n').unwrap();
+    let mut rows: Vec<&str> = rows.lines().collect();
+    rows.sort_unstable();
+    folder.write("sorted.csv", format!("{header}\n{}\n", rows.join("\n")));
+    for recoding in RECODINGS {
+        let job = format!("-o out.csv -k 6 {QUASI} --method tds {recoding}");
+        let mut found = Vec::new();
+        for way in ["in.csv --threads 1", "in.csv --threads 2", "sorted.csv --memory 200MB"] {
+            let report = folder.anonymize(&format!("{way} {job}"));
+            assert_eq!((&report["ran"], &report["suppressed"]), (&"tds".into(), &0.into()));
+            found.push((folder.read("out.csv"), folder.read("out.csv.manifest.json")));
+        }
+        assert!(found.iter().all(|own| *own == found[0]), "{job}");
+        let checked = folder.run("check out.csv");
+        assert_eq!(checked.code, Some(0), "{job}: {}", checked.said());
+    }
+    let entropies = ["--method ordered-set", "--method tds --target class"].map(|method| {
+        folder.anonymize(&format!("in.csv -o out.csv -k 25 {QUASI} --keep class {method}"));
+        entropy(&folder, "out.csv", "class")
+    });
+    assert!(entropies[1] < 0.9 * entropies[0], "{entropies:?}");
+    let measured = folder.run(&format!("measure in.csv out.csv {QUASI} --target class --json"));
+    let measured: serde_json::Value = serde_json::from_str(&measured.out).unwrap();
+    let told = measured["targets"][0]["conditional_entropy"].as_f64().unwrap();
+    assert!((told - entropies[1]).abs() < 1e-9, "{told} beside {entropies:?}");
+}
+
+#[test]
+fn a_recoding_for_a_target_has_the_findings_of_cuts_for_one() {
+    let folder = Folder::with(people(2000));
+    let job = format!("in.csv -o out.csv -k 5 {QUASI} --method tds --target class");
+    let kept = format!("anonymize {job} --keep class");
+    let refused = folder.run_once(&kept.split_whitespace().collect::<Vec<_>>());
+    assert_eq!(refused.code, Some(1), "{}", refused.said());
+    assert!(refused.err.contains("target-in-classes:class: "), "{}", refused.err);
+    assert!(!folder.path("out.csv").exists());
+    let secret = format!("{job} --sensitive class");
+    let refused = folder.run(&format!("anonymize {secret}"));
+    assert_eq!(refused.code, Some(2), "{}", refused.said());
+    let report = folder.anonymize(&format!("{secret} --l-diversity class=distinct:2"));
+    let findings = report["findings"].as_array().unwrap();
+    let found = findings.iter().find(|own| own["name"] == "sensitive-target").unwrap();
+    assert_eq!((&found["column"], &found["severe"]), (&"class".into(), &false.into()));
+    let classes = by_class(cells(&folder, "out.csv", "class"));
+    assert!(classes.values().all(|cells| cells.iter().any(|cell| *cell != cells[0])));
+}
+
 #[test]
 fn mistakes_about_targets_end_with_2_and_a_hint() {
     let folder = Folder::with(people(100));

@@ -13,16 +13,16 @@
 //! Source: LeFevre, DeWitt & Ramakrishnan 2005, section 5.1 (the models: single-dimension
 //! full-subtree recoding and ordered-set partitioning); Fung, Wang & Yu 2005 (top-down
 //! specialization).
-//! Departures: a step is scored by the loss it saves, not by what it tells of a class label, and
-//! the best of several recodings is taken: some avoid small parts, some use less of the allowance of
-//! rows that may be left out, which lose everything. An attribute with labels
-//! is specialized down its hierarchy, any other is cut in two. A group shows the lowest label, or
-//! the bounds, of those of its values that occur. Rows of classes that violate the requirement can
-//! be left out, as long as they are few.
+//! Departures: a step is scored by the loss it saves, not by what it tells of a class label (see
+//! [`tds`] for that), and the best of several recodings is taken: some avoid small parts, some use
+//! less of the allowance of rows that may be left out, which lose everything. An attribute with
+//! labels is specialized down its hierarchy, any other is cut in two. A group shows the lowest
+//! label, or the bounds, of those of its values that occur. Rows of classes that violate the
+//! requirement can be left out, as long as they are few.
 //! Guarantee: every class satisfies the requirement, if the whole table does, and equal values are
 //! shown alike in all rows. If no row may be left out, no further step is allowable. If some may,
-//! nothing that was tried loses less, but a further step may still be allowable.
-//! The result depends on the table, the plan and nothing else.
+//! nothing that was tried loses less, but a further step may still be allowable. The result depends
+//! on the table, the plan and nothing else.
 //! Cost: O(rows) for each level of a hierarchy; for a cut O(rows of its group) each time the group
 //! is the most promising one, more by a logarithm with rules. Memory for the codes, and twice for
 //! the rows of the classes.
@@ -31,10 +31,13 @@
 //! - `classes`: the rows by class, and how a step divides them.
 //! - `weigh`: how many rows a step would leave in violating classes.
 //! - `blocks`: the classes as groups of the release.
+//! - [`tds`]: the same by what steps tell of the targets of a workload; `told`: how much that is.
 
 mod blocks;
 mod classes;
 mod column;
+pub mod tds;
+mod told;
 mod weigh;
 
 use std::cmp::Ordering;
@@ -179,10 +182,18 @@ impl<'a> Recoding<'a> {
     }
 
     /// Takes the best allowable step until there is none.
+    fn refine(&mut self, watch: &dyn Watch) -> Result<()> {
+        while let Some((group_idx, ends)) = self.most_saving(watch)? {
+            self.divide(group_idx, &ends);
+        }
+        Ok(())
+    }
+
+    /// The allowable step that saves most: a group, and the last rank of each of its parts.
     ///
     /// What a step saves never changes, and a step that is refused stays refused: what a candidate
     /// can hope for only falls. It is weighed when it is the most promising of all.
-    fn refine(&mut self, watch: &dyn Watch) -> Result<()> {
+    fn most_saving(&mut self, watch: &dyn Watch) -> Result<Option<(u32, Vec<u32>)>> {
         while let Some(candidate) = self.candidates.pop() {
             watch.check()?;
             let group_idx = candidate.group;
@@ -192,32 +203,49 @@ impl<'a> Recoding<'a> {
             let weighed = Candidate { score, ..candidate };
             match self.candidates.peek() {
                 Some(better) if *better > weighed => self.candidates.push(weighed),
-                _ => self.divide(group_idx, &ends),
+                _ => return Ok(Some((group_idx, ends))),
             }
         }
-        Ok(())
+        Ok(None)
     }
 
     /// The last rank of each part of the best allowable division of a group.
     fn weighed(&mut self, group_idx: u32) -> Option<Vec<u32>> {
+        self.refuse(group_idx);
         let group = &mut self.groups[group_idx as usize];
+        match &mut group.step {
+            Step::Children(ends) => Some(std::mem::take(ends)),
+            Step::Cuts(cuts) => {
+                let column = &self.columns[group.attribute];
+                let (cut, _) = column.best_cut(group.span, cuts, self.caution)?;
+                Some(vec![cut, group.span.last])
+            }
+        }
+    }
+
+    /// Forgets the divisions of a group that are not allowable, unless that was done since one of
+    /// its classes has changed.
+    fn refuse(&mut self, group_idx: u32) {
+        let group = &mut self.groups[group_idx as usize];
+        if group.is_weighed && self.max_suppressed == 0 {
+            return;
+        }
+        group.is_weighed = true;
         let column = &self.columns[group.attribute];
         let allowance = self.max_suppressed as i64 - self.classes.n_violating as i64;
         match &mut group.step {
+            Step::Cuts(cuts) if cuts.is_empty() => {}
             Step::Children(ends) => {
                 let classes = self.classes.of(&group.classes);
                 let added = self.judge.violating_children(column, group.span, ends, &classes);
-                (added <= allowance).then(|| std::mem::take(ends))
+                if added > allowance {
+                    group.step = Step::Cuts(Vec::new());
+                }
             }
             Step::Cuts(cuts) => {
-                if !group.is_weighed || self.max_suppressed > 0 {
-                    let classes = self.classes.of(&group.classes);
-                    let added = self.judge.violating_cuts(column, group.span, cuts, &classes);
-                    cuts.retain(|cut| added[(cut - group.span.first) as usize] <= allowance);
-                    group.is_weighed = true;
-                }
-                let (cut, _) = column.best_cut(group.span, cuts, self.caution)?;
-                Some(vec![cut, group.span.last])
+                let classes = self.classes.of(&group.classes);
+                let added = self.judge.violating_cuts(column, group.span, cuts, &classes);
+                cuts.retain(|cut| added[(cut - group.span.first) as usize] <= allowance);
             }
         }
     }

@@ -8,14 +8,18 @@ mod table;
 
 mod specialize {
     pub mod edges;
+    pub mod naive;
     pub mod recoded;
+    pub mod telling;
 }
 
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 
+use specialize::naive;
 use specialize::recoded::Recoded;
-use table::Table;
+use specialize::telling::{drawn_workload, shuffled};
+use table::{Dice, Table};
 
 /// So many cases, unless `PROPTEST_CASES` asks for another number.
 fn config(cases: u32) -> ProptestConfig {
@@ -57,5 +61,35 @@ proptest! {
         recoded.check_classes(&table);
         prop_assert!(recoded.n_left_out <= max_suppressed);
         recoded.check_is_global(&table);
+    }
+
+    #[test]
+    fn what_tells_most_satisfies_is_global_and_leaves_no_step_in_any_order(
+        (seed, n_rows, n_attributes) in sizes(), with_labels in any::<bool>()
+    ) {
+        let table = Table::draw(seed, n_rows, n_attributes, with_labels);
+        let (workload, carried) = drawn_workload(&mut Dice(!seed), &table);
+        let recoded = Recoded::telling(&table, &workload, &carried);
+        recoded.check_classes(&table);
+        prop_assert_eq!(recoded.n_left_out, 0);
+        recoded.check_is_global(&table);
+        recoded.check_minimal(&table);
+        let (table, carried) = shuffled(table, &carried, &mut Dice(seed / 2));
+        let again = Recoded::telling(&table, &workload, &carried);
+        prop_assert_eq!(recoded.shown(), again.shown(), "the order of the rows decides");
+    }
+}
+
+proptest! {
+    #![proptest_config(config(300))]
+
+    #[test]
+    fn every_step_has_the_greatest_score_of_all_that_are_allowable(
+        seed in any::<u64>().no_shrink(), n_rows in 1..60usize, n_attributes in 1..=4usize
+    ) {
+        let table = Table::draw(seed, n_rows, n_attributes, true);
+        let (workload, carried) = drawn_workload(&mut Dice(!seed), &table);
+        let recoded = Recoded::telling(&table, &workload, &carried);
+        prop_assert_eq!(recoded.shown(), naive::shown(&table, &workload, &carried));
     }
 }

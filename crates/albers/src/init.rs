@@ -427,7 +427,8 @@ pub const JOB_FILE_FIELDS: &str = r#"A job file with all its fields:
   force = false                   # true: a release that is there already is replaced
   k = 5                           # rows (or subjects) per class, at least
   method = "auto"                 # how classes are found: auto, mondrian, rtree, incognito, samarati,
-                                  # bottom-up, attribute-suppression, subtree, ordered-set, local
+                                  # bottom-up, attribute-suppression, subtree, ordered-set, tds,
+                                  # local
   variant = "super-roots"         # of incognito: basic, super-roots, cube; of bottom-up: rollup, scan
   minimize = "ncp"                # the best full-domain release: ncp, height, discernibility, weights
   suppress = 0.02                 # the share of the rows that may be left out
@@ -448,7 +449,7 @@ pub const JOB_FILE_FIELDS: &str = r#"A job file with all its fields:
   missing = ["NA", "?"]           # besides the empty cell
 
   [workload]
-  targets = ["buys", "income:number:2"]  # what classes should tell, with info-gain and regression
+  targets = ["buys", "income:number:2"]  # what classes should tell, with info-gain, regression, tds
 
   [columns.zip]
   role = "quasi"                  # quasi, sensitive, identifier, keep, subject

@@ -188,8 +188,11 @@ fn groups_of(
             local::partition(points, &row_keys, &settings, run.watch)
         }
         MethodPlan::Specialize { kind, .. } => {
-            if *kind == Specialization::OrderedSet {
-                check_sets(&table.attributes)?;
+            if *kind != Specialization::Subtree {
+                check_sets(&table.attributes, *kind)?;
+            }
+            if *kind == Specialization::Tds {
+                return Ok((specialize::tds::partition(points, &settings, run.watch)?, notes));
             }
             let max_suppressed = run.plan.max_left_out(table.n_rows as u64) as usize;
             let plan = SpecializePlan { plan: &settings, max_suppressed };
@@ -201,23 +204,26 @@ fn groups_of(
 }
 
 /// Refuses sets that would fill every cell with a list of thousands of names.
-fn check_sets(attributes: &[Attribute]) -> Result<()> {
+fn check_sets(attributes: &[Attribute], kind: Specialization) -> Result<()> {
     const MAX_NAMES: u64 = 1_000;
     let is_long = |attribute: &&Attribute| {
         attribute.shown == Shown::Set && attribute.domain.n_values() > MAX_NAMES
     };
     let Some(attribute) = attributes.iter().find(is_long) else { return Ok(()) };
     let (name, n_values) = (attribute.domain.name(), attribute.domain.n_values());
+    let mut advice = wording!["give ", Field::Type.of_column(name, "integer")];
+    advice.append(match kind {
+        Specialization::Tds => {
+            wording![" if they are numbers, or ", Field::Hierarchy.of_column(name, "prefix")]
+        }
+        _ => wording![" if they are numbers, or use ", Field::Method.of("subtree")],
+    });
     Err(Error::usage(
         format!(
             "column '{name}' has {n_values} values without distances, more than the {MAX_NAMES} \
-             that ordered-set can list in a cell"
+             that {} can list in a cell",
+            kind.method()
         ),
-        wording![
-            "give ",
-            Field::Type.of_column(name, "integer"),
-            " if they are numbers, or use ",
-            Field::Method.of("subtree")
-        ],
+        advice,
     ))
 }

@@ -30,7 +30,7 @@ use albers_table::source::{Source, SourceColumn};
 
 use crate::error::{Error, Result};
 use crate::finding::Acceptance;
-use crate::job::{ByteSize, Categories, ColumnJob, Job, Method, Split};
+use crate::job::{ByteSize, Categories, ColumnJob, Job, Method, Split, TargetKind};
 
 pub(crate) use columns::{
     BOUND_ENDINGS, PlannedColumn, check_criteria_have_roles, counted_identifiers, criteria_of,
@@ -139,6 +139,19 @@ pub(crate) enum Specialization {
     Subtree,
     /// Intervals or sets of ordered values.
     OrderedSet,
+    /// Either, by what tells most of the targets.
+    Tds,
+}
+
+impl Specialization {
+    /// The method that finds it.
+    pub(crate) fn method(self) -> Method {
+        match self {
+            Specialization::Subtree => Method::Subtree,
+            Specialization::OrderedSet => Method::OrderedSet,
+            Specialization::Tds => Method::Tds,
+        }
+    }
 }
 
 /// How classes are shown.
@@ -256,6 +269,11 @@ impl Plan {
         };
         let workload = match method {
             MethodPlan::Cuts { .. } | MethodPlan::Index { .. } => workload::planned(job)?,
+            MethodPlan::Specialize { kind: Specialization::Tds, .. } => {
+                let words = method.words(false, false);
+                let targets = workload::followed(job, TargetKind::Class, &words)?;
+                PlannedWorkload { targets, ..PlannedWorkload::default() }
+            }
             _ => PlannedWorkload::default(),
         };
         Ok(Plan {
@@ -341,6 +359,7 @@ impl MethodPlan {
             Method::OrderedSet => {
                 MethodPlan::Specialize { kind: Specialization::OrderedSet, suppress }
             }
+            Method::Tds => MethodPlan::Specialize { kind: Specialization::Tds, suppress },
             Method::Local => MethodPlan::Local,
         })
     }
@@ -357,10 +376,7 @@ impl MethodPlan {
                 true => format!("rtree, {} split, {granularity}", cuts.words()),
             },
             MethodPlan::FullDomain(search) => search.words(),
-            MethodPlan::Specialize { kind: Specialization::Subtree, .. } => "subtree".to_owned(),
-            MethodPlan::Specialize { kind: Specialization::OrderedSet, .. } => {
-                "ordered-set".to_owned()
-            }
+            MethodPlan::Specialize { kind, .. } => kind.method().to_string(),
             MethodPlan::Local => "local".to_owned(),
             MethodPlan::Given { .. } => "compaction of a given release".to_owned(),
         }

@@ -68,7 +68,7 @@ fn job(method: Method, rule: &str, draws: &mut Draws) -> Job {
         job.set_role(name, Role::Quasi).unwrap();
         let climbs = match method {
             Method::OrderedSet => false,
-            Method::Auto | Method::Mondrian | Method::Rtree | Method::Local => {
+            Method::Auto | Method::Mondrian | Method::Rtree | Method::Tds | Method::Local => {
                 name == "zip" && draws.below(2) == 0
             }
             _ => true,
@@ -76,12 +76,16 @@ fn job(method: Method, rule: &str, draws: &mut Draws) -> Job {
         job.column(name).hierarchy = climbs.then(|| hierarchy.parse().unwrap());
     }
     let leaves_out = match method {
-        Method::Auto | Method::Mondrian | Method::Rtree | Method::Local => false,
+        Method::Auto | Method::Mondrian | Method::Rtree | Method::Tds | Method::Local => false,
         // Recodings that leave rows out do not know what the others are close to.
         Method::Subtree | Method::OrderedSet => rule != "closeness",
         _ => true,
     };
     job.suppress = leaves_out.then_some(0.2);
+    if method == Method::Tds {
+        // A target that others know, so that nothing that is carried has a say.
+        job.workload.targets = vec!["city".parse().unwrap()];
+    }
     job.set_role("ill", Role::Sensitive).unwrap();
     job.set_role("note", Role::Keep).unwrap();
     let ill = job.column("ill");

@@ -44,6 +44,9 @@ fn job(method: Method) -> Job {
     job.column("zip").hierarchy = Some(HierarchySpec::Prefix);
     job.column("zip").column_type = Some(albers::ColumnType::Code);
     job.column("pay").l_diversity = Some("distinct:2".parse().unwrap());
+    if method == Method::Tds {
+        job.workload.targets = vec!["pay".parse().unwrap()];
+    }
     job
 }
 
@@ -222,7 +225,8 @@ fn a_job_that_is_cancelled_at_any_moment_leaves_nothing_and_the_process_usable()
     let text = table(600);
     for &method in Method::ALL {
         for memory in [None, Some("300KB")] {
-            let in_memory = [Method::Mondrian, Method::Subtree, Method::OrderedSet, Method::Local];
+            let in_memory =
+                [Method::Mondrian, Method::Subtree, Method::OrderedSet, Method::Tds, Method::Local];
             if memory.is_some() && in_memory.contains(&method) {
                 continue;
             }

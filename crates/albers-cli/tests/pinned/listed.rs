@@ -19,7 +19,7 @@ pub fn jobs() -> impl Iterator<Item = String> {
 }
 
 /// Job files, types of Parquet, points in time with offsets, and the ends of what can be asked for.
-const RELEASES: [&str; 31] = [
+const RELEASES: [&str; 36] = [
     "--job tables/job.toml -o out.csv",
     "--job tables/job.toml -o out.parquet -k 4 --split compact --weight age=1 --seed 2",
     "--job tables/job.toml -o out.csv --hierarchy born=suppress --quasi code --keep pay",
@@ -67,6 +67,18 @@ const RELEASES: [&str; 31] = [
         --hierarchy sex=suppress --hierarchy race=suppress --method incognito --time 1h",
     "tables/adult.csv -o out.csv -k 8 --quasi age,sex,race --method attribute-suppression
         --time 1h --minimize discernibility",
+    "tables/adult.csv -o out.csv -k 5 --quasi age,sex,education,workclass --keep salary-class
+        --method tds --target salary-class",
+    "tables/adult.parquet -o out.parquet -k 6 --quasi age,sex,education --sensitive occupation
+        --l-diversity occupation=3 --hierarchy age=ranges:5,20 --method tds
+        --target occupation --target age:number:0.5 --bias sex",
+    "tables/agrawal.csv -o out.csv -k 10 --quasi age,salary,elevel --keep class --method tds
+        --target class --values mean",
+    "tables/visits.csv -o out.csv -k 4 --quasi age,born,code,smoker --subject person --method tds
+        --target smoker --hierarchy code=prefix --weight born=3",
+    "tables/visits.tsv -o out.tsv -k 3 --quasi age,city,code --sensitive diagnosis
+        --t-closeness diagnosis=0.4 --hierarchy age=ranges:10 --hierarchy code=prefix
+        --categories set --method tds --target city",
 ];
 
 /// Above 131,072 rows the top of the tree is grown on a sample.

@@ -14,7 +14,7 @@ const GOOD: &str = "anonymize tables/voters.csv -o out.csv -k 5 --quasi age,zipc
 const TREES: &str = "anonymize tables/adult.csv -o out.csv -k 3 --quasi age,sex \
     --hierarchy age=ranges:5 --hierarchy sex=suppress --sensitive occupation";
 
-const MISTAKES: [&str; 78] = [
+const MISTAKES: [&str; 82] = [
     // Columns and roles.
     "{good} --quasi height",
     "{good} --keep height",
@@ -80,6 +80,10 @@ const MISTAKES: [&str; 78] = [
     "{trees} --method subtree --categories set",
     "{trees} --method ordered-set --categories label",
     "{trees} --method subtree --suppress 0.1 --t-closeness occupation=0.3",
+    "{trees} --method tds",
+    "{trees} --method tds --target sex --split info-gain",
+    "{trees} --method tds --target sex --suppress 0.1",
+    "{trees} --method tds --target occupation",
     "{good} --method incognito",
     "{good} --method subtree --hierarchy age=ranges:5",
     // Files.

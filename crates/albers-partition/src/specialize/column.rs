@@ -1,5 +1,7 @@
 //! An attribute as ranks of the codes that occur, and what dividing a group of them saves.
 
+use std::ops::Range;
+
 use albers_classes::points::{PointChunk, Points};
 use albers_classes::space::{Axis, AxisKind, Space};
 use rayon::prelude::*;
@@ -127,6 +129,23 @@ impl<'a> Column<'a> {
         let (lo, hi) = self.code_range(span);
         // The missing value lies a whole domain away, and nobody can lose more than everything.
         self.axis.width(lo, hi).min(1.0) * self.axis.weight
+    }
+
+    /// Where the rows of a span stand among all rows in the order of their ranks.
+    pub fn places(&self, span: Span) -> Range<usize> {
+        self.n_below[span.first as usize] as usize..self.n_below[span.last as usize + 1] as usize
+    }
+
+    /// All rows in the order of their ranks.
+    pub fn rows_by_rank(&self) -> Vec<u32> {
+        let mut next = self.n_below.clone();
+        let mut rows = vec![0; self.ranks.len()];
+        for (row, &rank) in (0..).zip(&self.ranks) {
+            let place = &mut next[rank as usize];
+            rows[*place as usize] = row;
+            *place += 1;
+        }
+        rows
     }
 
     fn loss(&self, span: Span) -> f64 {

@@ -85,6 +85,47 @@ impl<'a> Judge<'a> {
         added.sum()
     }
 
+    /// The size of the smallest class that a group has after it is divided into parts that end at
+    /// the given ranks: in persons where the requirement counts them, in rows elsewhere.
+    pub fn smallest_part(
+        &self,
+        column: &Column<'_>,
+        span: Span,
+        ends: &[u32],
+        classes: &[&Class],
+    ) -> u64 {
+        let part_of = part_of_ranks(span, ends);
+        let smallest = classes.par_iter().map_init(Buckets::default, |buckets, class| {
+            buckets.fill(&class.rows, ends.len(), |row| {
+                part_of[(column.ranks[row] - span.first) as usize]
+            });
+            let Buckets { rows, part_ends, scratch } = buckets;
+            let mut smallest = u64::MAX;
+            let mut first = 0;
+            for &end in part_ends.iter() {
+                let part = &rows[first..end];
+                first = end;
+                if !part.is_empty() {
+                    smallest = smallest.min(self.size(part, scratch));
+                }
+            }
+            smallest
+        });
+        smallest.min().unwrap_or(u64::MAX)
+    }
+
+    /// How many persons some rows are where the requirement counts them, how many rows elsewhere.
+    pub fn size(&self, rows: &[u32], scratch: &mut RuleScratch) -> u64 {
+        match &self.rule {
+            Some(rule) if rule.requirement.shape().counts_subjects => {
+                let (summary, _) = rule.sides(scratch);
+                rows.iter().for_each(|&row| rule.facts.add(row as usize, summary));
+                summary.n_subjects()
+            }
+            _ => rows.len() as u64,
+        }
+    }
+
     /// How many more rows violate, for a cut after each rank of a group. Ranks that are not among
     /// `cuts` may get any number.
     pub fn violating_cuts(

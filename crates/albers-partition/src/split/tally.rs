@@ -108,6 +108,20 @@ impl Tally {
             }
         }
     }
+
+    /// How far rounding may have moved the impurity, of these rows or of some of them.
+    pub fn rounding(&self) -> f64 {
+        match self {
+            Tally::Classes { n_rows, counts, .. } => {
+                // Half a step for all rows, and for each class that some of them have.
+                let n_terms = counts.len().min(*n_rows as usize) + 1;
+                n_terms as f64 / 2.0 / STEPS
+            }
+            Tally::Numbers { n_rows, .. } => {
+                4.0 * f64::EPSILON * (self.impurity() + *n_rows as f64)
+            }
+        }
+    }
 }
 
 /// n log2 n, in steps.

@@ -96,6 +96,12 @@ impl Target {
             TargetPlace::Axis(axis) => point[axis],
             TargetPlace::Carried(place) => carried[place],
         };
+        self.value_of(code)
+    }
+
+    /// The same by its code.
+    #[inline]
+    pub(crate) fn value_of(&self, code: u32) -> u32 {
         match &self.values {
             TargetValues::Classes { missing, .. } | TargetValues::Numbers { missing, .. }
                 if *missing == Some(code) =>

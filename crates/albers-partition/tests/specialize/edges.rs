@@ -12,7 +12,7 @@ use albers_table::schema::ColumnType;
 use super::recoded::Recoded;
 use crate::table::{Dice, Table};
 
-fn interval(n_codes: u32) -> Axis {
+pub fn interval(n_codes: u32) -> Axis {
     let scale = 1.0 / f64::from((n_codes - 1).max(1));
     Axis {
         kind: AxisKind::Interval { scale, ruler: Ruler::of_codes() },
@@ -21,7 +21,7 @@ fn interval(n_codes: u32) -> Axis {
     }
 }
 
-fn table(axes: Vec<Axis>, columns: Vec<Vec<u32>>, k: u64) -> Table {
+pub fn table(axes: Vec<Axis>, columns: Vec<Vec<u32>>, k: u64) -> Table {
     Table {
         space: Space { axes },
         n_rows: columns[0].len(),
@@ -49,7 +49,7 @@ fn prefixes(cells: &[&str]) -> (Axis, Vec<u32>) {
     (Axis::new(&domain, Shown::Label, 1.0, false), codes.concat())
 }
 
-fn groups_of(recoded: &Recoded) -> Vec<Vec<(u32, u32)>> {
+pub fn groups_of(recoded: &Recoded) -> Vec<Vec<(u32, u32)>> {
     let mut groups: Vec<_> = recoded.classes.iter().map(|class| class.region.clone()).collect();
     groups.sort();
     groups

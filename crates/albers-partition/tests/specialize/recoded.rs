@@ -2,12 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use albers_classes::TargetCodes;
+use albers_classes::class_block::Groups;
 use albers_classes::points::{Points, row_fingerprint};
 use albers_classes::space::AxisKind;
 use albers_partition::grain::Grain;
 use albers_partition::mondrian::Plan;
-use albers_partition::specialize::{SpecializePlan, partition};
+use albers_partition::plan::PlannedWorkload;
+use albers_partition::specialize::{SpecializePlan, partition, tds};
 use albers_partition::split::Policy;
+use albers_partition::split::workload::Workload;
 use albers_storage::watch::Silent;
 
 use crate::table::{Class, Table};
@@ -19,27 +23,27 @@ pub struct Recoded {
 }
 
 impl Recoded {
-    /// Recodes a table, and sees that no row was lost or changed.
+    /// Recodes a table by the loss that steps save.
     pub fn of(table: &Table, max_suppressed: usize) -> Recoded {
-        // Two chunks, so that rows of both are brought together.
-        let middle = table.n_rows / 2;
-        let chunked =
-            |column: &Vec<u32>| vec![column[..middle].to_vec(), column[middle..].to_vec()];
-        let points = Points::new(table.columns.iter().map(chunked).collect());
+        let points = points_of(table);
         let fingerprint = points.fingerprint();
-        let plan = Plan {
-            space: &table.space,
-            requirement: &table.requirement,
-            facts: &table.facts,
-            policy: Policy::Compact,
-            keep_regions: true,
-            workload: None,
-            labels_apart: false,
-            grain: Grain::default(),
-            seed: 0,
-        };
+        let plan = plan_of(table, None);
         let groups = partition(points, &SpecializePlan { plan: &plan, max_suppressed }, &Silent)
             .expect("nothing cancels it");
+        Recoded::checked(table, fingerprint, &groups)
+    }
+
+    /// Recodes a table by what steps tell of targets.
+    pub fn telling(table: &Table, workload: &Workload, carried: &TargetCodes) -> Recoded {
+        let points = points_of(table);
+        let fingerprint = points.fingerprint();
+        let plan = plan_of(table, Some(PlannedWorkload { workload, carried }));
+        let groups = tds::partition(points, &plan, &Silent).expect("nothing cancels it");
+        Recoded::checked(table, fingerprint, &groups)
+    }
+
+    /// Sees that no row was lost or changed.
+    fn checked(table: &Table, fingerprint: u64, groups: &Groups) -> Recoded {
         let n_attributes = table.columns.len();
         let mut classes = Vec::new();
         let mut is_seen = vec![false; table.n_rows];
@@ -65,6 +69,11 @@ impl Recoded {
         }
         assert_eq!(sum, fingerprint, "rows were lost or changed");
         Recoded { classes, n_left_out: left_out.row_ids.len() }
+    }
+
+    /// What the classes show, with how many rows show it.
+    pub fn shown(&self) -> BTreeMap<Vec<(u32, u32)>, usize> {
+        self.classes.iter().map(|class| (class.region.clone(), class.rows.len())).collect()
     }
 
     /// Every class satisfies the requirement, and no two show the same.
@@ -130,8 +139,29 @@ impl Recoded {
     }
 }
 
+/// The rows in two chunks, so that rows of both are brought together.
+fn points_of(table: &Table) -> Points {
+    let middle = table.n_rows / 2;
+    let chunked = |column: &Vec<u32>| vec![column[..middle].to_vec(), column[middle..].to_vec()];
+    Points::new(table.columns.iter().map(chunked).collect())
+}
+
+fn plan_of<'a>(table: &'a Table, workload: Option<PlannedWorkload<'a>>) -> Plan<'a> {
+    Plan {
+        space: &table.space,
+        requirement: &table.requirement,
+        facts: &table.facts,
+        policy: Policy::Compact,
+        keep_regions: true,
+        workload,
+        labels_apart: false,
+        grain: Grain::default(),
+        seed: 0,
+    }
+}
+
 /// All divisions of a group: the part of each of its codes.
-fn steps(table: &Table, attribute: usize, codes: &BTreeSet<u32>) -> Vec<BTreeMap<u32, u32>> {
+pub fn steps(table: &Table, attribute: usize, codes: &BTreeSet<u32>) -> Vec<BTreeMap<u32, u32>> {
     if codes.len() < 2 {
         return Vec::new();
     }

@@ -26,6 +26,9 @@ pub enum Method {
     Subtree,
     /// One interval or set for each value of a column, wherever it stands.
     OrderedSet,
+    /// Top-down specialization: one label, interval or set for each value of a column, those that
+    /// tell most of the targets of the workload.
+    Tds,
     /// Local recoding: rows grouped by least added loss.
     Local,
 }
@@ -40,6 +43,7 @@ choices!(Method {
     AttributeSuppression: "attribute-suppression", "Whole columns, shown or suppressed";
     Subtree: "subtree", "One label for each value of a column, wherever it stands";
     OrderedSet: "ordered-set", "One interval or set for each value of a column, wherever it stands";
+    Tds: "tds", "One label, interval or set for each value of a column: what tells most of the targets";
     Local: "local", "Rows grouped by least added loss: loses least, takes longest; classes may overlap";
 });
 

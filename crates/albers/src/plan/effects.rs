@@ -44,10 +44,10 @@ fn settings(job: &Job) -> [(Field, bool, Suits, Method); 13] {
     let any = |says: fn(&crate::job::ColumnJob) -> bool| job.columns.values().any(says);
     [
         (Field::Then, job.then.is_some(), cuts, Method::Mondrian),
-        (Field::Target, !job.workload.targets.is_empty(), cuts, Method::Mondrian),
+        (Field::Target, !job.workload.targets.is_empty(), follows, Method::Mondrian),
         (Field::Select, !job.workload.select.is_empty(), cuts, Method::Mondrian),
         (Field::Split, job.split.is_some(), cuts, Method::Mondrian),
-        (Field::Bias, any(|column| column.bias == Some(true)), cuts, Method::Mondrian),
+        (Field::Bias, any(|column| column.bias == Some(true)), follows, Method::Mondrian),
         (Field::Compact, job.compact == Some(false), cuts, Method::Mondrian),
         (Field::LeastMemory, job.least_memory.is_some(), cuts, Method::Mondrian),
         (Field::AlsoK, !job.also_k.is_empty(), is_index, Method::Rtree),
@@ -61,6 +61,11 @@ fn settings(job: &Job) -> [(Field, bool, Suits, Method); 13] {
 
 fn cuts(method: Method) -> bool {
     matches!(method, Method::Auto | Method::Mondrian | Method::Rtree)
+}
+
+/// Whether a column can come before the others, or targets can.
+fn follows(method: Method) -> bool {
+    cuts(method) || method == Method::Tds
 }
 
 fn is_index(method: Method) -> bool {

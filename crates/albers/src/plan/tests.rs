@@ -15,6 +15,9 @@ fn job(method: Method) -> Job {
     for name in ["age", "zip"] {
         job.column(name).hierarchy = Some("suppress".parse().unwrap());
     }
+    if method == Method::Tds {
+        set_target(&mut job, "zip");
+    }
     job
 }
 
@@ -34,18 +37,21 @@ fn refused_field(job: &Job) -> Option<Field> {
     Some(first.field)
 }
 
-/// Lets cuts follow a target.
+/// Lets cuts, or a method that always does, follow a target.
 fn set_target(job: &mut Job, target: &str) {
     let target: TargetSpec = target.parse().unwrap();
     let kind = target.kind.unwrap_or(TargetKind::Class);
-    job.split = Some(match kind {
+    let split = match kind {
         TargetKind::Class => Split::InfoGain,
         TargetKind::Number => Split::Regression,
-    });
+    };
+    // A method of its own follows targets by a score of its own.
+    job.split = (job.method != Some(Method::Tds)).then_some(split);
     job.workload.targets.push(target);
 }
 
 const CUTS: [Method; 3] = [Method::Auto, Method::Mondrian, Method::Rtree];
+const FOLLOWERS: [Method; 4] = [Method::Auto, Method::Mondrian, Method::Rtree, Method::Tds];
 const SEARCHES: [Method; 4] =
     [Method::Incognito, Method::Samarati, Method::BottomUp, Method::AttributeSuppression];
 
@@ -62,16 +68,18 @@ fn a_setting_without_effect_is_refused_by_name_and_one_with_effect_is_taken() {
     type Set = fn(&mut Job);
     let settings: [(Field, Set, &[Method]); 10] = [
         (Field::Split, |job| job.split = Some(Split::Median), &CUTS),
-        (Field::Target, |job| set_target(job, "age:number"), &CUTS),
+        (Field::Target, |job| set_target(job, "age:number"), &FOLLOWERS),
         (
             Field::Then,
             |job| {
-                set_target(job, "zip");
+                if job.method != Some(Method::Tds) {
+                    set_target(job, "zip");
+                }
                 job.then = Some(Policy::Median);
             },
             &CUTS,
         ),
-        (Field::Bias, |job| job.column("age").bias = Some(true), &CUTS),
+        (Field::Bias, |job| job.column("age").bias = Some(true), &FOLLOWERS),
         (Field::Compact, |job| job.compact = Some(false), &CUTS),
         (Field::AlsoK, |job| job.also_k = vec![10], &[Method::Auto, Method::Rtree]),
         (Field::Minimize, |job| job.minimize = Some(Default::default()), &SEARCHES),
@@ -173,6 +181,36 @@ fn a_job_that_contradicts_itself_is_refused() {
         let error = plan(&job).err().map(|error| error.to_string()).unwrap_or_default();
         assert!(error.contains(expected), "{expected}: {error}");
     }
+}
+
+#[test]
+fn a_recoding_that_follows_targets_needs_one_that_is_a_class() {
+    type Spoil = fn(&mut Job);
+    let mistakes: [(&str, Spoil); 6] = [
+        ("tds has no target that is a class", |job| job.workload.targets.clear()),
+        ("tds has no target that is a class", |job| {
+            job.workload.targets = vec!["age:number".parse().unwrap()];
+        }),
+        ("is sensitive and has no requirement", |job| set_target(job, "pay")),
+        ("has no role", |job| set_target(job, "extra")),
+        ("a target twice", |job| set_target(job, "zip:2")),
+        ("weight of target", |job| set_target(job, "age:class:0")),
+    ];
+    for (expected, spoil) in mistakes {
+        let mut job = job(Method::Tds);
+        spoil(&mut job);
+        let error = plan(&job).err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(error.contains(expected), "{expected}: {error}");
+    }
+    let mut ruled = job(Method::Tds);
+    set_target(&mut ruled, "pay");
+    ruled.column("pay").l_diversity = Some("distinct:2".parse::<Diversity>().unwrap());
+    let plan = plan(&ruled).unwrap();
+    assert_eq!(plan.secret_targets(), ["pay"]);
+    assert_eq!(plan.method.words(false, false), "tds");
+    // Numbers are cut and names listed, so that no column needs a hierarchy.
+    ruled.column("age").hierarchy = None;
+    assert!(Plan::of(&ruled, "people", &columns()).is_ok());
 }
 
 #[test]

@@ -118,11 +118,17 @@ fn planned_targets(job: &Job, split: Split) -> Result<Vec<PlannedTarget>> {
             None => Ok(Vec::new()),
         };
     };
+    followed(job, kind, split.name())
+}
+
+/// The targets of a job for what follows them, of which one at least must be of a kind.
+pub(super) fn followed(job: &Job, kind: TargetKind, follower: &str) -> Result<Vec<PlannedTarget>> {
+    let targets = &job.workload.targets;
     let planned: Vec<PlannedTarget> =
         targets.iter().map(|target| planned_target(job, target, kind)).collect::<Result<_>>()?;
     if planned.iter().all(|target| target.kind != kind) {
         return Err(Error::usage(
-            format!("{split} has no target that is a {kind}"),
+            format!("{follower} has no target that is a {kind}"),
             wording!["name the column that classes should tell with ", Field::Target],
         ));
     }

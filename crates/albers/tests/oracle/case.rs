@@ -44,6 +44,9 @@ impl Case {
             columns.push(Column::draw(&mut dice, &format!("s{at}"), Role::Sensitive, n_rows));
         }
         columns.extend(column::plain(&mut dice, n_rows));
+        if method == Method::Tds {
+            columns.push(column::told(&mut dice, n_rows));
+        }
         dice.shuffle(&mut columns);
 
         let mut job = draw_job(&mut dice, method, folder);
@@ -71,7 +74,7 @@ impl Case {
                 secrets.push(secret);
             }
         }
-        if cuts(method) && dice.chance(0.5) {
+        if method == Method::Tds || cuts(method) && dice.chance(0.5) {
             draw_targets(&mut dice, &columns, &mut job);
         }
         if cuts(method) && dice.chance(0.4) {
@@ -219,7 +222,7 @@ fn draw_job(dice: &mut Dice, method: Method, folder: &Path) -> Job {
     job
 }
 
-/// Lets cuts follow some columns, if there are any that classes could tell.
+/// Lets cuts, or steps, follow some columns, if there are any that classes could tell.
 fn draw_targets(dice: &mut Dice, columns: &[Column], job: &mut Job) {
     let is_ruled = |column: &Column| {
         let own = &job.columns[&column.name];
@@ -243,12 +246,16 @@ fn draw_targets(dice: &mut Dice, columns: &[Column], job: &mut Job) {
         // More classes than a reader could tell apart are refused.
         let n_values = column.cells.iter().collect::<BTreeSet<_>>().len();
         let may_be_one = may_be_one && (kind == TargetKind::Number || n_values <= 900);
-        if may_be_one && dice.chance(0.5) {
+        if may_be_one && (column.name == "told" || dice.chance(0.5)) {
             let weight = any_or_none(dice, &[0.5, 3.0]);
             targets.push(TargetSpec { column: column.name.clone(), kind: Some(kind), weight });
         }
     }
     let Some(first) = targets.first() else { return };
+    if job.method == Some(Method::Tds) {
+        job.workload.targets = targets;
+        return;
+    }
     job.split = Some(match first.kind {
         Some(TargetKind::Number) => Split::Regression,
         _ => Split::InfoGain,
@@ -346,7 +353,8 @@ fn plan(dice: &mut Dice, column: &mut Column, job: &mut Job, method: Method, fol
         column.weight = 0.1 + 5.0 * dice.unit();
         of_job.weight = Some(column.weight);
     }
-    of_job.bias = (cuts(method) && dice.chance(0.2)).then_some(true);
+    let may_come_first = cuts(method) || method == Method::Tds;
+    of_job.bias = (may_come_first && dice.chance(0.2)).then_some(true);
     column.shown = column.shown_by(categories, as_bounds);
 }
 

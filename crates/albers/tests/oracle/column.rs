@@ -139,6 +139,12 @@ pub fn plain(dice: &mut Dice, n_rows: usize) -> Vec<Column> {
     columns
 }
 
+/// A kept column of few values, some of them missing.
+pub fn told(dice: &mut Dice, n_rows: usize) -> Column {
+    let cells = (0..n_rows).map(|_| ["yes", "no", "perhaps", ""][dice.below(4)].to_owned());
+    Column::new("told", Some(Role::Keep), ColumnType::Text, cells.collect())
+}
+
 /// Texts that a column takes its cells from.
 fn draw_pool(dice: &mut Dice, kind: ColumnType, n_pool: usize) -> Vec<String> {
     const NAMES: [&str; 13] = [
