@@ -113,14 +113,14 @@ fn codes_of(test: &Test, domain: &Domain) -> Result<Vec<Span>> {
         Asks::Missing(true) => domain.missing_code().map(|code| (code, code)).into_iter().collect(),
         Asks::Missing(false) => vec![present],
         Asks::Bound(side, text) if domain.is_ordered() => {
-            bounded(domain, *side, text).map_err(|problem| unlike(test, problem))?
+            bounded(domain, *side, text).map_err(|problem| unlike(domain, problem))?
         }
         Asks::Bound(side, text) => ordered_names(test, domain, *side, text)?,
         Asks::OneOf { values, negated } => {
             let mut runs = Vec::new();
             for text in values {
                 runs.extend(match domain.is_ordered() {
-                    true => equal(domain, text).map_err(|problem| unlike(test, problem))?,
+                    true => equal(domain, text).map_err(|problem| unlike(domain, problem))?,
                     false => named(domain, text),
                 });
             }
@@ -187,7 +187,7 @@ fn ordered_names(test: &Test, domain: &Domain, side: Side, text: &str) -> Result
         Side::Above => order.is_gt(),
     };
     if let Some(numbers) = domain.numbers() {
-        let bound = number_of(domain, text).map_err(|problem| unlike(test, problem))?;
+        let bound = number_of(domain, text).map_err(|problem| unlike(domain, problem))?;
         let order = |code: u32| numbers.get(code as usize)?.partial_cmp(&bound);
         return Ok(runs_of(domain, |code| order(code).is_some_and(lies)));
     }
@@ -197,17 +197,17 @@ fn ordered_names(test: &Test, domain: &Domain, side: Side, text: &str) -> Result
     ))
 }
 
-fn unlike(test: &Test, problem: ParseProblem) -> Error {
+fn unlike(domain: &Domain, problem: ParseProblem) -> Error {
     let problem = match problem {
-        ParseProblem::NotA(kind) | ParseProblem::NeedsWider { kind, .. } => {
-            format!("the value is not of type {kind}")
+        ParseProblem::NotA(_) | ParseProblem::NeedsWider { .. } => {
+            format!("the value is not of type {}", domain.column_type())
         }
         other => other.problem(),
     };
     Error::usage(
         format!(
             "a selection compares column '{}' with what it cannot hold: {problem}",
-            test.column
+            domain.name()
         ),
         "write the value as the table does",
     )
