@@ -1,6 +1,6 @@
 //! What a method hands to the release: rows in groups, with their codes.
 
-use crate::region::{ClassRegion, FeatureValue, Holes};
+use crate::region::{ClassRegion, FeatureValue, Holes, Span};
 
 /// All rows of a table, divided into classes.
 pub struct Groups {
@@ -32,7 +32,7 @@ pub struct ClassBlock {
     pub class_ends: Vec<u32>,
     /// The least and greatest code of each class's region, attribute by attribute; empty when
     /// regions were not asked for.
-    pub regions: Vec<(u32, u32)>,
+    pub regions: Vec<Span>,
     /// What else there is to tell of the classes; most methods tell nothing.
     pub details: Option<Box<ClassDetails>>,
 }
@@ -53,7 +53,7 @@ impl ClassDetails {
     }
 
     /// Adds the next class.
-    pub fn push(&mut self, features: &[FeatureValue], holes: &[(u32, u32)]) {
+    pub fn push(&mut self, features: &[FeatureValue], holes: &[Span]) {
         self.features.extend_from_slice(features);
         self.holes.push(holes.iter().copied());
     }

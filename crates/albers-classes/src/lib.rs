@@ -22,4 +22,4 @@ pub use region::{ClassRegion, FeatureValue, Holes, Span};
 pub use targets::TargetCodes;
 
 /// The least and greatest code of a box on each attribute.
-pub type Region = Vec<(u32, u32)>;
+pub type Region = Vec<Span>;

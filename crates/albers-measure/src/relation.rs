@@ -12,6 +12,7 @@
 
 use albers_release::door::{Passed, PassedClasses};
 use albers_release::{CellContent, Describer, ShownCell};
+use albers_table::code::{Code, CodeRange};
 use albers_table::domain::Domain;
 use serde::Serialize;
 
@@ -259,18 +260,20 @@ fn cover_of(content: CellContent, domain: &Domain) -> Cover {
         CellContent::Missing => Cover::missing(),
         CellContent::Everything => Cover::any(),
         CellContent::Interval { lo, hi, with_missing } => {
-            Cover::range(f64::from(lo), f64::from(hi), with_missing)
+            Cover::range(f64::from(lo.get()), f64::from(hi.get()), with_missing)
         }
         CellContent::Label { node, with_missing } => {
-            let leaves = domain.hierarchy().map_or(0..0, |tree| tree.leaves_of(node));
-            Cover::range(f64::from(leaves.start), f64::from(leaves.end) - 1.0, with_missing)
+            let hierarchy = domain.hierarchy();
+            let leaves = hierarchy.map_or(CodeRange::EMPTY, |tree| tree.leaves_of(node));
+            let (start, end) = (leaves.start.get(), leaves.end.get());
+            Cover::range(f64::from(start), f64::from(end) - 1.0, with_missing)
         }
         CellContent::Set(mut codes) => {
             let missing = domain.missing_code();
             let n_codes = codes.len();
             codes.retain(|&code| Some(code) != missing);
             let with_missing = codes.len() < n_codes;
-            Cover::names(codes, with_missing)
+            Cover::names(codes.into_iter().map(Code::get).collect(), with_missing)
         }
     }
 }

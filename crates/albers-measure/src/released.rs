@@ -12,6 +12,7 @@ use albers_classes::Attribute;
 use albers_classes::points::codes_hash;
 use albers_release::door::secret_hash;
 use albers_release::parse::ReadCell;
+use albers_table::code::Code;
 use rayon::prelude::*;
 
 use crate::classes::Classes;
@@ -76,7 +77,7 @@ pub fn uncovered(columns: &[ReleasedColumn<'_>], pairing: &Pairing<'_>) -> Vec<O
         let rows = column.places.iter().zip(pairing.original_rows).enumerate();
         let mut faults = rows.filter(|(_, (place, original_row))| {
             let content = &column.cells[**place as usize].content;
-            !content.covers(domain, codes[**original_row as usize])
+            !content.covers(domain, Code::new(codes[**original_row as usize]))
         });
         let (first_row, _) = faults.next()?;
         Some(Uncovered { n_rows: 1 + faults.count() as u64, first_row: first_row as u32 })

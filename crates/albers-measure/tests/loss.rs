@@ -14,6 +14,7 @@ use albers_storage::memory_budget::MemoryBudget;
 use albers_storage::spill::SpillStore;
 use albers_storage::watch::Silent;
 use albers_table::chunk::TextColumnBuilder;
+use albers_table::code::Code;
 use albers_table::coding::{CodingPlan, RawColumn, encode};
 use albers_table::mix::mix;
 use albers_table::schema::ColumnType;
@@ -193,7 +194,7 @@ fn loss_by_buckets(table: &Table) -> (Loss, Divergence) {
         }
         ends.push(rows.n_rows() as u32);
         boxes.extend(table.columns.iter().map(|column| {
-            let codes = class.iter().map(|&row| column[row as usize]);
+            let codes = class.iter().map(|&row| Code::new(column[row as usize]));
             (codes.clone().min().expect("a class has rows"), codes.max().expect("a class has rows"))
         }));
     }
@@ -232,7 +233,7 @@ fn loss_by_definition(table: &Table) -> [f64; 4] {
         let mut volume = 1.0;
         for (attribute, column) in table.columns.iter().enumerate() {
             let domain = &table.attributes[attribute].domain;
-            let codes = class.iter().map(|&row| column[row as usize]);
+            let codes = class.iter().map(|&row| Code::new(column[row as usize]));
             let (lo, hi) = (
                 codes.clone().min().expect("a class has rows"),
                 codes.max().expect("a class has rows"),

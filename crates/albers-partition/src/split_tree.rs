@@ -9,12 +9,13 @@
 //! ```
 
 use albers_classes::Region;
-use albers_classes::region::Span;
+use albers_classes::region::span;
+use albers_table::code::Code;
 
 use crate::split::Split;
 
 /// All codes of an attribute.
-const ALL: Span = (0, u32::MAX);
+const ALL: (u32, u32) = (0, u32::MAX);
 
 /// The splits of some rows, and their leaves.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -36,7 +37,7 @@ pub enum TreeNode {
     Next(Cut),
 }
 
-/// A split in two.
+/// A split in two. Its codes are plain numbers, as those of the points that it is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cut {
     /// The attribute that decides.
@@ -46,7 +47,7 @@ pub struct Cut {
     /// The greatest code that goes inside.
     pub hi: u32,
     /// What is known of the codes that go outside.
-    pub rest: Span,
+    pub rest: (u32, u32),
 }
 
 impl Cut {
@@ -72,15 +73,17 @@ impl Cut {
     pub fn regions(&self, region: &Region) -> [Region; 2] {
         let axis = self.axis as usize;
         let (lo, hi) = region[axis];
+        let (first, last) = span(self.lo, self.hi);
         let mut inside = region.clone();
-        inside[axis] = (lo.max(self.lo), hi.min(self.hi));
+        inside[axis] = (lo.max(first), hi.min(last));
         let mut outside = region.clone();
-        let (lo, hi) = match (self.lo <= lo, hi <= self.hi) {
-            (true, false) => (self.hi + 1, hi),
-            (false, true) => (lo, self.lo - 1),
+        let (lo, hi) = match (first <= lo, hi <= last) {
+            (true, false) => (last + 1, hi),
+            (false, true) => (lo, Code::new(self.lo - 1)),
             _ => (lo, hi),
         };
-        outside[axis] = (lo.max(self.rest.0), hi.min(self.rest.1));
+        let rest = span(self.rest.0, self.rest.1);
+        outside[axis] = (lo.max(rest.0), hi.min(rest.1));
         [inside, outside]
     }
 }

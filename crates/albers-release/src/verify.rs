@@ -9,11 +9,12 @@
 
 use albers_classes::class_block::ClassBlock;
 use albers_classes::points::row_fingerprint;
-use albers_classes::region::is_in_box;
-use albers_classes::{Attribute, FeatureValue};
+use albers_classes::region::{is_in_box, span};
+use albers_classes::{Attribute, FeatureValue, Span};
 use albers_privacy::Facts;
 use albers_privacy::{ClassSummary, Requirement};
 use albers_storage::watch::Watch;
+use albers_table::code::Code;
 use albers_table::mix::mix;
 use rayon::prelude::*;
 
@@ -387,13 +388,14 @@ fn describe_block(
                     *hi = code.max(*hi);
                 }
             }
-            cells.extend(lo.iter().zip(&hi).map(|(&lo, &hi)| ShownCell::plain_interval(lo, hi)));
+            let ends = lo.iter().zip(&hi).map(|(&lo, &hi)| span(lo, hi));
+            cells.extend(ends.map(ShownCell::plain_interval));
         } else {
             for (attribute, describer) in describers.iter().enumerate() {
                 let shown = codes[attribute..].iter().step_by(n_attributes).copied();
                 cells.push(if show_regions {
-                    let (lo, hi) = classes.regions[class * n_attributes + attribute];
-                    covering(describer, lo, hi, shown)
+                    let region = classes.regions[class * n_attributes + attribute];
+                    covering(describer, region, shown)
                 } else {
                     describer.describe(shown)
                 });
@@ -410,12 +412,11 @@ fn describe_block(
 /// The description of a region, widened should a row lie outside of it.
 pub(crate) fn covering(
     describer: &Describer<'_>,
-    lo: u32,
-    hi: u32,
+    region: Span,
     codes: impl Iterator<Item = u32>,
 ) -> ShownCell {
-    let (lo, hi) = codes.fold((lo, hi), |(lo, hi), code| (lo.min(code), hi.max(code)));
-    describer.describe_region(lo, hi)
+    let wider = codes.map(Code::new).fold(region, |(lo, hi), code| (lo.min(code), hi.max(code)));
+    describer.describe_region(wider)
 }
 
 /// The order of classes with the same key: by what they publish, should different texts ever have

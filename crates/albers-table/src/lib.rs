@@ -5,6 +5,7 @@
 //! - [`format`](mod@format): how a table is stored.
 //! - [`source`]: where tables come from: files, streams, record batches, the spill store.
 //! - [`chunk`]: a stretch of rows as it comes from a source.
+//! - [`code`]: the code of a value, as a type of its own.
 //! - [`coding`]: which value of which column has which code.
 //! - [`domain`]: the values of a column, and their order.
 //! - [`exact_sum`]: sums of floats without rounding.
@@ -14,6 +15,7 @@
 
 mod calendar;
 pub mod chunk;
+pub mod code;
 pub mod coding;
 pub mod distinct_sample;
 pub mod domain;
@@ -30,4 +32,5 @@ pub mod source;
 pub mod value;
 pub mod value_hash;
 
+pub use code::{Code, CodeRange};
 pub use error::{Result, TableError};

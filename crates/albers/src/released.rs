@@ -15,6 +15,7 @@ use albers_release::parse::{
 use albers_storage::memory_budget::Reservation;
 use albers_storage::watch::Watch;
 use albers_table::TableError;
+use albers_table::code::Code;
 use albers_table::coding::CodedColumn;
 use albers_table::schema::ColumnType;
 use albers_table::source::{Source, place_of};
@@ -195,7 +196,8 @@ impl Released {
         let mut places = vec![0u32; self.n_rows];
         for rows in Classes::of(self.n_rows, &columns).iter() {
             let first_row = rows[0] as usize;
-            let text = |at: usize| texts.columns[at].domain.category(codes[at][first_row]);
+            let text =
+                |at: usize| texts.columns[at].domain.category(Code::new(codes[at][first_row]));
             let cell = match texts.columns.len() {
                 1 => parser.parse(text(0)),
                 2 => parser.parse_bounds(text(0), text(1), None),
@@ -224,8 +226,7 @@ impl Released {
 impl QuasiTexts {
     /// The distinct texts of the first column.
     fn texts(&self) -> impl Iterator<Item = &str> {
-        let domain = &self.columns[0].domain;
-        (0u32..).map_while(|code| domain.category(code))
+        self.columns[0].domain.categories().map(|(_, text)| text)
     }
 
     /// Whether a cell shows the missing value, alone or beside others.

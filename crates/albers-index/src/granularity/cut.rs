@@ -15,6 +15,7 @@
 //!   runs for k = 20  |-----| |-----| |-...       each between k and about 2 k rows
 //! ```
 
+use albers_classes::Span;
 use albers_partition::mondrian::Plan;
 use albers_partition::split::Point;
 use albers_partition::split::extent::{Extent, Weigher};
@@ -239,7 +240,7 @@ fn unit_walk(rows: TreeRows<'_>, units: &Units, plan: &Plan<'_>) -> Vec<u32> {
 fn walk(rows: TreeRows<'_>, plan: &Plan<'_>) -> Vec<u32> {
     let tree = rows.tree;
     let axes = &plan.space.axes;
-    let mut last: Vec<(u32, u32)> = tree.box_of(tree.root()).to_vec();
+    let mut last: Vec<Span> = tree.box_of(tree.root()).to_vec();
     let mut leaves = Vec::with_capacity(tree.n_leaves());
     let mut pending = vec![tree.root()];
     while let Some(child) = pending.pop() {
@@ -254,7 +255,8 @@ fn walk(rows: TreeRows<'_>, plan: &Plan<'_>) -> Vec<u32> {
         let distance = |side: Child| {
             let sides = tree.box_of(side).iter().zip(&last).zip(axes);
             let union = sides.map(|((own, last), axis)| {
-                axis.weight * axis.width(own.0.min(last.0), own.1.max(last.1))
+                let (lo, hi) = (own.0.min(last.0), own.1.max(last.1));
+                axis.weight * axis.width(lo.get(), hi.get())
             });
             union.sum::<f64>()
         };

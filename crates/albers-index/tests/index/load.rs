@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use albers_classes::Region;
 use albers_classes::packed::FactColumns;
 use albers_classes::packed::{RowBlock, RowLayout};
+use albers_classes::region::span;
 use albers_index::buffer_tree::{BufferTree, BulkPlan, Giant, Loaded, Sizes, Subtree};
 use albers_index::granularity::{Coarsening, Granularity, nested};
 use albers_partition::cell::TableSize;
@@ -332,14 +333,14 @@ fn check_queries(table: &Table, subtree: &Subtree<'_>) {
     let tree = &subtree.tree;
     let mut dice = Dice(tree.n_rows() as u64);
     for _ in 0..8 {
-        let query: Vec<(u32, u32)> = (0..tree.n_attributes())
+        let query: Region = (0..tree.n_attributes())
             .map(|axis| {
                 let mut code = || match dice.once_in(5) {
                     true => dice.below(1 << 30),
                     false => table.rows[dice.below(table.n_rows as u32) as usize][axis],
                 };
                 let (a, b) = (code(), code());
-                (a.min(b), a.max(b))
+                span(a.min(b), a.max(b))
             })
             .collect();
         let boxes = tree.leaf_boxes().chunks_exact(tree.n_attributes());

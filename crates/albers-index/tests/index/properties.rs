@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use albers_classes::Region;
 use albers_classes::points::Points;
+use albers_classes::region::is_in_box;
+use albers_classes::{Region, Span};
 use albers_index::buffer_tree::Sizes;
 use albers_partition::grain::Grain;
 use albers_partition::mondrian::{Plan, partition};
@@ -284,9 +285,10 @@ fn check_regions(table: &Table, outcome: &Outcome) {
         outcome.leaves().map(|leaf| leaf.region.as_ref().expect("regions are kept")).collect();
     for (leaf, region) in outcome.leaves().zip(&regions) {
         for &row in &leaf.rows {
-            let codes = table.rows[row as usize].iter().zip(region.iter());
-            let is_inside = codes.into_iter().all(|(code, (lo, hi))| lo <= code && code <= hi);
-            assert!(is_inside, "a region does not hold its rows");
+            assert!(
+                is_in_box(region, &table.rows[row as usize]),
+                "a region does not hold its rows"
+            );
         }
     }
     if table.has_labels() {
@@ -299,7 +301,7 @@ fn check_regions(table: &Table, outcome: &Outcome) {
             assert!(apart, "two regions have a point in common");
         }
     }
-    let share = |&(lo, hi): &(u32, u32)| (f64::from(hi - lo) + 1.0) / 2f64.powi(32);
+    let share = |&(lo, hi): &Span| (f64::from(hi - lo) + 1.0) / 2f64.powi(32);
     let volume: f64 = regions.iter().map(|own| own.iter().map(share).product::<f64>()).sum();
     assert!((volume - 1.0).abs() < 1e-9, "regions fill {volume} of the space");
 }

@@ -1,6 +1,7 @@
 //! The classes as groups of the release.
 
 use albers_classes::class_block::{ClassBlock, Groups, Suppressed};
+use albers_classes::region::span;
 use rayon::prelude::*;
 
 use super::classes::{Class, Classes};
@@ -37,7 +38,7 @@ fn block_of(run: &[u32], classes: &Classes, spans: &[Span], columns: &[Column<'_
         block.class_ends.push(block.row_ids.len() as u32);
         let groups = columns.iter().zip(classes.groups_of(number));
         let shown = groups.map(|(column, group)| column.code_range(spans[group as usize]));
-        block.regions.extend(shown);
+        block.regions.extend(shown.map(|(lo, hi)| span(lo, hi)));
     }
     block
 }

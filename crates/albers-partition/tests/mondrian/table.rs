@@ -126,7 +126,8 @@ impl Table {
                 }
                 if keep_regions {
                     let first = class_idx * n_attributes;
-                    class.region = block.regions[first..first + n_attributes].to_vec();
+                    let region = &block.regions[first..first + n_attributes];
+                    class.region = region.iter().map(|(lo, hi)| (lo.get(), hi.get())).collect();
                 }
                 classes.push(class);
             }

@@ -56,7 +56,8 @@ impl Recoded {
                     see(block.row_ids[at], codes);
                 }
                 let rows = block.row_ids[rows].iter().map(|&row| row as usize).collect();
-                classes.push(Class { rows, region: region.to_vec() });
+                let region = region.iter().map(|(lo, hi)| (lo.get(), hi.get())).collect();
+                classes.push(Class { rows, region });
             }
         }
         let left_out = &groups.suppressed;

@@ -51,9 +51,9 @@ impl<'s> LeafRows<'s> {
             let rows = class.iter().flat_map(|&leaf| self.of(leaf));
             let codes = rows.map(|&row| self.rows.code(self.layout, row as usize, attribute));
             match region.get(attribute) {
-                Some(&(lo, hi)) => covering(describer, lo, hi, codes),
+                Some(&span) => covering(describer, span, codes),
                 None if describer.is_plain_interval() => {
-                    ShownCell::plain_interval(around[attribute].0, around[attribute].1)
+                    ShownCell::plain_interval(around[attribute])
                 }
                 None => describer.describe(codes),
             }

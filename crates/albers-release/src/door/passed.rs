@@ -4,6 +4,7 @@ use albers_classes::Attribute;
 use albers_classes::points::{codes_hash, row_fingerprint};
 use albers_privacy::{Facts, Requirement};
 use albers_storage::memory_budget::Reservation;
+use albers_table::code::Code;
 use albers_table::mix::mix;
 use arrow_schema::Field;
 
@@ -136,7 +137,7 @@ pub struct LeftOut {
     fingerprint: u64,
     memory: Option<Reservation>,
     /// The codes of missing values, and how many rows have each.
-    missing: Vec<(Option<u32>, u64)>,
+    missing: Vec<(Option<Code>, u64)>,
     /// The numbers of the rows, where the table is in memory.
     row_ids: Vec<u32>,
     /// What the cells of the columns that leave as they came look like, where rows are packed.
@@ -176,7 +177,7 @@ impl LeftOut {
             self.row_ids.push(row_id);
         }
         for ((missing, n_rows), &code) in self.missing.iter_mut().zip(codes) {
-            *n_rows += u64::from(*missing == Some(code));
+            *n_rows += u64::from(*missing == Some(Code::new(code)));
         }
         self.tuples.push((secret_hash(sensitive), codes_hash(codes)));
         self.fingerprint = self.fingerprint.wrapping_add(row_fingerprint(row_id, codes));

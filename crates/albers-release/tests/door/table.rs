@@ -6,6 +6,7 @@ use std::sync::Arc;
 use albers_classes::class_block::{ClassBlock, Groups};
 use albers_classes::packed::{FactColumns, RowBlock, RowLayout};
 use albers_classes::points::Points;
+use albers_classes::region::span;
 use albers_classes::space::Shown;
 use albers_classes::{Attribute, Span};
 use albers_privacy::{
@@ -441,7 +442,7 @@ impl Packer<'_> {
             ends.push(n_rows);
             boxes.extend((0..n_attributes).map(|attribute| {
                 let codes = leaf.iter().map(|row| row.codes[attribute]);
-                (codes.clone().min().unwrap_or(0), codes.max().unwrap_or(0))
+                span(codes.clone().min().unwrap_or(0), codes.max().unwrap_or(0))
             }));
         }
         let rows = self.pack(leaves.iter().flatten());

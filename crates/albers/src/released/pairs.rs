@@ -4,6 +4,7 @@ use albers_measure::released::Pairing;
 use albers_storage::wording;
 use albers_storage::wording::{Field, Wording};
 use albers_table::TableError;
+use albers_table::code::Code;
 use albers_table::coding::CodedColumn;
 use albers_table::value;
 use rustc_hash::FxHashMap;
@@ -24,8 +25,8 @@ pub(crate) fn pair(
     let row_of_code = unique_rows(original, of_original)?;
     unique_rows(release, keys)?;
     let row_of: FxHashMap<&str, u32> =
-        (0u32..).map_while(|code| of_original.domain.category(code)).zip(row_of_code).collect();
-    let row_of = |&code: &u32| keys.domain.category(code).and_then(|name| row_of.get(name));
+        of_original.domain.categories().map(|(_, name)| name).zip(row_of_code).collect();
+    let row_of = |&code: &u32| row_of.get(keys.domain.category(Code::new(code))?);
     let rows: Vec<u32> =
         keys.codes.iter().flatten().map(|code| row_of(code).copied().unwrap_or(NO_CODE)).collect();
     let is_unknown = |row: &u32| *row == NO_CODE;
@@ -45,7 +46,7 @@ fn unique_rows(table: &str, keys: &CodedColumn) -> Result<Vec<u32>> {
     let (mut first_repeat, mut n_repeats) = (None, 0);
     for (row_idx, &code) in keys.codes.iter().flatten().enumerate() {
         let row = &mut row_of_code[code as usize];
-        if missing == Some(code) {
+        if missing == Some(Code::new(code)) {
             first_missing = first_missing.or(Some(row_idx));
             n_missing += 1;
         } else if *row == NO_CODE {
@@ -101,21 +102,20 @@ pub(crate) fn differing_sensitive(
         let shown = released.iter().find(|column| column.domain.name() == name);
         let Some(shown) = shown else { continue };
         let canonical = |text: &str| value::canonical(domain.column_type(), text);
-        let code_of: FxHashMap<String, u32> = (0u32..)
-            .map_while(|code| domain.category(code).map(|text| (text, code)))
-            .filter_map(|(text, code)| Some((canonical(text)?, code)))
-            .collect();
+        let code_of: FxHashMap<String, Code> =
+            domain.categories().filter_map(|(code, text)| Some((canonical(text)?, code))).collect();
         let n_values = u32::try_from(shown.domain.n_values()).expect("codes have 32 bits");
-        let original_code: Vec<u32> = (0..n_values)
+        let original_code: Vec<Option<Code>> = (0..n_values)
+            .map(Code::new)
             .map(|code| match shown.domain.category(code) {
                 Some(text) => canonical(text).and_then(|text| code_of.get(&text).copied()),
                 None => domain.missing_code(),
             })
-            .map(|code| code.unwrap_or(NO_CODE))
             .collect();
         let rows = shown.codes.iter().flatten().zip(pairing.original_rows).enumerate();
-        let mut faults =
-            rows.filter(|(_, (code, row))| original_code[**code as usize] != codes[**row as usize]);
+        let mut faults = rows.filter(|(_, (code, row))| {
+            original_code[**code as usize] != Some(Code::new(codes[**row as usize]))
+        });
         if let Some((first_row, _)) = faults.next() {
             differing.push(DifferingColumn {
                 column: name.to_owned(),
