@@ -90,7 +90,7 @@ pub fn audit(classes: &Classes, facts: &Facts, requirement: &mut Requirement) ->
     drop(whole);
     auditor.audit(classes.n_classes(), |class, summary| {
         let rows = classes.rows_of(class);
-        rows.iter().for_each(|&row| facts.add(row as usize, summary));
+        rows.iter().for_each(|row| facts.add(row.index(), summary));
     })
 }
 

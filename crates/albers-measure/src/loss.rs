@@ -272,9 +272,9 @@ fn sums_of(classes: PassedClasses<'_, '_>, class_idxs: &[u32]) -> Sums {
         sums.discernibility += times(n_rows, n_rows);
         let log_volume = sums.add_cells(describers, class.cells, n_rows);
         tuples.clear();
-        for (row_ids, codes) in class.parts() {
-            for (&row, codes) in row_ids.iter().zip(codes.chunks_exact(describers.len())) {
-                let secrets = classes.sensitive().iter().map(|column| column[row as usize]);
+        for (row_idxs, codes) in class.parts() {
+            for (row, codes) in row_idxs.iter().zip(codes.chunks_exact(describers.len())) {
+                let secrets = classes.sensitive().iter().map(|column| column[row.index()]);
                 tuples.push((secret_hash(secrets), codes_hash(codes)));
             }
         }

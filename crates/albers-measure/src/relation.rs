@@ -244,7 +244,7 @@ pub fn relation_of_released(columns: &[ReleasedColumn<'_>], classes: &Classes) -
         return None;
     }
     let covers = classes.iter().map(|rows| {
-        let row = rows[0] as usize;
+        let row = rows[0].index();
         let cover = |column: &ReleasedColumn<'_>| {
             let cell = &column.cells[column.places[row] as usize];
             cover_of(cell.content.clone(), &column.attribute.domain)

@@ -213,9 +213,9 @@ impl CarriedValues {
         for &class_idx in classes.classes_by_memory() {
             let class = classes.class(class_idx as usize);
             let coarser = coarser_cells(describers, class.cells);
-            for (row_ids, codes) in class.parts() {
-                for (&row, codes) in row_ids.iter().zip(codes.chunks_exact(describers.len())) {
-                    self.add_cell(hashes[row as usize], codes, &coarser);
+            for (row_idxs, codes) in class.parts() {
+                for (row, codes) in row_idxs.iter().zip(codes.chunks_exact(describers.len())) {
+                    self.add_cell(hashes[row.index()], codes, &coarser);
                 }
             }
         }

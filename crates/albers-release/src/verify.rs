@@ -8,6 +8,7 @@
 //! Cost: one pass over the rows, and a sort of the classes.
 
 use albers_classes::class_block::ClassBlock;
+use albers_classes::packed::PackedRowIds;
 use albers_classes::points::row_fingerprint;
 use albers_classes::region::{is_in_box, span};
 use albers_classes::{Attribute, FeatureValue, Span};
@@ -16,6 +17,7 @@ use albers_privacy::{ClassSummary, Requirement};
 use albers_storage::watch::Watch;
 use albers_table::code::Code;
 use albers_table::mix::mix;
+use albers_table::row::{RowId, RowIdx};
 use rayon::prelude::*;
 
 use crate::describe::{Describer, ShownCell, ShownFacts};
@@ -99,14 +101,14 @@ pub struct Class<'v> {
 }
 
 impl<'v> Class<'v> {
-    /// Its rows: their numbers and their codes, row by row.
-    pub fn parts(self) -> impl Iterator<Item = (&'v [u32], &'v [u32])> {
+    /// Its rows: their places in memory and their codes, row by row.
+    pub fn parts(self) -> impl Iterator<Item = (&'v [RowIdx], &'v [u32])> {
         let n_attributes = self.cells.len();
         self.members.iter().map(move |member| {
             let classes = &self.blocks[member.block as usize].classes;
             let rows = class_rows(classes, member.class as usize);
             (
-                &classes.row_ids[rows.clone()],
+                &classes.row_idxs[rows.clone()],
                 &classes.codes[rows.start * n_attributes..rows.end * n_attributes],
             )
         })
@@ -127,7 +129,7 @@ impl<'a> Verified<'a> {
         classes: ClassBlock,
         means_of_whole: Option<Vec<Option<Mean>>>,
     ) -> Verified<'a> {
-        let n_rows = classes.row_ids.len();
+        let n_rows = classes.row_idxs.len();
         let class = ClassRef { key: 0, block: 0, class: 0, n_rows: n_rows as u32 };
         Verified {
             describers,
@@ -216,12 +218,12 @@ impl<'a> Verified<'a> {
 }
 
 /// Recomputes what classes show from their rows. `row_ids` are the numbers that the rows have in
-/// their table, where the classes number only some of its rows.
+/// their table, where only some of its rows are in memory.
 pub(crate) fn describe<'a>(
     blocks: Vec<ClassBlock>,
     attributes: &'a [Attribute],
     options: ShowOptions,
-    row_ids: Option<&[u32]>,
+    row_ids: Option<&PackedRowIds>,
     watch: &dyn Watch,
 ) -> Result<Described<'a>> {
     let describers = options.describers(attributes);
@@ -229,19 +231,19 @@ pub(crate) fn describe<'a>(
         .into_par_iter()
         .map(|block| {
             check_block(&block, attributes.len(), options)?;
-            watch.done(block.row_ids.len() as u64)?;
+            watch.done(block.row_idxs.len() as u64)?;
             Ok(describe_block(block, &describers, options, row_ids))
         })
         .collect::<Result<_>>()?;
     let fingerprint = described.iter().fold(0u64, |sum, (_, own)| sum.wrapping_add(*own));
     let blocks: Vec<VerifiedBlock> = described.into_iter().map(|(block, _)| block).collect();
-    let n_rows = blocks.iter().map(|block| block.classes.row_ids.len() as u64).sum();
+    let n_rows = blocks.iter().map(|block| block.classes.row_idxs.len() as u64).sum();
     Ok(Described { describers, blocks, options, n_rows, fingerprint })
 }
 
 impl<'a> Described<'a> {
     /// Puts the classes in the order of publication and checks them. `facts` are by the rows'
-    /// numbers in the classes.
+    /// places in memory.
     pub(crate) fn verify(self, requirement: &Requirement, facts: &Facts) -> Result<Verified<'a>> {
         let Described { describers, blocks, options, n_rows, .. } = self;
         let mut order: Vec<ClassRef> = blocks
@@ -330,7 +332,7 @@ fn shown_by(blocks: &[VerifiedBlock], class: ClassRef) -> (&[ShownCell], &[Featu
 
 /// Refuses blocks that do not hold what they say, and rows that are not where their class is.
 fn check_block(block: &ClassBlock, n_attributes: usize, options: ShowOptions) -> Result<()> {
-    let (n_rows, n_classes) = (block.row_ids.len(), block.class_ends.len());
+    let (n_rows, n_classes) = (block.row_idxs.len(), block.class_ends.len());
     let n_in_classes = block.class_ends.last().map_or(0, |&end| end as usize);
     let has_empty = (0..n_classes).any(|class| {
         block.class_ends[class] <= class.checked_sub(1).map_or(0, |last| block.class_ends[last])
@@ -369,7 +371,7 @@ fn describe_block(
     classes: ClassBlock,
     describers: &[Describer<'_>],
     options: ShowOptions,
-    row_ids: Option<&[u32]>,
+    row_ids: Option<&PackedRowIds>,
 ) -> (VerifiedBlock, u64) {
     let show_regions = options.show_regions;
     let n_attributes = describers.len();
@@ -401,8 +403,8 @@ fn describe_block(
                 });
             }
         }
-        for (row, &row_id) in codes.chunks_exact(n_attributes).zip(&classes.row_ids[rows]) {
-            let row_id = row_ids.map_or(row_id, |row_ids| row_ids[row_id as usize]);
+        for (row, &row_idx) in codes.chunks_exact(n_attributes).zip(&classes.row_idxs[rows]) {
+            let row_id = row_ids.map_or(RowId::from(row_idx), |row_ids| row_ids.of(row_idx));
             fingerprint = fingerprint.wrapping_add(row_fingerprint(row_id, row));
         }
     }
@@ -488,7 +490,7 @@ fn check_requirement(
 
 fn summarize(class: Class<'_>, facts: &Facts, summary: &mut ClassSummary) {
     summary.clear();
-    for (row_ids, _) in class.parts() {
-        row_ids.iter().for_each(|&row| facts.add(row as usize, summary));
+    for (row_idxs, _) in class.parts() {
+        row_idxs.iter().for_each(|row| facts.add(row.index(), summary));
     }
 }

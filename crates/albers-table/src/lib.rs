@@ -1,5 +1,6 @@
 //! What comes in and what goes out: tables, their schema, and the coding of values into points.
 //!
+//! - [`row`]: rows by number, as types of their own.
 //! - [`schema`]: the type and the role of each column.
 //! - [`value`]: text to typed values and back.
 //! - [`format`](mod@format): how a table is stored.
@@ -26,6 +27,7 @@ pub mod hierarchy;
 pub mod infer;
 pub mod mix;
 pub mod profile;
+pub mod row;
 pub mod schema;
 pub mod sink;
 pub mod source;
@@ -34,3 +36,4 @@ pub mod value_hash;
 
 pub use code::{Code, CodeRange};
 pub use error::{Result, TableError};
+pub use row::{RowId, RowIdx};

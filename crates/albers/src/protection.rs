@@ -6,6 +6,7 @@ use albers_privacy::{
 use albers_table::code::Code;
 use albers_table::coding::ColumnCoder;
 use albers_table::domain::Domain;
+use albers_table::row::RowIdx;
 use albers_table::schema::{ColumnType, Role};
 use rustc_hash::FxHashMap;
 
@@ -39,15 +40,15 @@ impl<'t> TableFacts<'t> {
     pub(crate) fn of_table(
         table: &'t Table,
         sensitive: &[Vec<u32>],
-        published: Option<&[u32]>,
+        published: Option<&[RowIdx]>,
     ) -> TableFacts<'t> {
         let counts = |codes: &Vec<u32>| match published {
             None => counted(codes.iter().copied()),
-            Some(rows) => counted(rows.iter().map(|&row| codes[row as usize])),
+            Some(rows) => counted(rows.iter().map(|row| codes[row.index()])),
         };
         let columns = table.sensitive.iter().zip(sensitive);
         TableFacts {
-            n_rows: published.map_or(table.n_rows, <[u32]>::len) as u64,
+            n_rows: published.map_or(table.n_rows, <[RowIdx]>::len) as u64,
             n_subjects: table.subjects.as_ref().map(|_| table.n_subjects),
             sensitive: columns.map(|(data, codes)| (&data.column.domain, counts(codes))).collect(),
         }

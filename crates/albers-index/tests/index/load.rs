@@ -22,6 +22,7 @@ use albers_storage::Result;
 use albers_storage::memory_budget::MemoryBudget;
 use albers_storage::spill::SpillStore;
 use albers_storage::spill::backend::{Backend, MemoryBackend};
+use albers_table::row::{RowId, RowIdx};
 use rayon::ThreadPool;
 
 use super::oracle;
@@ -214,7 +215,7 @@ pub fn visit(
         let facts: Vec<Vec<u32>> = columns.iter().map(|own| own[first..end].to_vec()).collect();
         let codes = table.rows[first..end].concat();
         let payload = |row: usize| table.payload(first + row);
-        tree.append(&router.route(first as u32, &codes, &facts, payload))?;
+        tree.append(&router.route(RowId::new(first as u64), &codes, &facts, payload))?;
     }
     assert_eq!(tree.n_rows(), table.n_rows as u64);
     tree.drain(&mut |loaded| sink(&plan, loaded))
@@ -307,8 +308,8 @@ fn checked_giant(table: &Table, plan: &BulkPlan<'_>, giant: Giant) -> Result<Pie
 
 /// The number of a packed row, once it is seen that all of it is as it was put in.
 fn checked_row(table: &Table, plan: &BulkPlan<'_>, rows: &RowBlock, at: usize) -> u32 {
-    let row_id = rows.row_id(plan.layout, at);
-    let row = row_id as usize;
+    let row_idx = RowIdx::of_id(rows.row_id(plan.layout, at));
+    let row = row_idx.index();
     let mut codes = vec![0; plan.layout.n_attributes()];
     rows.codes(plan.layout, at, &mut codes);
     assert_eq!(codes, table.rows[row], "a row has the codes of another");
@@ -316,7 +317,7 @@ fn checked_row(table: &Table, plan: &BulkPlan<'_>, rows: &RowBlock, at: usize) -
         assert_eq!(rows.fact(plan.layout, at, fact), column[row], "a row has another's facts");
     }
     assert_eq!(rows.payload(at), table.payload(row), "a row has the payload of another");
-    row_id
+    row_idx.get()
 }
 
 /// Both halves of the subject, which differ, and the secrets.

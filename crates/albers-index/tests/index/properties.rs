@@ -178,7 +178,7 @@ fn mondrian(table: &Table, setup: &Setup) -> Vec<(Vec<u32>, Option<Region>)> {
     let mut leaves = Vec::new();
     for block in &groups.blocks {
         for (class, rows) in block.classes().enumerate() {
-            let mut rows = block.row_ids[rows].to_vec();
+            let mut rows: Vec<u32> = block.row_idxs[rows].iter().map(|row| row.get()).collect();
             rows.sort_unstable();
             let region = block.regions[class * n_attributes..(class + 1) * n_attributes].to_vec();
             leaves.push((rows, Some(region)));

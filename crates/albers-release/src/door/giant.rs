@@ -16,6 +16,7 @@ use albers_classes::{Attribute, FeatureValue, Span};
 use albers_privacy::{ClassSummary, Requirement};
 use albers_storage::watch::Watch;
 use albers_table::code::Code;
+use albers_table::row::RowIdx;
 use rustc_hash::FxHashMap;
 
 use super::buckets::bucket::Bucket;
@@ -427,9 +428,9 @@ fn block_of(plan: &BucketPlan<'_>, rows: &RowBlock, features: &[FeatureValue]) -
         rows.codes(plan.rows.layout, row, slot);
     }
     let n_rows = rows.n_rows() as u32;
-    let row_ids = (0..n_rows).collect();
+    let row_idxs = RowIdx::FIRST.take(rows.n_rows()).collect();
     let details = (!features.is_empty())
         .then(|| Box::new(ClassDetails { features: features.to_vec(), ..ClassDetails::default() }));
     let regions = Vec::new();
-    ClassBlock { row_ids, codes, class_ends: vec![n_rows], regions, details }
+    ClassBlock { row_idxs, codes, class_ends: vec![n_rows], regions, details }
 }

@@ -6,6 +6,7 @@ use albers_privacy::{Facts, Requirement};
 use albers_storage::memory_budget::Reservation;
 use albers_table::code::Code;
 use albers_table::mix::mix;
+use albers_table::row::{RowId, RowIdx};
 use arrow_schema::Field;
 
 use super::giant::GiantClass;
@@ -138,8 +139,8 @@ pub struct LeftOut {
     memory: Option<Reservation>,
     /// The codes of missing values, and how many rows have each.
     missing: Vec<(Option<Code>, u64)>,
-    /// The numbers of the rows, where the table is in memory.
-    row_ids: Vec<u32>,
+    /// The rows, where the table is in memory.
+    row_idxs: Vec<RowIdx>,
     /// What the cells of the columns that leave as they came look like, where rows are packed.
     cells: Vec<CellCounts>,
 }
@@ -158,7 +159,7 @@ impl LeftOut {
             fingerprint: 0,
             memory,
             missing: missing.collect(),
-            row_ids: Vec::new(),
+            row_idxs: Vec::new(),
             cells: Vec::new(),
         }
     }
@@ -166,7 +167,7 @@ impl LeftOut {
     /// Adds a row.
     pub(super) fn add(
         &mut self,
-        row_id: u32,
+        row_id: RowId,
         codes: &[u32],
         sensitive: impl Iterator<Item = u32>,
     ) -> Result<()> {
@@ -174,7 +175,7 @@ impl LeftOut {
             // Once here, and once for those who sort them anew.
             memory.try_grow(2 * size_of::<(u64, u64)>())?;
         } else {
-            self.row_ids.push(row_id);
+            self.row_idxs.push(RowIdx::of_id(row_id));
         }
         for ((missing, n_rows), &code) in self.missing.iter_mut().zip(codes) {
             *n_rows += u64::from(*missing == Some(Code::new(code)));
@@ -202,7 +203,7 @@ impl LeftOut {
     pub(super) fn fields_of_table(&self, carried: &[CarriedColumn]) -> Result<Vec<Field>> {
         let field = |column: &CarriedColumn| {
             let mut published = column.counts();
-            published.remove(&column.counts_of(&self.row_ids)?);
+            published.remove(&column.counts_of(&self.row_idxs)?);
             Ok(column.field(&published))
         };
         carried.iter().map(field).collect()

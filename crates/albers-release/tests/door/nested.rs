@@ -8,6 +8,7 @@ use albers_release::ReleaseError;
 use albers_release::door::{GiantLeaf, LeafClasses};
 use albers_release::publish::{FeatureColumn, FeatureKind};
 use albers_storage::watch::Silent;
+use albers_table::row::RowIdx;
 use albers_table::schema::ColumnType;
 
 use super::table::{Case, Outcome, Table, WAYS, Way, attribute};
@@ -88,7 +89,8 @@ fn classes_told_by_number_may_be_nested_too() {
         let mut block = ClassBlock::default();
         for (region, level, rows) in [(&outer, 0, outer_rows), (&inner, 1, inner_rows)] {
             let codes: Vec<u32> = rows.iter().flat_map(|&row| table.codes(row)).collect();
-            block.push_class(rows, &codes, region, &[FeatureValue::integer(level)]);
+            let rows: Vec<RowIdx> = rows.iter().map(|&row| RowIdx::new(row)).collect();
+            block.push_class(&rows, &codes, region, &[FeatureValue::integer(level)]);
         }
         case(&table, Way::Memory).pass(&Silent, |door, _| door.admit(0, block))
     };

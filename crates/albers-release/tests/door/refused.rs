@@ -4,6 +4,7 @@ use albers_privacy::Criterion;
 use albers_release::ReleaseError;
 use albers_release::door::LeafClasses;
 use albers_storage::watch::Silent;
+use albers_table::row::RowIdx;
 
 use super::table::{Case, Row, Table, WAYS, Way, groups_of};
 
@@ -142,7 +143,7 @@ fn blocks_that_are_not_whole_are_refused() {
     empty.blocks[0].class_ends.insert(0, 0);
     assert!(is_changed(&pass(empty)));
     let mut unknown = whole();
-    unknown.blocks[0].row_ids[0] = 77;
+    unknown.blocks[0].row_idxs[0] = RowIdx::new(77);
     assert!(is_changed(&pass(unknown)));
 }
 

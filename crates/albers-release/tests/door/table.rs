@@ -23,6 +23,7 @@ use albers_storage::watch::{Silent, Watch};
 use albers_table::chunk::TextColumnBuilder;
 use albers_table::coding::{CodingPlan, RawColumn, encode};
 use albers_table::hierarchy::HierarchySpec;
+use albers_table::row::{RowId, RowIdx};
 use albers_table::schema::ColumnType;
 use albers_table::sink::{FileSink, Sink};
 use arrow_array::{ArrayRef, StringArray};
@@ -182,7 +183,7 @@ pub fn groups_of(n_attributes: usize, blocks: &[Vec<Vec<Row>>]) -> Groups {
     let block_of = |classes: &Vec<Vec<Row>>| {
         let mut block = ClassBlock::default();
         for row in classes.iter().flatten() {
-            block.row_ids.push(row.id);
+            block.row_idxs.push(RowIdx::new(row.id));
             block.codes.extend_from_slice(&row.codes);
         }
         let mut end = 0;
@@ -426,7 +427,7 @@ impl Packer<'_> {
         let mut block = RowBlock::default();
         for row in rows {
             let values = row.codes.iter().copied().chain([self.table.secrets[row.id as usize]]);
-            block.push(self.layout, row.id, values, &(self.payload_of)(row.id));
+            block.push(self.layout, RowId::new(row.id.into()), values, &(self.payload_of)(row.id));
         }
         block
     }

@@ -284,7 +284,7 @@ impl Comparison<'_> {
             n_sensitive: sensitive.len(),
         };
         let mut published = ClassSummary::new(requirement.shape());
-        original_rows.iter().for_each(|&row| facts.add(row as usize, &mut published));
+        original_rows.iter().for_each(|row| facts.add(row.index(), &mut published));
         requirement.bind(&published);
         let classes = released.classes_of_texts();
         let max_rows = Grain::default().whole_rows;

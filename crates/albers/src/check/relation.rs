@@ -43,7 +43,7 @@ pub(super) fn relation_of_texts(
         let shown = ShownTexts::of(name, columns)?;
         let by_key = covers_of(&shown, *told)?;
         for (class, covers) in covers.iter_mut().enumerate() {
-            let row = classes.rows_of(class)[0] as usize;
+            let row = classes.rows_of(class)[0].index();
             covers.push(by_key[&shown.key(row)].clone());
         }
     }

@@ -49,7 +49,7 @@ pub(super) fn measured(
 ) -> Result<Vec<MeasuredTarget>> {
     let mut class_of = vec![0; classes.n_rows()];
     for (class, rows) in (0u32..).zip(classes.iter()) {
-        rows.iter().for_each(|&row| class_of[row as usize] = class);
+        rows.iter().for_each(|row| class_of[row.index()] = class);
     }
     let targets = job.workload.targets.iter().zip(columns);
     let of_target = |(target, column): (&crate::job::TargetSpec, &CodedColumn)| {

@@ -144,7 +144,7 @@ impl Packer<'_> {
             fingerprint: 0,
         };
         for (row, codes) in codes.chunks_exact(layout.n_attributes()).enumerate() {
-            let row_id = first_row as u32 + row as u32;
+            let row_id = first_row + row as u64;
             let fact = |&fact: &usize| of_rows[fact][row];
             let looked_at = facts.subject.iter().flatten().chain(&facts.ruled).map(fact);
             keys.pack(codes.iter().copied(), looked_at, &mut packed.keys);
