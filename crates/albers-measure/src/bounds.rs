@@ -7,8 +7,8 @@
 //! original, also if it leaves some out.
 //! Cost: a count per row and ordered attribute; memory that is given.
 
-use albers_classes::Attribute;
 use albers_classes::space::Shown;
+use albers_classes::{Attribute, ClassId};
 use albers_release::describe::{CellContent, Describer, ShownCell};
 use albers_release::door::{Passed, PassedClasses};
 use albers_release::parse::ReadCell;
@@ -101,10 +101,10 @@ impl EndParts {
 }
 
 impl ColumnEnds {
-    fn add(&mut self, classes: PassedClasses<'_, '_>, block: &[u32], attribute: usize) {
+    fn add(&mut self, classes: PassedClasses<'_, '_>, block: &[ClassId], attribute: usize) {
         let describers = classes.describers();
-        for &class_idx in block {
-            let class = classes.class(class_idx as usize);
+        for &class_id in block {
+            let class = classes.class(class_id);
             for (_, codes) in class.parts() {
                 self.add_codes(codes, attribute, describers.len());
             }

@@ -11,6 +11,7 @@
 //! are compared.
 //! Cost: one pass over the rows per column, 12 bytes per row.
 
+use albers_classes::ClassId;
 use albers_table::row::RowIdx;
 use rustc_hash::FxHashMap;
 
@@ -69,13 +70,14 @@ impl Classes {
     }
 
     /// The rows of a class, ascending.
-    pub fn rows_of(&self, class: usize) -> &[RowIdx] {
+    pub fn rows_of(&self, class: ClassId) -> &[RowIdx] {
+        let class = class.index();
         &self.rows[self.starts[class] as usize..self.starts[class + 1] as usize]
     }
 
     /// The rows of each class.
     pub fn iter(&self) -> impl Iterator<Item = &[RowIdx]> {
-        (0..self.n_classes()).map(|class| self.rows_of(class))
+        ClassId::first(self.n_classes()).map(|class| self.rows_of(class))
     }
 }
 

@@ -10,6 +10,7 @@
 
 use std::cmp::Reverse;
 
+use albers_classes::ClassId;
 use albers_privacy::{ClassSummary, Facts, Requirement};
 use albers_release::door::{GiantRows, Passed, PassedClasses};
 use albers_table::row::RowIdx;
@@ -84,11 +85,11 @@ fn ruled_by_one(classes: PassedClasses<'_, '_>, max_rows: usize) -> Vec<u64> {
     const CLASSES_PER_TASK: usize = 4096;
     let requirement = classes.requirement();
     let nothing = || vec![0; requirement.columns().len()];
-    let of_task = |class_idxs: &[u32]| {
+    let of_task = |class_ids: &[ClassId]| {
         let mut summary = ClassSummary::new(requirement.shape());
         let mut counts = nothing();
-        for &class_idx in class_idxs {
-            let class = classes.class(class_idx as usize);
+        for &class_id in class_ids {
+            let class = classes.class(class_id);
             if class.n_rows() > max_rows {
                 continue;
             }

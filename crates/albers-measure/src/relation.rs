@@ -10,6 +10,7 @@
 //!   overlapping   | [ | ]     some fit two classes of which neither holds the other
 //! ```
 
+use albers_classes::ClassId;
 use albers_release::door::{Passed, PassedClasses};
 use albers_release::{CellContent, Describer, ShownCell};
 use albers_table::code::{Code, CodeRange};
@@ -228,8 +229,8 @@ impl RelationOfParts {
 
 fn relation_of_passed(classes: PassedClasses<'_, '_>) -> Option<Relation> {
     let describers = classes.describers();
-    let covers = (0..classes.n_classes()).map(|class| {
-        let cells = classes.class(class).cells;
+    let covers = ClassId::first(classes.n_classes()).map(|class_id| {
+        let cells = classes.class(class_id).cells;
         let cover = |(describer, &cell): (&Describer<'_>, &ShownCell)| {
             cover_of(describer.content(cell), &describer.attribute().domain)
         };

@@ -8,8 +8,8 @@
 //! tells.
 //! Cost: one pass over the rows; classes are sorted one by one to find equal rows.
 
-use albers_classes::Attribute;
 use albers_classes::points::codes_hash;
+use albers_classes::{Attribute, ClassId};
 use albers_release::door::secret_hash;
 use albers_release::parse::ReadCell;
 use albers_table::code::Code;
@@ -98,7 +98,7 @@ fn sums_of(
     let mut sums = Sums::zero(columns.len());
     let mut tuples = Vec::new();
     for class in range {
-        let rows = classes.rows_of(class);
+        let rows = classes.rows_of(ClassId::of_index(class));
         let n_rows = rows.len() as u64;
         sums.discernibility += times(n_rows, n_rows);
         let mut volume = Volume::default();

@@ -17,7 +17,7 @@ pub mod released;
 
 use std::collections::BTreeMap;
 
-use albers_classes::Attribute;
+use albers_classes::{Attribute, ClassId};
 use albers_release::describe::{Describer, ShownCell};
 use albers_release::door::{GiantRows, Passed, PassedClasses};
 use albers_release::publish::CarriedColumn;
@@ -186,13 +186,13 @@ fn coarser_cells(describers: &[Describer<'_>], cells: &[ShownCell]) -> Vec<bool>
 /// Counts the codes of an attribute, and those whose class shows them coarser.
 fn count_codes(
     classes: PassedClasses<'_, '_>,
-    block: &[u32],
+    block: &[ClassId],
     attribute: usize,
     counted: &mut CountedCodes,
 ) {
     let describers = classes.describers();
-    for &class_idx in block {
-        let class = classes.class(class_idx as usize);
+    for &class_id in block {
+        let class = classes.class(class_id);
         let is_coarser = describers[attribute].lost_steps(class.cells[attribute]) > 0;
         for (_, codes) in class.parts() {
             let own = codes[attribute..].iter().step_by(describers.len());
@@ -210,8 +210,8 @@ impl CarriedValues {
     /// Adds the rows of some classes, whose cells have these hashes by their numbers; 0 is no value.
     fn add(&mut self, classes: PassedClasses<'_, '_>, hashes: &[u64]) {
         let describers = classes.describers();
-        for &class_idx in classes.classes_by_memory() {
-            let class = classes.class(class_idx as usize);
+        for &class_id in classes.classes_by_memory() {
+            let class = classes.class(class_id);
             let coarser = coarser_cells(describers, class.cells);
             for (row_idxs, codes) in class.parts() {
                 for (row, codes) in row_idxs.iter().zip(codes.chunks_exact(describers.len())) {

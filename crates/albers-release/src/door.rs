@@ -38,6 +38,7 @@ mod plan;
 
 use std::time::Instant;
 
+use albers_classes::ClassId;
 use albers_classes::class_block::{ClassBlock, Groups, Suppressed};
 use albers_classes::packed::{RowBlock, RowLayout};
 use albers_privacy::{ClassSummary, Criterion, Requirement, SummaryShape};
@@ -165,8 +166,8 @@ impl<'a> Door<'a> {
         &self,
         release: usize,
         leaves: LeafRows<'_>,
-        of_leaf: &[u32],
-    ) -> Result<Vec<u32>> {
+        of_leaf: &[ClassId],
+    ) -> Result<Vec<ClassId>> {
         let options = self.options();
         leaves.check(self.plan.attributes.len(), options)?;
         match &self.way {

@@ -11,7 +11,7 @@ use albers_classes::class_block::ClassBlock;
 use albers_classes::packed::PackedRowIds;
 use albers_classes::points::row_fingerprint;
 use albers_classes::region::{is_in_box, span};
-use albers_classes::{Attribute, FeatureValue, Span};
+use albers_classes::{Attribute, ClassId, FeatureValue, Span};
 use albers_privacy::Facts;
 use albers_privacy::{ClassSummary, Requirement};
 use albers_storage::watch::Watch;
@@ -69,7 +69,7 @@ pub(crate) struct Verified<'a> {
     /// Where each published class ends in the order: classes that show the same are one.
     ends: Vec<u32>,
     /// The published classes in the order in which their rows lie in memory.
-    by_memory: Vec<u32>,
+    by_memory: Vec<ClassId>,
     n_rows: u64,
     /// The means of the whole class, where these are some rows of one.
     means_of_whole: Option<Vec<Option<Mean>>>,
@@ -136,7 +136,7 @@ impl<'a> Verified<'a> {
             blocks: vec![VerifiedBlock { classes, cells }],
             order: vec![class],
             ends: vec![1],
-            by_memory: vec![0],
+            by_memory: vec![ClassId::new(0)],
             n_rows: n_rows as u64,
             means_of_whole,
         }
@@ -179,11 +179,11 @@ impl<'a> Verified<'a> {
     }
 
     /// The means of a published class, attribute by attribute, from all its rows.
-    pub(crate) fn means(&self, class_idx: usize) -> Vec<Option<Mean>> {
+    pub(crate) fn means(&self, class_id: ClassId) -> Vec<Option<Mean>> {
         if let Some(means) = &self.means_of_whole {
             return means.clone();
         }
-        let class = self.class(class_idx);
+        let class = self.class(class_id);
         let n_attributes = self.describers.len();
         let mut sums = ValueSum::of_nothing(&self.describers);
         for (_, codes) in class.parts() {
@@ -204,12 +204,13 @@ impl<'a> Verified<'a> {
 
     /// The published classes, by their place in the order of publication, in the order in which a
     /// pass over all rows is fastest.
-    pub(crate) fn classes_by_memory(&self) -> &[u32] {
+    pub(crate) fn classes_by_memory(&self) -> &[ClassId] {
         &self.by_memory
     }
 
     /// A published class, in the order of publication.
-    pub(crate) fn class(&self, class_idx: usize) -> Class<'_> {
+    pub(crate) fn class(&self, class_id: ClassId) -> Class<'_> {
+        let class_idx = class_id.index();
         let start = if class_idx == 0 { 0 } else { self.ends[class_idx - 1] };
         let members = &self.order[start as usize..self.ends[class_idx] as usize];
         let (cells, features) = shown_by(&self.blocks, members[0]);
@@ -286,8 +287,8 @@ impl<'a> Described<'a> {
 }
 
 /// The published classes in the order of their first members' rows.
-fn memory_order(blocks: &[VerifiedBlock], order: &[ClassRef], ends: &[u32]) -> Vec<u32> {
-    const NOT_FIRST: u32 = u32::MAX;
+fn memory_order(blocks: &[VerifiedBlock], order: &[ClassRef], ends: &[u32]) -> Vec<ClassId> {
+    const NOT_FIRST: ClassId = ClassId::new(u32::MAX);
     let mut starts = Vec::with_capacity(blocks.len());
     let mut n_classes = 0;
     for block in blocks {
@@ -302,9 +303,9 @@ fn memory_order(blocks: &[VerifiedBlock], order: &[ClassRef], ends: &[u32]) -> V
             .map(|member| starts[member.block as usize] + member.class as usize)
             .min()
             .expect("a published class has members");
-        published[first] = class_idx as u32;
+        published[first] = ClassId::of_index(class_idx);
     }
-    published.retain(|&class_idx| class_idx != NOT_FIRST);
+    published.retain(|&class_id| class_id != NOT_FIRST);
     published
 }
 
@@ -466,22 +467,22 @@ fn check_requirement(
     facts: &Facts,
 ) -> Result<()> {
     const CLASSES_PER_TASK: usize = 1024;
-    let first_violating = |class_idxs: &[u32]| -> Option<u32> {
+    let first_violating = |class_ids: &[ClassId]| -> Option<ClassId> {
         let mut summary = ClassSummary::new(requirement.shape());
-        let violates = |class_idx: &u32| {
-            let class = verified.class(*class_idx as usize);
+        let violates = |class_id: &ClassId| {
+            let class = verified.class(*class_id);
             if requirement.is_only_row_count().is_some_and(|k| class.n_rows() as u64 >= k) {
                 return false;
             }
             summarize(class, facts, &mut summary);
             !requirement.holds(&summary)
         };
-        class_idxs.iter().copied().filter(violates).min()
+        class_ids.iter().copied().filter(violates).min()
     };
     let first = verified.by_memory.par_chunks(CLASSES_PER_TASK).filter_map(first_violating).min();
-    let Some(class_idx) = first else { return Ok(()) };
+    let Some(class_id) = first else { return Ok(()) };
     let mut summary = ClassSummary::new(requirement.shape());
-    summarize(verified.class(class_idx as usize), facts, &mut summary);
+    summarize(verified.class(class_id), facts, &mut summary);
     Err(ReleaseError::RequirementViolated {
         n_rows: summary.n_rows(),
         violations: requirement.violations(&summary),

@@ -5,10 +5,10 @@ use std::convert::Infallible;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use albers_classes::Region;
 use albers_classes::packed::FactColumns;
 use albers_classes::packed::{RowBlock, RowLayout};
 use albers_classes::region::span;
+use albers_classes::{ClassId, Region};
 use albers_index::buffer_tree::{BufferTree, BulkPlan, Giant, Loaded, Sizes, Subtree};
 use albers_index::granularity::{Coarsening, Granularity, nested};
 use albers_partition::cell::TableSize;
@@ -86,12 +86,12 @@ pub struct Piece {
     pub is_giant: bool,
     pub leaves: Vec<Leaf>,
     /// The class of each leaf, for each of [`GRANULARITIES`] in all releases, the finest first.
-    pub releases: Vec<Vec<Vec<u32>>>,
+    pub releases: Vec<Vec<Vec<ClassId>>>,
 }
 
 impl Piece {
     /// The class of each leaf in the coarsest release, for each of [`GRANULARITIES`].
-    pub fn coarsest(&self) -> impl Iterator<Item = &Vec<u32>> {
+    pub fn coarsest(&self) -> impl Iterator<Item = &Vec<ClassId>> {
         self.releases.iter().map(|releases| releases.last().expect("there is a coarser release"))
     }
 }
@@ -278,13 +278,13 @@ fn checked_subtree(table: &Table, plan: &BulkPlan<'_>, subtree: &Subtree<'_>) ->
 }
 
 /// A number for what the class of each leaf shows.
-fn shown_together(table: &Table, leaves: &[Leaf], classes: &[u32]) -> Vec<u32> {
-    let mut rows_of: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+fn shown_together(table: &Table, leaves: &[Leaf], classes: &[ClassId]) -> Vec<ClassId> {
+    let mut rows_of: BTreeMap<ClassId, Vec<u32>> = BTreeMap::new();
     for (leaf, &class) in leaves.iter().zip(classes) {
         rows_of.entry(class).or_default().extend(&leaf.rows);
     }
-    let mut first_of: BTreeMap<Vec<Vec<u32>>, u32> = BTreeMap::new();
-    let mut shown_of: BTreeMap<u32, u32> = BTreeMap::new();
+    let mut first_of: BTreeMap<Vec<Vec<u32>>, ClassId> = BTreeMap::new();
+    let mut shown_of: BTreeMap<ClassId, ClassId> = BTreeMap::new();
     for (&class, rows) in &rows_of {
         shown_of.insert(class, *first_of.entry(table.shown_by(rows)).or_insert(class));
     }
@@ -302,7 +302,7 @@ fn checked_giant(table: &Table, plan: &BulkPlan<'_>, giant: Giant) -> Result<Pie
     assert_eq!(rows.len() as u64, giant.n_rows);
     let leaf = Leaf { rows, region: giant.region };
     let n_releases = 1 + table.releases().len();
-    let releases = vec![vec![vec![0]; n_releases]; GRANULARITIES.len()];
+    let releases = vec![vec![vec![ClassId::new(0)]; n_releases]; GRANULARITIES.len()];
     Ok(Piece { is_giant: true, leaves: vec![leaf], releases })
 }
 

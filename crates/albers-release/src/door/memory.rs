@@ -8,7 +8,7 @@
 
 use albers_classes::class_block::{ClassBlock, ClassDetails};
 use albers_classes::packed::{RowBlock, RowLayout};
-use albers_classes::{FeatureValue, Span};
+use albers_classes::{ClassId, FeatureValue, Span};
 use albers_privacy::{ClassSummary, Facts};
 use albers_table::row::{RowId, RowIdx};
 use rayon::prelude::*;
@@ -27,12 +27,12 @@ pub(super) struct MemoryDoor {
 /// Which rows make a class of the next finer release.
 struct Finer {
     /// The class of each row of the table.
-    class_of: Vec<u32>,
+    class_of: Vec<ClassId>,
     /// Rows of each class.
     sizes: Vec<u32>,
 }
 
-const NO_CLASS: u32 = u32::MAX;
+const NO_CLASS: ClassId = ClassId::new(u32::MAX);
 
 impl MemoryDoor {
     pub(super) fn new(n_releases: usize) -> MemoryDoor {
@@ -125,11 +125,11 @@ impl Finer {
     fn of(classes: &Verified<'_>, n_rows: u64) -> Result<Finer> {
         let mut class_of = vec![NO_CLASS; n_rows as usize];
         let mut sizes = Vec::with_capacity(classes.n_classes());
-        for class_idx in 0..classes.n_classes() {
-            let class = classes.class(class_idx);
+        for class_id in ClassId::first(classes.n_classes()) {
+            let class = classes.class(class_id);
             for row in class.parts().flat_map(|(row_idxs, _)| row_idxs) {
                 match class_of.get_mut(row.index()) {
-                    Some(slot) if *slot == NO_CLASS => *slot = class_idx as u32,
+                    Some(slot) if *slot == NO_CLASS => *slot = class_id,
                     _ => return Err(ReleaseError::RowsChanged),
                 }
             }
@@ -141,7 +141,7 @@ impl Finer {
     /// Whether every class of a block has all rows of each class of the finer release that it has
     /// any of.
     fn are_whole(&self, block: &ClassBlock) -> bool {
-        let mut of_class: Vec<u32> = Vec::new();
+        let mut of_class: Vec<ClassId> = Vec::new();
         block.classes().all(|rows| {
             let Some(row_idxs) = block.row_idxs.get(rows) else { return false };
             of_class.clear();
@@ -149,7 +149,7 @@ impl Finer {
             of_class.extend(row_idxs.iter().map(|row| finer_of(row).unwrap_or(NO_CLASS)));
             of_class.sort_unstable();
             of_class.chunk_by(|a, b| a == b).all(|same| {
-                self.sizes.get(same[0] as usize).is_some_and(|&size| size as usize == same.len())
+                self.sizes.get(same[0].index()).is_some_and(|&size| size as usize == same.len())
             })
         })
     }

@@ -1,7 +1,7 @@
 //! What those who measure a release get to see.
 
-use albers_classes::Attribute;
 use albers_classes::points::{codes_hash, row_fingerprint};
+use albers_classes::{Attribute, ClassId};
 use albers_privacy::{Facts, Requirement};
 use albers_storage::memory_budget::Reservation;
 use albers_table::code::Code;
@@ -69,13 +69,13 @@ impl<'p, 'a> PassedClasses<'p, 'a> {
     }
 
     /// A published class, in the order of publication.
-    pub fn class(self, class_idx: usize) -> Class<'p> {
-        self.classes.class(class_idx)
+    pub fn class(self, class_id: ClassId) -> Class<'p> {
+        self.classes.class(class_id)
     }
 
     /// The published classes, by their place in the order of publication, in the order in which a
     /// pass over all rows is fastest.
-    pub fn classes_by_memory(self) -> &'p [u32] {
+    pub fn classes_by_memory(self) -> &'p [ClassId] {
         self.classes.classes_by_memory()
     }
 
@@ -127,7 +127,8 @@ impl ClassSizes {
     }
 
     pub(super) fn add_all(&mut self, classes: &Verified<'_>) {
-        (0..classes.n_classes()).for_each(|class| self.add(classes.class(class).n_rows() as u64));
+        let published = ClassId::first(classes.n_classes());
+        published.for_each(|class_id| self.add(classes.class(class_id).n_rows() as u64));
     }
 }
 

@@ -4,7 +4,7 @@
 //! are the rows of the release, whatever the limits.
 //! Cost: one pass over the classes; memory for a slab and for the row numbers of one class.
 
-use albers_classes::FeatureValue;
+use albers_classes::{ClassId, FeatureValue};
 use albers_table::TableError;
 use albers_table::row::RowIdx;
 
@@ -136,7 +136,7 @@ impl<'r> Cutter<'r> {
             if self.keys.is_some() {
                 slab.row_idxs.extend_from_slice(&self.class_rows[self.n_taken..end]);
             }
-            let class = self.classes.class(self.class_idx);
+            let class = self.classes.class(ClassId::of_index(self.class_idx));
             slab.cells.extend_from_slice(class.cells);
             slab.features.extend_from_slice(class.features);
             slab.means.extend_from_slice(&self.means);
@@ -154,7 +154,7 @@ impl<'r> Cutter<'r> {
     }
 
     fn open_class(&mut self) -> Result<()> {
-        let class = self.classes.class(self.class_idx);
+        let class = self.classes.class(ClassId::of_index(self.class_idx));
         self.n_class_rows = class.n_rows();
         self.shown_bytes = class.features.len() * FEATURE_BYTES;
         for (describer, &cell) in self.classes.describers().iter().zip(class.cells) {
@@ -165,7 +165,7 @@ impl<'r> Cutter<'r> {
             self.shown_bytes += cell_bytes;
         }
         if self.shows_means {
-            self.means = self.classes.means(self.class_idx);
+            self.means = self.classes.means(ClassId::of_index(self.class_idx));
             self.shown_bytes += self.means.len() * FEATURE_BYTES;
         }
         self.class_rows.clear();

@@ -1,7 +1,7 @@
 //! What counts as one class, and in which order rows leave.
 
-use albers_classes::Span;
 use albers_classes::region::{ALL_CODES, span};
+use albers_classes::{ClassId, Span};
 use albers_release::door::{GiantLeaf, LeafClasses};
 use albers_release::publish::{OutputColumn, Values};
 use albers_storage::watch::Silent;
@@ -116,11 +116,11 @@ fn the_bytes_change_only_on_purpose() {
             let leaves = packer.leaves(&table.classes(&classes));
             let leaves = leaves.rows(packer);
             // Classes that show the same are one, in both releases.
-            let each: Vec<u32> = (0..classes.len() as u32).collect();
+            let each: Vec<ClassId> = ClassId::first(classes.len()).collect();
             let shown = numbered(&door.shown_together(0, leaves, &each)?);
-            let n_shown = shown.iter().max().unwrap() + 1;
-            let pairs: Vec<u32> =
-                shown.iter().map(|class| (class / 2).min(n_shown / 2 - 1)).collect();
+            let n_shown = shown.iter().max().unwrap().get() + 1;
+            let pair = |class: &ClassId| (class.get() / 2).min(n_shown / 2 - 1);
+            let pairs: Vec<ClassId> = shown.iter().map(pair).map(ClassId::new).collect();
             let pairs = numbered(&door.shown_together(1, leaves, &pairs)?);
             let of_releases = [shown, pairs].map(|classes| LeafClasses::from(Some(classes)));
             door.admit_leaves(leaves, &of_releases)
@@ -131,12 +131,12 @@ fn the_bytes_change_only_on_purpose() {
 }
 
 /// The same classes, numbered from 0.
-fn numbered(classes: &[u32]) -> Vec<u32> {
-    let mut numbers: Vec<u32> = classes.to_vec();
+fn numbered(classes: &[ClassId]) -> Vec<ClassId> {
+    let mut numbers: Vec<ClassId> = classes.to_vec();
     numbers.sort_unstable();
     numbers.dedup();
-    let number = |class: &u32| numbers.binary_search(class).expect("a class that is there") as u32;
-    classes.iter().map(number).collect()
+    let place = |class: &ClassId| numbers.binary_search(class).expect("a class that is there");
+    classes.iter().map(place).map(ClassId::of_index).collect()
 }
 
 /// Hashes of the bytes, by how values are written and whether regions are shown.

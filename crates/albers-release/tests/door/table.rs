@@ -8,7 +8,7 @@ use albers_classes::packed::{FactColumns, RowBlock, RowLayout};
 use albers_classes::points::Points;
 use albers_classes::region::span;
 use albers_classes::space::Shown;
-use albers_classes::{Attribute, Span};
+use albers_classes::{Attribute, ClassId, Span};
 use albers_privacy::{
     ClassSummary, Criterion, Facts, GroundDistance, Requirement, SensitiveColumn,
 };
@@ -462,6 +462,11 @@ impl Leaves {
             regions: self.regions.as_deref(),
         }
     }
+}
+
+/// Leaves in classes of these numbers.
+pub fn leaf_classes(of_leaf: &[u32]) -> LeafClasses {
+    LeafClasses::from(Some(of_leaf.iter().map(|&class| ClassId::new(class)).collect()))
 }
 
 /// A number that looks random.

@@ -1,5 +1,6 @@
 //! How much the classes of a release tell of columns that it holds as they are.
 
+use albers_classes::ClassId;
 use albers_measure::Classes;
 use albers_measure::told::{conditional_entropy_bits, mean_squared_error};
 use albers_storage::wording;
@@ -47,8 +48,8 @@ pub(super) fn measured(
     columns: &[CodedColumn],
     classes: &Classes,
 ) -> Result<Vec<MeasuredTarget>> {
-    let mut class_of = vec![0; classes.n_rows()];
-    for (class, rows) in (0u32..).zip(classes.iter()) {
+    let mut class_of = vec![ClassId::new(0); classes.n_rows()];
+    for (class, rows) in ClassId::first(classes.n_classes()).zip(classes.iter()) {
         rows.iter().for_each(|row| class_of[row.index()] = class);
     }
     let targets = job.workload.targets.iter().zip(columns);
