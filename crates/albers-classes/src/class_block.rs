@@ -1,6 +1,8 @@
 //! What a method hands to the release: rows in groups, with their codes.
 
-use crate::region::{ClassRegion, FeatureValue, Holes};
+use albers_table::row::RowIdx;
+
+use crate::region::{ClassRegion, FeatureValue, Holes, Span};
 
 /// All rows of a table, divided into classes.
 pub struct Groups {
@@ -15,8 +17,8 @@ pub struct Groups {
 /// Rows that are left out of a release.
 #[derive(Default)]
 pub struct Suppressed {
-    /// The number of each row in the table.
-    pub row_ids: Vec<u32>,
+    /// The place of each row in the table, which is in memory.
+    pub row_idxs: Vec<RowIdx>,
     /// The codes of each row, row by row.
     pub codes: Vec<u32>,
 }
@@ -24,15 +26,16 @@ pub struct Suppressed {
 /// A run of classes.
 #[derive(Default)]
 pub struct ClassBlock {
-    /// The number of each row in the table, class by class.
-    pub row_ids: Vec<u32>,
+    /// The place of each row among those in memory, class by class: that in the table, where all
+    /// of it is.
+    pub row_idxs: Vec<RowIdx>,
     /// The codes of each row, row by row.
     pub codes: Vec<u32>,
     /// Where each class ends among the rows.
     pub class_ends: Vec<u32>,
     /// The least and greatest code of each class's region, attribute by attribute; empty when
     /// regions were not asked for.
-    pub regions: Vec<(u32, u32)>,
+    pub regions: Vec<Span>,
     /// What else there is to tell of the classes; most methods tell nothing.
     pub details: Option<Box<ClassDetails>>,
 }
@@ -53,7 +56,7 @@ impl ClassDetails {
     }
 
     /// Adds the next class.
-    pub fn push(&mut self, features: &[FeatureValue], holes: &[(u32, u32)]) {
+    pub fn push(&mut self, features: &[FeatureValue], holes: &[Span]) {
         self.features.extend_from_slice(features);
         self.holes.push(holes.iter().copied());
     }
@@ -73,7 +76,7 @@ impl Groups {
 
     /// Number of rows in classes.
     pub fn n_rows(&self) -> usize {
-        self.blocks.iter().map(|block| block.row_ids.len()).sum()
+        self.blocks.iter().map(|block| block.row_idxs.len()).sum()
     }
 
     /// Number of classes.
@@ -86,14 +89,14 @@ impl ClassBlock {
     /// Adds a class with its region and the features that it shows: its rows and their codes.
     pub fn push_class(
         &mut self,
-        row_ids: &[u32],
+        row_idxs: &[RowIdx],
         codes: &[u32],
         region: &ClassRegion,
         features: &[FeatureValue],
     ) {
-        self.row_ids.extend_from_slice(row_ids);
+        self.row_idxs.extend_from_slice(row_idxs);
         self.codes.extend_from_slice(codes);
-        self.class_ends.push(self.row_ids.len() as u32);
+        self.class_ends.push(self.row_idxs.len() as u32);
         self.regions.extend_from_slice(region.outer());
         let details = self.details.get_or_insert_default();
         details.push(features, &region.holes().concat());

@@ -10,6 +10,7 @@
 //! or written at the start of any field. The payload of a row is the cells that leave as they came.
 
 use albers_privacy::Facts;
+use albers_table::row::{RowId, RowIdx};
 
 use crate::targets::TargetCodes;
 
@@ -71,7 +72,8 @@ impl RowLayout {
 
     /// Writes a row at the end of `out`; `values` are the codes and the facts.
     #[inline]
-    fn push(&self, row_id: u32, values: impl Iterator<Item = u32>, out: &mut Vec<u8>) {
+    fn push(&self, row_id: RowId, values: impl Iterator<Item = u32>, out: &mut Vec<u8>) {
+        let number = u32::try_from(row_id.get()).expect("packed rows have numbers of 32 bits");
         let start = out.len();
         out.resize(start + self.stride, 0);
         let row = &mut out[start..];
@@ -79,7 +81,7 @@ impl RowLayout {
         for (field, value) in self.fields.iter().zip(values) {
             row[field.offset..field.offset + 4].copy_from_slice(&value.to_le_bytes());
         }
-        row[self.stride - ROW_ID_BYTES..].copy_from_slice(&row_id.to_le_bytes());
+        row[self.stride - ROW_ID_BYTES..].copy_from_slice(&number.to_le_bytes());
     }
 
     #[inline]
@@ -125,7 +127,7 @@ impl RowBlock {
     pub fn push(
         &mut self,
         layout: &RowLayout,
-        row_id: u32,
+        row_id: RowId,
         values: impl Iterator<Item = u32>,
         payload: &[u8],
     ) {
@@ -172,7 +174,18 @@ impl RowBlock {
 
     /// The number of a row in its table.
     #[inline]
-    pub fn row_id(&self, layout: &RowLayout, row: usize) -> u32 {
+    pub fn row_id(&self, layout: &RowLayout, row: usize) -> RowId {
+        RowId::new(u64::from(self.number(layout, row)))
+    }
+
+    /// The numbers of all rows in their table.
+    pub fn row_ids(&self, layout: &RowLayout) -> PackedRowIds {
+        let numbers = (0..self.n_rows).map(|row| self.number(layout, row));
+        PackedRowIds { numbers: numbers.collect() }
+    }
+
+    #[inline]
+    fn number(&self, layout: &RowLayout, row: usize) -> u32 {
         word_at(&self.fixed, (row + 1) * layout.stride - ROW_ID_BYTES)
     }
 
@@ -253,6 +266,19 @@ impl RowBlock {
     }
 }
 
+/// The numbers of some packed rows in their table, as narrow as they are packed.
+pub struct PackedRowIds {
+    numbers: Vec<u32>,
+}
+
+impl PackedRowIds {
+    /// The number of the row at a place.
+    #[inline]
+    pub fn of(&self, row_idx: RowIdx) -> RowId {
+        RowId::new(u64::from(self.numbers[row_idx.index()]))
+    }
+}
+
 /// Where the facts of packed rows stand.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FactColumns {
@@ -320,13 +346,13 @@ mod tests {
         let layout = RowLayout::new(&[200, 70_000, u32::MAX, 0], &[300], true);
         assert_eq!(layout.stride_bytes(), 4 + 1 + 3 + 4 + 1 + 2);
         let rows = [
-            (7u32, [200, 70_000, u32::MAX, 0, 299], &b"payload"[..]),
+            (7u64, [200, 70_000, u32::MAX, 0, 299], &b"payload"[..]),
             (9, [0, 1, 2, 0, 4], b""),
             (8, [3, 65_536, 1 << 30, 0, 256], b"x"),
         ];
         let mut block = RowBlock::default();
         for (row_id, values, payload) in rows {
-            block.push(&layout, row_id, values.into_iter(), payload);
+            block.push(&layout, RowId::new(row_id), values.into_iter(), payload);
         }
         let mut bytes = Vec::new();
         block.write_to(&mut bytes);
@@ -340,7 +366,8 @@ mod tests {
         {
             let mut codes = [0; 4];
             read.codes(&layout, at, &mut codes);
-            assert_eq!(read.row_id(&layout, at), *row_id);
+            assert_eq!(read.row_id(&layout, at), RowId::new(*row_id));
+            assert_eq!(read.row_ids(&layout).of(RowIdx::of_index(at)), RowId::new(*row_id));
             assert_eq!(codes, values[..4]);
             assert_eq!(read.code(&layout, at, 1), values[1]);
             assert_eq!(read.fact(&layout, at, 0), values[4]);

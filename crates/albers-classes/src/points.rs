@@ -1,6 +1,7 @@
 //! The table as points: one code per row and attribute.
 
 use albers_table::mix::mix;
+use albers_table::row::{RowId, RowIdx};
 use rayon::prelude::*;
 
 /// Rows as points, in chunks of columns as they were read.
@@ -12,8 +13,8 @@ pub struct Points {
 
 /// A stretch of rows.
 pub struct PointChunk {
-    /// The number of the first row in the table.
-    pub first_row: u32,
+    /// The place of the first row in the table.
+    pub first_row: RowIdx,
     /// Number of rows.
     pub n_rows: usize,
     /// The codes of each attribute.
@@ -27,7 +28,7 @@ impl Points {
         let n_chunks = columns.first().map_or(0, Vec::len);
         let mut columns: Vec<_> = columns.into_iter().map(Vec::into_iter).collect();
         let mut chunks = Vec::with_capacity(n_chunks);
-        let mut first_row = 0u32;
+        let mut first_row = RowIdx::FIRST;
         for _ in 0..n_chunks {
             let of_chunk: Vec<Vec<u32>> = columns
                 .iter_mut()
@@ -36,12 +37,9 @@ impl Points {
             let n_rows = of_chunk[0].len();
             assert!(of_chunk.iter().all(|codes| codes.len() == n_rows), "columns of equal length");
             chunks.push(PointChunk { first_row, n_rows, columns: of_chunk });
-            first_row = u32::try_from(n_rows)
-                .ok()
-                .and_then(|n_rows| first_row.checked_add(n_rows))
-                .expect("a table in memory has fewer than 2^32 rows");
+            first_row = RowIdx::of_index(first_row.index() + n_rows);
         }
-        Points { n_rows: first_row as usize, n_attributes, chunks }
+        Points { n_rows: first_row.index(), n_attributes, chunks }
     }
 
     /// Number of rows.
@@ -70,8 +68,8 @@ impl Points {
         self.chunks
             .par_iter()
             .map(|chunk| {
-                let mut hashes: Vec<u64> =
-                    (chunk.first_row..).take(chunk.n_rows).map(row_factor).collect();
+                let rows = chunk.first_row.take(chunk.n_rows).map(RowId::from);
+                let mut hashes: Vec<u64> = rows.map(row_factor).collect();
                 for (attribute, codes) in chunk.columns.iter().enumerate() {
                     let factor = attribute_factor(attribute);
                     for (hash, &code) in hashes.iter_mut().zip(codes) {
@@ -86,7 +84,7 @@ impl Points {
 
 /// The contribution of one row to [`Points::fingerprint`].
 #[inline]
-pub fn row_fingerprint(row_id: u32, codes: &[u32]) -> u64 {
+pub fn row_fingerprint(row_id: RowId, codes: &[u32]) -> u64 {
     mix(row_factor(row_id).wrapping_add(codes_hash(codes)))
 }
 
@@ -100,8 +98,8 @@ pub fn codes_hash(codes: &[u32]) -> u64 {
 }
 
 #[inline]
-fn row_factor(row_id: u32) -> u64 {
-    (u64::from(row_id) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+fn row_factor(row_id: RowId) -> u64 {
+    (row_id.get() + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 /// An odd number per attribute.
@@ -129,8 +127,10 @@ mod tests {
     #[test]
     fn the_fingerprint_notices_swapped_codes_and_not_the_order_of_rows() {
         let points = Points::new(vec![vec![vec![1, 2], vec![3]], vec![vec![4, 5], vec![6]]]);
-        let of = |rows: &[(u32, [u32; 2])]| {
-            rows.iter().fold(0u64, |sum, (id, codes)| sum.wrapping_add(row_fingerprint(*id, codes)))
+        let of = |rows: &[(u64, [u32; 2])]| {
+            rows.iter().fold(0u64, |sum, (id, codes)| {
+                sum.wrapping_add(row_fingerprint(RowId::new(*id), codes))
+            })
         };
         assert_eq!(points.fingerprint(), of(&[(2, [3, 6]), (0, [1, 4]), (1, [2, 5])]));
         assert_ne!(points.fingerprint(), of(&[(2, [3, 6]), (0, [2, 5]), (1, [1, 4])]));

@@ -8,8 +8,22 @@
 //!   └───────────────┘
 //! ```
 
+use albers_table::code::Code;
+
 /// The least and greatest code on one attribute.
-pub type Span = (u32, u32);
+pub type Span = (Code, Code);
+
+/// The span between two codes that stand in columns of codes.
+#[inline]
+pub const fn span(lo: u32, hi: u32) -> Span {
+    (Code::new(lo), Code::new(hi))
+}
+
+/// All codes of an attribute.
+pub const ALL_CODES: Span = (Code::ZERO, Code::MAX);
+
+/// No code of an attribute.
+pub const NO_CODES: Span = (Code::MAX, Code::ZERO);
 
 /// The part of space that routes to a class. A depth that is to be published is a feature.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,9 +56,10 @@ impl ClassRegion {
     }
 }
 
-/// Whether a point lies in a box.
+/// Whether a point, given as a row of a table of codes, lies in a box.
 pub fn is_in_box(spans: &[Span], codes: &[u32]) -> bool {
-    spans.iter().zip(codes).all(|(&(lo, hi), code)| (lo..=hi).contains(code))
+    let is_in = |(&(lo, hi), &code): (&Span, &u32)| (lo.get()..=hi.get()).contains(&code);
+    spans.iter().zip(codes).all(is_in)
 }
 
 /// The holes of some regions, class by class.
@@ -165,7 +180,8 @@ mod tests {
     fn holes_are_told_class_by_class() {
         let mut holes = Holes::default();
         holes.push([]);
-        holes.push([(1, 2), (3, 4), (7, 9), (0, 0)]);
+        let spans = [(1, 2), (3, 4), (7, 9), (0, 0)];
+        holes.push(spans.map(|(lo, hi)| span(lo, hi)));
         assert_eq!((holes.n_classes(), holes.of(0), holes.of(2)), (2, &[][..], &[][..]));
         assert!(holes.contain(1, &[2, 3]) && holes.contain(1, &[8, 0]));
         assert!(!holes.contain(0, &[2, 3]) && !holes.contain(1, &[2, 5]));

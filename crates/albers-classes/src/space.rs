@@ -1,5 +1,9 @@
 //! The attributes as axes of a space, and the loss of a box as it will be shown.
+//!
+//! Axes are what methods compute with, row by row: the codes that they take are plain numbers of
+//! columns of codes, see [`albers_table::code`].
 
+use albers_table::code::Code;
 use albers_table::domain::{Domain, Ruler};
 use albers_table::hierarchy::{Hierarchy, Node};
 
@@ -99,7 +103,10 @@ impl LabelTree {
         let levels = 0..=hierarchy.height();
         let node_of = levels
             .clone()
-            .map(|level| (0..n_leaves).map(|code| hierarchy.node_at(level, code) as u32).collect())
+            .map(|level| {
+                let codes = (0..n_leaves).map(Code::new);
+                codes.map(|code| hierarchy.node_at(level, code) as u32).collect()
+            })
             .collect();
         let size_of = levels
             .map(|level| {

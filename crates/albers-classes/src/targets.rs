@@ -1,5 +1,7 @@
 //! What rows carry of the targets of a workload: the twin of the facts that a requirement looks at.
 
+use albers_table::row::RowIdx;
+
 /// Codes of carried targets, row by row.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TargetCodes {
@@ -27,9 +29,9 @@ impl TargetCodes {
     }
 
     /// The codes of some rows, in their order.
-    pub fn gather(&self, rows: &[u32]) -> TargetCodes {
+    pub fn gather(&self, rows: &[RowIdx]) -> TargetCodes {
         let mut codes = Vec::with_capacity(rows.len() * self.n_columns);
-        rows.iter().for_each(|&row| codes.extend_from_slice(self.of_row(row as usize)));
+        rows.iter().for_each(|row| codes.extend_from_slice(self.of_row(row.index())));
         TargetCodes { codes, n_columns: self.n_columns }
     }
 }

@@ -44,6 +44,7 @@ use albers_privacy::Requirement;
 use albers_storage::memory_budget::{MemoryBudget, Reservation};
 use albers_storage::spill::{Block, SpillStore};
 use albers_storage::{Result, StorageError};
+use albers_table::row::RowId;
 
 pub use build::Subtree;
 use part::Part;
@@ -300,7 +301,7 @@ impl Router<'_> {
     /// `facts` column by column.
     pub fn route<'p>(
         &self,
-        first_row: u32,
+        first_row: RowId,
         codes: &[u32],
         facts: &[Vec<u32>],
         payload: impl Fn(usize) -> &'p [u8],
@@ -314,7 +315,7 @@ impl Router<'_> {
             let at = row as usize;
             let own = codes[at * n_attributes..(at + 1) * n_attributes].iter().copied();
             let values = own.chain(facts.iter().map(|column| column[at]));
-            block.push(layout, first_row + row, values, payload(at));
+            block.push(layout, first_row + u64::from(row), values, payload(at));
         }
         RoutedRows { block, ends }
     }

@@ -20,6 +20,7 @@
 mod cut;
 mod units;
 
+use albers_classes::ClassId;
 use albers_partition::mondrian::Plan;
 use albers_partition::split::extent::has_small_sets;
 use albers_privacy::{ClassSummary, Requirement};
@@ -94,7 +95,7 @@ pub struct Coarsening<'a> {
 
 /// Tells which classes of a release show the same: given the place of the release and the class of
 /// each leaf, the number of what its class shows, less than the number of leaves.
-pub type Shown<'s, E> = dyn FnMut(usize, &[u32]) -> Result<Vec<u32>, E> + 's;
+pub type Shown<'s, E> = dyn FnMut(usize, &[ClassId]) -> Result<Vec<ClassId>, E> + 's;
 
 /// The class of each leaf, numbered by their first leaves, in the release of the leaves and in one
 /// for each of the requirements, every one of which implies those before it. Classes that show the
@@ -105,8 +106,8 @@ pub fn nested<E>(
     coarsening: Coarsening<'_>,
     requirements: &[&Requirement],
     shown: &mut Shown<'_, E>,
-) -> Result<Vec<Vec<u32>>, E> {
-    let leaves: Vec<u32> = (0..rows.tree.n_leaves() as u32).collect();
+) -> Result<Vec<Vec<ClassId>>, E> {
+    let leaves: Vec<ClassId> = ClassId::first(rows.tree.n_leaves()).collect();
     let mut releases = vec![renumbered(shown(0, &leaves)?)];
     for (finer, requirement) in requirements.iter().enumerate() {
         let classes = classes(rows, &Units::of(&releases[finer]), coarsening, requirement);
@@ -121,7 +122,7 @@ fn classes(
     units: &Units,
     coarsening: Coarsening<'_>,
     requirement: &Requirement,
-) -> Vec<u32> {
+) -> Vec<ClassId> {
     let Coarsening { granularity, fan_out, plan } = coarsening;
     let classes = match granularity {
         Granularity::LeafScan => units.of_leaves(&leaf_scan(rows, units, requirement)),
@@ -140,14 +141,14 @@ fn classes(
 }
 
 /// The class of each unit.
-fn leaf_scan(rows: TreeRows<'_>, units: &Units, requirement: &Requirement) -> Vec<u32> {
+fn leaf_scan(rows: TreeRows<'_>, units: &Units, requirement: &Requirement) -> Vec<ClassId> {
     let mut summary = ClassSummary::new(requirement.shape());
     let mut n_rows = 0;
     let mut class = 0;
-    let mut classes: Vec<u32> = Vec::with_capacity(units.len());
+    let mut classes: Vec<ClassId> = Vec::with_capacity(units.len());
     let mut is_closed = true;
     for unit in units.iter() {
-        classes.push(class);
+        classes.push(ClassId::new(class));
         is_closed = match requirement.is_only_row_count() {
             Some(k) => {
                 n_rows += rows.rows_of_unit(unit).count() as u64;
@@ -165,7 +166,7 @@ fn leaf_scan(rows: TreeRows<'_>, units: &Units, requirement: &Requirement) -> Ve
         }
     }
     if !is_closed {
-        join_last(rows, units, requirement, &mut classes, class);
+        join_last(rows, units, requirement, &mut classes, ClassId::new(class));
     }
     classes
 }
@@ -175,8 +176,8 @@ fn join_last(
     rows: TreeRows<'_>,
     units: &Units,
     requirement: &Requirement,
-    classes: &mut [u32],
-    rest: u32,
+    classes: &mut [ClassId],
+    rest: ClassId,
 ) {
     let mut first = classes.iter().position(|&class| class == rest).unwrap_or(0);
     let mut summary = ClassSummary::new(requirement.shape());
@@ -197,14 +198,14 @@ fn join_last(
 }
 
 /// The class of each leaf.
-fn hierarchical(rows: TreeRows<'_>, requirement: &Requirement, fan_out: usize) -> Vec<u32> {
+fn hierarchical(rows: TreeRows<'_>, requirement: &Requirement, fan_out: usize) -> Vec<ClassId> {
     let tree = rows.tree;
     let nodes = tree.nodes(fan_out);
     let mut node_of_split = vec![u32::MAX; tree.splits().len()];
     for (at, node) in nodes.iter().enumerate() {
         node_of_split[node.split as usize] = at as u32;
     }
-    let mut classes: Vec<u32> = vec![0; tree.n_leaves()];
+    let mut classes = vec![ClassId::new(0); tree.n_leaves()];
     let mut pending = vec![tree.root()];
     while let Some(child) = pending.pop() {
         if let Child::Split(split) = child {
@@ -215,7 +216,7 @@ fn hierarchical(rows: TreeRows<'_>, requirement: &Requirement, fan_out: usize) -
             }
         }
         let leaves = tree.leaves_of(child);
-        classes[leaves.start as usize..leaves.end as usize].fill(leaves.start);
+        classes[leaves.start as usize..leaves.end as usize].fill(ClassId::new(leaves.start));
     }
     classes
 }
@@ -235,7 +236,7 @@ fn cut_lanes<const L: usize, const M: usize>(
     units: &Units,
     requirement: &Requirement,
     plan: &Plan<'_>,
-) -> Vec<u32> {
+) -> Vec<ClassId> {
     let scanned = leaf_scan(rows, units, requirement);
     cut::Cutter::<L, M>::new(rows, units, requirement, plan).classes(scanned)
 }

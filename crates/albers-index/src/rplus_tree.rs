@@ -20,7 +20,8 @@ pub mod grow;
 mod invariants;
 pub mod nodes;
 
-use albers_classes::Region;
+use albers_classes::region::NO_CODES;
+use albers_classes::{Region, Span};
 use albers_partition::split_tree::{Cut, SplitTree, TreeNode};
 
 /// A split or a leaf, by its number.
@@ -56,14 +57,14 @@ pub struct RPlusTree {
     /// Where the rows of each leaf end, in tree order.
     leaf_ends: Vec<u32>,
     /// The least and greatest code of each leaf's rows, attribute by attribute.
-    leaf_boxes: Vec<(u32, u32)>,
+    leaf_boxes: Vec<Span>,
     /// The same of each split.
-    split_boxes: Vec<(u32, u32)>,
+    split_boxes: Vec<Span>,
 }
 
 impl RPlusTree {
     /// The tree of splits and leaves as they were grown: parents first, inside before outside.
-    pub fn new(n_attributes: usize, grown: &SplitTree, leaf_boxes: Vec<(u32, u32)>) -> RPlusTree {
+    pub fn new(n_attributes: usize, grown: &SplitTree, leaf_boxes: Vec<Span>) -> RPlusTree {
         let mut tree = RPlusTree {
             n_attributes,
             root: Child::Leaf(0),
@@ -116,7 +117,7 @@ impl RPlusTree {
 
     /// Finds the leaves and the box of each split, children first.
     fn close_splits(&mut self) {
-        self.split_boxes = vec![(u32::MAX, 0); self.splits.len() * self.n_attributes];
+        self.split_boxes = vec![NO_CODES; self.splits.len() * self.n_attributes];
         for at in (0..self.splits.len()).rev() {
             let split = self.splits[at];
             self.splits[at].end_leaf = match split.outside {
@@ -170,7 +171,7 @@ impl RPlusTree {
     }
 
     /// The boxes of the leaves, one after another.
-    pub fn leaf_boxes(&self) -> &[(u32, u32)] {
+    pub fn leaf_boxes(&self) -> &[Span] {
         &self.leaf_boxes
     }
 
@@ -186,7 +187,7 @@ impl RPlusTree {
     }
 
     /// The minimum bounding box of a split's or a leaf's rows.
-    pub fn box_of(&self, child: Child) -> &[(u32, u32)] {
+    pub fn box_of(&self, child: Child) -> &[Span] {
         let (boxes, at) = match child {
             Child::Leaf(leaf) => (&self.leaf_boxes, leaf as usize),
             Child::Split(split) => (&self.split_boxes, split as usize),
@@ -211,12 +212,11 @@ impl RPlusTree {
     }
 
     /// The leaves whose boxes meet a box: all that can hold a record inside it.
-    pub fn leaves_meeting(&self, query: &[(u32, u32)]) -> Vec<u32> {
+    pub fn leaves_meeting(&self, query: &[Span]) -> Vec<u32> {
         let mut found = Vec::new();
         let mut pending = vec![self.root];
         while let Some(child) = pending.pop() {
-            let meets =
-                |(own, asked): (&(u32, u32), &(u32, u32))| own.0 <= asked.1 && asked.0 <= own.1;
+            let meets = |(own, asked): (&Span, &Span)| own.0 <= asked.1 && asked.0 <= own.1;
             if !self.box_of(child).iter().zip(query).all(meets) {
                 continue;
             }
@@ -233,7 +233,7 @@ impl RPlusTree {
 
     /// The region of each leaf inside the region of the whole tree, one after another.
     pub fn leaf_regions(&self, whole: &Region) -> Region {
-        let mut regions = vec![(0, 0); self.n_leaves() * self.n_attributes];
+        let mut regions = vec![NO_CODES; self.n_leaves() * self.n_attributes];
         let mut pending = vec![(self.root, whole.clone())];
         while let Some((child, region)) = pending.pop() {
             match child {

@@ -66,11 +66,11 @@ impl<'a> CountedTable<'a> {
             .map(|chunk| {
                 let mut keys = Vec::with_capacity(chunk.n_rows * layout.n_words());
                 for row in 0..chunk.n_rows {
-                    let row_id = chunk.first_row as usize + row;
+                    let row_idx = chunk.first_row.index() + row;
                     let codes = chunk.columns.iter().map(|column| column[row]);
-                    let subject = counts_subjects.then(|| halves(facts.subject(row_id)));
+                    let subject = counts_subjects.then(|| halves(facts.subject(row_idx)));
                     let own =
-                        subject.into_iter().flatten().chain(facts.codes(row_id).iter().copied());
+                        subject.into_iter().flatten().chain(facts.codes(row_idx).iter().copied());
                     layout.pack(codes, own, &mut keys);
                 }
                 keys
@@ -81,7 +81,7 @@ impl<'a> CountedTable<'a> {
             match counts {
                 None => builder.add_keys(keys)?,
                 Some(counts) => {
-                    let of_chunk = counts[chunk.first_row as usize..].iter().copied();
+                    let of_chunk = counts[chunk.first_row.index()..].iter().copied();
                     builder.add_counted(keys, of_chunk)?;
                 }
             }

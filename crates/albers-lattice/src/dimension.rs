@@ -13,6 +13,7 @@
 //!   level 0   5371 5372 5381   0  1  2
 //! ```
 
+use albers_table::code::Code;
 use albers_table::domain::Domain;
 
 /// What the values of one quasi-identifier become.
@@ -59,7 +60,8 @@ impl Dimension {
         for &level in &hierarchy_levels {
             let is_top = level == hierarchy.height();
             let n_nodes = hierarchy.n_nodes(level) as u32;
-            let of_leaves = (0..n_leaves).map(|code| hierarchy.node_at(level, code) as u32);
+            let leaves = (0..n_leaves).map(Code::new);
+            let of_leaves = leaves.map(|code| hierarchy.node_at(level, code) as u32);
             let of_missing = (n_leaves..n_codes).map(|_| if is_top { 0 } else { n_nodes });
             values_of_codes.push(of_leaves.chain(of_missing).collect());
             let own_missing = !is_top && n_codes > n_leaves;

@@ -12,6 +12,7 @@ use albers_privacy::Facts;
 use albers_privacy::{ClassSummary, Requirement};
 use albers_storage::Result;
 use albers_storage::memory_budget::Reservation;
+use albers_table::row::RowIdx;
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
@@ -32,28 +33,29 @@ pub fn groups(
     facts: &Facts,
 ) -> Groups {
     let keys = Keys::of(dimensions, levels, points);
-    let mut order: Vec<u32> = (0..points.n_rows() as u32).collect();
+    let mut order: Vec<RowIdx> = RowIdx::FIRST.take(points.n_rows()).collect();
     order.par_sort_unstable_by(|&a, &b| keys.of_row(a).cmp(keys.of_row(b)).then(a.cmp(&b)));
-    let classes: Vec<&[u32]> = order.chunk_by(|&a, &b| keys.of_row(a) == keys.of_row(b)).collect();
-    let holds = |summary: &mut ClassSummary, rows: &&[u32]| {
+    let classes: Vec<&[RowIdx]> =
+        order.chunk_by(|&a, &b| keys.of_row(a) == keys.of_row(b)).collect();
+    let holds = |summary: &mut ClassSummary, rows: &&[RowIdx]| {
         if let Some(k) = requirement.is_only_row_count() {
             return rows.len() as u64 >= k;
         }
         summary.clear();
-        rows.iter().for_each(|&row| facts.add(row as usize, summary));
+        rows.iter().for_each(|row| facts.add(row.index(), summary));
         requirement.holds(summary)
     };
     let new_summary = || ClassSummary::new(requirement.shape());
     let kept: Vec<bool> = classes.par_iter().map_init(new_summary, holds).collect();
     let n_attributes = dimensions.len();
     let columns = columns_of(points);
-    let codes_of = |row: u32| columns.iter().map(move |column| column.code(row));
+    let codes_of = |row: RowIdx| columns.iter().map(move |column| column.code(row));
     let mut suppressed = Suppressed::default();
-    let mut tasks: Vec<Vec<&[u32]>> = vec![Vec::new()];
+    let mut tasks: Vec<Vec<&[RowIdx]>> = vec![Vec::new()];
     let mut n_task_rows = 0;
     for (rows, is_kept) in classes.into_iter().zip(kept) {
         if !is_kept {
-            suppressed.row_ids.extend_from_slice(rows);
+            suppressed.row_idxs.extend_from_slice(rows);
             rows.iter().for_each(|&row| suppressed.codes.extend(codes_of(row)));
             continue;
         }
@@ -64,12 +66,12 @@ pub fn groups(
         n_task_rows += rows.len();
         tasks.last_mut().expect("one was pushed").push(rows);
     }
-    let block_of = |classes: &Vec<&[u32]>| {
+    let block_of = |classes: &Vec<&[RowIdx]>| {
         let mut block = ClassBlock::default();
         for rows in classes {
-            block.row_ids.extend_from_slice(rows);
+            block.row_idxs.extend_from_slice(rows);
             rows.iter().for_each(|&row| block.codes.extend(codes_of(row)));
-            block.class_ends.push(block.row_ids.len() as u32);
+            block.class_ends.push(block.row_idxs.len() as u32);
         }
         block
     };
@@ -174,8 +176,8 @@ impl Keys {
         Keys { n_words: keys.n_words(), words: words.concat() }
     }
 
-    fn of_row(&self, row: u32) -> &[u64] {
-        &self.words[row as usize * self.n_words..(row as usize + 1) * self.n_words]
+    fn of_row(&self, row: RowIdx) -> &[u64] {
+        &self.words[row.index() * self.n_words..(row.index() + 1) * self.n_words]
     }
 }
 
@@ -186,10 +188,10 @@ struct CodeColumn<'p> {
 }
 
 impl CodeColumn<'_> {
-    fn code(&self, row: u32) -> u32 {
+    fn code(&self, row: RowIdx) -> u32 {
         let at = self.chunks.partition_point(|chunk| chunk.first_row <= row) - 1;
         let chunk = &self.chunks[at];
-        chunk.columns[self.attribute][(row - chunk.first_row) as usize]
+        chunk.columns[self.attribute][row.index() - chunk.first_row.index()]
     }
 }
 

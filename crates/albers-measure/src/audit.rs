@@ -15,6 +15,7 @@
 //! Audits are mergeable, and the same in whatever order classes come: sizes are counted, figures
 //! are the worst of all, and what is missed is listed by its name.
 
+use albers_classes::ClassId;
 use albers_privacy::Facts;
 use albers_privacy::alpha_k::max_share;
 use albers_privacy::k_anonymity::group_size;
@@ -89,8 +90,8 @@ pub fn audit(classes: &Classes, facts: &Facts, requirement: &mut Requirement) ->
     let auditor = Auditor::new(requirement, &whole);
     drop(whole);
     auditor.audit(classes.n_classes(), |class, summary| {
-        let rows = classes.rows_of(class);
-        rows.iter().for_each(|&row| facts.add(row as usize, summary));
+        let rows = classes.rows_of(ClassId::of_index(class));
+        rows.iter().for_each(|row| facts.add(row.index(), summary));
     })
 }
 

@@ -7,11 +7,12 @@
 //! original, also if it leaves some out.
 //! Cost: a count per row and ordered attribute; memory that is given.
 
-use albers_classes::Attribute;
 use albers_classes::space::Shown;
+use albers_classes::{Attribute, ClassId};
 use albers_release::describe::{CellContent, Describer, ShownCell};
 use albers_release::door::{Passed, PassedClasses};
 use albers_release::parse::ReadCell;
+use albers_table::code::Code;
 use rayon::prelude::*;
 
 use crate::counted_codes::CountedCodes;
@@ -100,10 +101,10 @@ impl EndParts {
 }
 
 impl ColumnEnds {
-    fn add(&mut self, classes: PassedClasses<'_, '_>, block: &[u32], attribute: usize) {
+    fn add(&mut self, classes: PassedClasses<'_, '_>, block: &[ClassId], attribute: usize) {
         let describers = classes.describers();
-        for &class_idx in block {
-            let class = classes.class(class_idx as usize);
+        for &class_id in block {
+            let class = classes.class(class_id);
             for (_, codes) in class.parts() {
                 self.add_codes(codes, attribute, describers.len());
             }
@@ -114,7 +115,7 @@ impl ColumnEnds {
     /// Counts the rows that have these codes, which stand row by row.
     fn add_codes(&mut self, codes: &[u32], attribute: usize, n_attributes: usize) {
         let own = codes.iter().skip(attribute).step_by(n_attributes);
-        own.for_each(|&code| self.0.add(code, 1, 0));
+        own.for_each(|&code| self.0.add(Code::new(code), 1, 0));
     }
 
     /// Marks the ends that a class shows.
@@ -164,10 +165,10 @@ mod tests {
     #[test]
     fn ends_of_few_rows_are_told_from_those_of_many_and_of_none() {
         for n_bytes in [0, 1 << 20] {
-            let mut codes = CountedCodes::new(100, n_bytes);
+            let mut codes = CountedCodes::new(Code::new(100), n_bytes);
             for (code, n_rows, is_end) in [(3, 4, 1), (9, 5, 1), (20, 0, 1), (21, 1, 0), (3, 0, 1)]
             {
-                codes.add(code, n_rows, is_end);
+                codes.add(Code::new(code), n_rows, is_end);
             }
             let found = own_ends(codes, 5);
             assert_eq!((found.n_few, found.n_ends, found.is_about), (1, 3, false));
@@ -176,11 +177,11 @@ mod tests {
 
     #[test]
     fn many_codes_are_sampled_with_all_their_rows_and_that_is_said() {
-        let mut codes = CountedCodes::new(1 << 20, 0);
+        let mut codes = CountedCodes::new(Code::new(1 << 20), 0);
         for _ in 0..2 {
             // Half of the ends have two rows, half of them four.
             for code in 0..40_000 {
-                codes.add(code, 1 + code % 2, u32::from(code % 4 < 2));
+                codes.add(Code::new(code), 1 + code % 2, u32::from(code % 4 < 2));
             }
         }
         let found = own_ends(codes, 3);

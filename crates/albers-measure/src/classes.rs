@@ -11,6 +11,8 @@
 //! are compared.
 //! Cost: one pass over the rows per column, 12 bytes per row.
 
+use albers_classes::ClassId;
+use albers_table::row::RowIdx;
 use rustc_hash::FxHashMap;
 
 /// A column of codes.
@@ -24,7 +26,7 @@ pub struct Codes<'a> {
 
 /// The rows of a table, class by class.
 pub struct Classes {
-    rows: Vec<u32>,
+    rows: Vec<RowIdx>,
     /// Class `i` has the rows from `starts[i]` to `starts[i + 1]`.
     starts: Vec<u32>,
 }
@@ -35,7 +37,6 @@ impl Classes {
     /// # Panics
     /// When a column has not `n_rows` codes, or there are 2^32 rows or more.
     pub fn of(n_rows: usize, columns: &[Codes<'_>]) -> Classes {
-        u32::try_from(n_rows).expect("a table in memory has fewer than 2^32 rows");
         let mut class_of = vec![0u32; n_rows];
         let mut n_classes = u32::from(n_rows > 0);
         for column in columns {
@@ -48,10 +49,11 @@ impl Classes {
             starts[class + 1] += starts[class];
         }
         let mut next = starts.clone();
-        let mut rows = vec![0u32; n_rows];
-        for (row, &class) in class_of.iter().enumerate() {
+        let own_rows = RowIdx::FIRST.take(n_rows);
+        let mut rows: Vec<RowIdx> = own_rows.clone().collect();
+        for (row, &class) in own_rows.zip(&class_of) {
             let place = &mut next[class as usize];
-            rows[*place as usize] = row as u32;
+            rows[*place as usize] = row;
             *place += 1;
         }
         Classes { rows, starts }
@@ -68,13 +70,14 @@ impl Classes {
     }
 
     /// The rows of a class, ascending.
-    pub fn rows_of(&self, class: usize) -> &[u32] {
+    pub fn rows_of(&self, class: ClassId) -> &[RowIdx] {
+        let class = class.index();
         &self.rows[self.starts[class] as usize..self.starts[class + 1] as usize]
     }
 
     /// The rows of each class.
-    pub fn iter(&self) -> impl Iterator<Item = &[u32]> {
-        (0..self.n_classes()).map(|class| self.rows_of(class))
+    pub fn iter(&self) -> impl Iterator<Item = &[RowIdx]> {
+        ClassId::first(self.n_classes()).map(|class| self.rows_of(class))
     }
 }
 
@@ -117,8 +120,8 @@ mod tests {
         for n_values in [7, u32::MAX] {
             let columns = [Codes { codes: &a, n_values: 2 }, Codes { codes: &b, n_values }];
             let classes = Classes::of(5, &columns);
-            let rows: Vec<&[u32]> = classes.iter().collect();
-            assert_eq!(rows, [&[0, 2][..], &[1, 4], &[3]]);
+            let rows = |own: &[RowIdx]| own.iter().map(|row| row.get()).collect::<Vec<_>>();
+            assert!(classes.iter().map(rows).eq([vec![0, 2], vec![1, 4], vec![3]]));
         }
     }
 

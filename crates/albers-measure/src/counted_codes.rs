@@ -4,6 +4,7 @@
 //! is room for them, and else those of least hash, whatever the order of the rows.
 //! Cost: O(1) per row.
 
+use albers_table::code::Code;
 use albers_table::distinct_sample::halved;
 use albers_table::mix::mix;
 use rustc_hash::FxHashMap;
@@ -24,14 +25,14 @@ pub(crate) enum CountedCodes {
         /// Codes of this hash or more are not among them; nothing where all are.
         bound: Option<u64>,
         /// The codes.
-        found: FxHashMap<u32, (u32, u32)>,
+        found: FxHashMap<Code, (u32, u32)>,
     },
 }
 
 impl CountedCodes {
     /// No code yet, of those up to a greatest one.
-    pub(crate) fn new(greatest: u32, n_bytes: usize) -> CountedCodes {
-        let all_bytes = (greatest as usize + 1).saturating_mul(size_of::<(u32, u32)>());
+    pub(crate) fn new(greatest: Code, n_bytes: usize) -> CountedCodes {
+        let all_bytes = (greatest.index() + 1).saturating_mul(size_of::<(u32, u32)>());
         if all_bytes <= n_bytes {
             return CountedCodes::All(Vec::new());
         }
@@ -40,10 +41,10 @@ impl CountedCodes {
     }
 
     /// Adds so many rows of a code, and marks so many.
-    pub(crate) fn add(&mut self, code: u32, n_rows: u32, n_marked: u32) {
+    pub(crate) fn add(&mut self, code: Code, n_rows: u32, n_marked: u32) {
         let counted = match self {
             CountedCodes::All(codes) => {
-                let place = code as usize;
+                let place = code.index();
                 if place >= codes.len() {
                     codes.resize(place + 1, (0, 0));
                 }
@@ -87,12 +88,12 @@ impl CountedCodes {
 }
 
 /// Keeps the codes below half of the bound, about half of them.
-fn shrink(bound: &mut Option<u64>, found: &mut FxHashMap<u32, (u32, u32)>) {
+fn shrink(bound: &mut Option<u64>, found: &mut FxHashMap<Code, (u32, u32)>) {
     let half = halved(*bound);
     *bound = Some(half);
     found.retain(|&code, _| hash_of(code) < half);
 }
 
-fn hash_of(code: u32) -> u64 {
-    mix(u64::from(code))
+fn hash_of(code: Code) -> u64 {
+    mix(u64::from(code.get()))
 }

@@ -18,8 +18,8 @@
 
 use std::collections::BTreeMap;
 
-use albers_classes::Attribute;
 use albers_classes::points::codes_hash;
+use albers_classes::{Attribute, ClassId};
 use albers_release::door::{GiantClass, LeftOut, Passed, PassedClasses, secret_hash};
 use albers_release::{Describer, ShownCell};
 use rayon::prelude::*;
@@ -258,23 +258,23 @@ fn sums_of_classes(classes: PassedClasses<'_, '_>) -> Sums {
     classes
         .classes_by_memory()
         .par_chunks(CLASSES_PER_TASK)
-        .map(|class_idxs| sums_of(classes, class_idxs))
+        .map(|class_ids| sums_of(classes, class_ids))
         .reduce(nothing, |sum, task| sum.plus(&task))
 }
 
-fn sums_of(classes: PassedClasses<'_, '_>, class_idxs: &[u32]) -> Sums {
+fn sums_of(classes: PassedClasses<'_, '_>, class_ids: &[ClassId]) -> Sums {
     let describers = classes.describers();
     let mut sums = Sums::zero(describers.len());
     let mut tuples = Vec::new();
-    for &class_idx in class_idxs {
-        let class = classes.class(class_idx as usize);
+    for &class_id in class_ids {
+        let class = classes.class(class_id);
         let n_rows = class.n_rows() as u64;
         sums.discernibility += times(n_rows, n_rows);
         let log_volume = sums.add_cells(describers, class.cells, n_rows);
         tuples.clear();
-        for (row_ids, codes) in class.parts() {
-            for (&row, codes) in row_ids.iter().zip(codes.chunks_exact(describers.len())) {
-                let secrets = classes.sensitive().iter().map(|column| column[row as usize]);
+        for (row_idxs, codes) in class.parts() {
+            for (row, codes) in row_idxs.iter().zip(codes.chunks_exact(describers.len())) {
+                let secrets = classes.sensitive().iter().map(|column| column[row.index()]);
                 tuples.push((secret_hash(secrets), codes_hash(codes)));
             }
         }

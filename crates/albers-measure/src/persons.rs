@@ -10,8 +10,10 @@
 
 use std::cmp::Reverse;
 
+use albers_classes::ClassId;
 use albers_privacy::{ClassSummary, Facts, Requirement};
 use albers_release::door::{GiantRows, Passed, PassedClasses};
+use albers_table::row::RowIdx;
 use rayon::prelude::*;
 
 use crate::classes::Classes;
@@ -61,8 +63,8 @@ impl PersonParts {
         if self.giant.subjects.len() == n_rows {
             let giant = std::mem::take(&mut self.giant);
             let mut summary = ClassSummary::new(rows.requirement.shape());
-            let numbers = (0..n_rows as u32).collect();
-            let missed = missed_without_one(numbers, &giant, rows.requirement, &mut summary);
+            let all = RowIdx::FIRST.take(n_rows).collect();
+            let missed = missed_without_one(all, &giant, rows.requirement, &mut summary);
             self.count(missed.into_iter().map(u64::from));
         }
     }
@@ -83,15 +85,15 @@ fn ruled_by_one(classes: PassedClasses<'_, '_>, max_rows: usize) -> Vec<u64> {
     const CLASSES_PER_TASK: usize = 4096;
     let requirement = classes.requirement();
     let nothing = || vec![0; requirement.columns().len()];
-    let of_task = |class_idxs: &[u32]| {
+    let of_task = |class_ids: &[ClassId]| {
         let mut summary = ClassSummary::new(requirement.shape());
         let mut counts = nothing();
-        for &class_idx in class_idxs {
-            let class = classes.class(class_idx as usize);
+        for &class_id in class_ids {
+            let class = classes.class(class_id);
             if class.n_rows() > max_rows {
                 continue;
             }
-            let rows = class.parts().flat_map(|(row_ids, _)| row_ids.iter().copied()).collect();
+            let rows = class.parts().flat_map(|(row_idxs, _)| row_idxs.iter().copied()).collect();
             let missed = missed_without_one(rows, classes.facts(), requirement, &mut summary);
             counts.iter_mut().zip(missed).for_each(|(count, own)| *count += u64::from(own));
         }
@@ -109,7 +111,7 @@ fn ruled_by_one(classes: PassedClasses<'_, '_>, max_rows: usize) -> Vec<u64> {
 /// of more than so many are not looked at.
 pub fn ruled_by_one_of_released(
     classes: &Classes,
-    original_rows: &[u32],
+    original_rows: &[RowIdx],
     facts: &Facts,
     requirement: &Requirement,
     max_rows: usize,
@@ -117,10 +119,10 @@ pub fn ruled_by_one_of_released(
     let mut summary = ClassSummary::new(requirement.shape());
     let mut counts = vec![0; requirement.columns().len()];
     for class in classes.iter().filter(|class| class.len() <= max_rows) {
-        let rows: Vec<u32> = class.iter().map(|&row| original_rows[row as usize]).collect();
+        let rows: Vec<RowIdx> = class.iter().map(|row| original_rows[row.index()]).collect();
         // Nobody has verified that the rules hold of such a class.
         summary.clear();
-        rows.iter().for_each(|&row| facts.add(row as usize, &mut summary));
+        rows.iter().for_each(|row| facts.add(row.index(), &mut summary));
         let holds = |column| requirement.holds_of_column(&summary, column);
         let holds: Vec<bool> = (0..counts.len()).map(holds).collect();
         let missed = missed_without_one(rows, facts, requirement, &mut summary);
@@ -132,28 +134,28 @@ pub fn ruled_by_one_of_released(
 
 /// The sensitive columns whose rules do not hold without the rows of some person who has several.
 fn missed_without_one(
-    mut rows: Vec<u32>,
+    mut rows: Vec<RowIdx>,
     facts: &Facts,
     requirement: &Requirement,
     summary: &mut ClassSummary,
 ) -> Vec<bool> {
     let mut missed = vec![false; requirement.columns().len()];
-    let person = |row: &u32| facts.subject(*row as usize);
+    let person = |row: &RowIdx| facts.subject(row.index());
     rows.sort_unstable_by_key(person);
     let persons = rows.chunk_by(|a, b| person(a) == person(b));
-    let mut persons: Vec<&[u32]> = persons.filter(|own| own.len() > 1).collect();
+    let mut persons: Vec<&[RowIdx]> = persons.filter(|own| own.len() > 1).collect();
     if persons.is_empty() {
         return missed;
     }
     persons.sort_by_key(|own| Reverse(own.len()));
     summary.clear();
-    rows.iter().for_each(|&row| facts.add(row as usize, summary));
+    rows.iter().for_each(|row| facts.add(row.index(), summary));
     for own in persons.into_iter().take(MAX_PERSONS) {
-        own.iter().for_each(|&row| facts.remove(row as usize, summary));
+        own.iter().for_each(|row| facts.remove(row.index(), summary));
         for (column, missed) in missed.iter_mut().enumerate() {
             *missed |= !requirement.holds_of_column(summary, column);
         }
-        own.iter().for_each(|&row| facts.add(row as usize, summary));
+        own.iter().for_each(|row| facts.add(row.index(), summary));
     }
     missed
 }
@@ -179,8 +181,8 @@ mod tests {
             n_sensitive: 1,
         };
         let mut summary = ClassSummary::new(requirement.shape());
-        let row_ids = (0..rows.len() as u32).collect();
-        missed_without_one(row_ids, &facts, &requirement, &mut summary)[0]
+        let row_idxs = RowIdx::FIRST.take(rows.len()).collect();
+        missed_without_one(row_idxs, &facts, &requirement, &mut summary)[0]
     }
 
     #[test]

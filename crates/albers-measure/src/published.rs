@@ -173,10 +173,10 @@ fn sums_of_classes(classes: PassedClasses<'_, '_>) -> Sums {
     classes
         .classes_by_memory()
         .par_chunks(CLASSES_PER_TASK)
-        .map(|class_idxs| {
+        .map(|class_ids| {
             let mut sums = Sums::zero(describers);
-            for &class_idx in class_idxs {
-                let class = classes.class(class_idx as usize);
+            for &class_id in class_ids {
+                let class = classes.class(class_id);
                 sums.add(describers, class.cells, class.n_rows() as u64);
             }
             sums

@@ -10,8 +10,10 @@
 //!   overlapping   | [ | ]     some fit two classes of which neither holds the other
 //! ```
 
+use albers_classes::ClassId;
 use albers_release::door::{Passed, PassedClasses};
 use albers_release::{CellContent, Describer, ShownCell};
+use albers_table::code::{Code, CodeRange};
 use albers_table::domain::Domain;
 use serde::Serialize;
 
@@ -227,8 +229,8 @@ impl RelationOfParts {
 
 fn relation_of_passed(classes: PassedClasses<'_, '_>) -> Option<Relation> {
     let describers = classes.describers();
-    let covers = (0..classes.n_classes()).map(|class| {
-        let cells = classes.class(class).cells;
+    let covers = ClassId::first(classes.n_classes()).map(|class_id| {
+        let cells = classes.class(class_id).cells;
         let cover = |(describer, &cell): (&Describer<'_>, &ShownCell)| {
             cover_of(describer.content(cell), &describer.attribute().domain)
         };
@@ -243,7 +245,7 @@ pub fn relation_of_released(columns: &[ReleasedColumn<'_>], classes: &Classes) -
         return None;
     }
     let covers = classes.iter().map(|rows| {
-        let row = rows[0] as usize;
+        let row = rows[0].index();
         let cover = |column: &ReleasedColumn<'_>| {
             let cell = &column.cells[column.places[row] as usize];
             cover_of(cell.content.clone(), &column.attribute.domain)
@@ -259,18 +261,20 @@ fn cover_of(content: CellContent, domain: &Domain) -> Cover {
         CellContent::Missing => Cover::missing(),
         CellContent::Everything => Cover::any(),
         CellContent::Interval { lo, hi, with_missing } => {
-            Cover::range(f64::from(lo), f64::from(hi), with_missing)
+            Cover::range(f64::from(lo.get()), f64::from(hi.get()), with_missing)
         }
         CellContent::Label { node, with_missing } => {
-            let leaves = domain.hierarchy().map_or(0..0, |tree| tree.leaves_of(node));
-            Cover::range(f64::from(leaves.start), f64::from(leaves.end) - 1.0, with_missing)
+            let hierarchy = domain.hierarchy();
+            let leaves = hierarchy.map_or(CodeRange::EMPTY, |tree| tree.leaves_of(node));
+            let (start, end) = (leaves.start.get(), leaves.end.get());
+            Cover::range(f64::from(start), f64::from(end) - 1.0, with_missing)
         }
         CellContent::Set(mut codes) => {
             let missing = domain.missing_code();
             let n_codes = codes.len();
             codes.retain(|&code| Some(code) != missing);
             let with_missing = codes.len() < n_codes;
-            Cover::names(codes, with_missing)
+            Cover::names(codes.into_iter().map(Code::get).collect(), with_missing)
         }
     }
 }

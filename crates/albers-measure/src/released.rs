@@ -8,10 +8,12 @@
 //! tells.
 //! Cost: one pass over the rows; classes are sorted one by one to find equal rows.
 
-use albers_classes::Attribute;
 use albers_classes::points::codes_hash;
+use albers_classes::{Attribute, ClassId};
 use albers_release::door::secret_hash;
 use albers_release::parse::ReadCell;
+use albers_table::code::Code;
+use albers_table::row::{RowId, RowIdx};
 use rayon::prelude::*;
 
 use crate::classes::Classes;
@@ -30,7 +32,7 @@ pub struct ReleasedColumn<'a> {
 /// Which row of the original stands behind each row of the release.
 pub struct Pairing<'a> {
     /// The row of the original, by row of the release; no two are the same.
-    pub original_rows: &'a [u32],
+    pub original_rows: &'a [RowIdx],
     /// The codes of the original, attribute by attribute.
     pub codes: &'a [Vec<u32>],
     /// The codes of the original's sensitive columns.
@@ -43,7 +45,7 @@ pub struct Uncovered {
     /// How many rows there are.
     pub n_rows: u64,
     /// The first of them in the release.
-    pub first_row: u32,
+    pub first_row: RowId,
 }
 
 /// Computes the loss of a release of `n_original` rows; without a pairing the divergence has no
@@ -76,10 +78,13 @@ pub fn uncovered(columns: &[ReleasedColumn<'_>], pairing: &Pairing<'_>) -> Vec<O
         let rows = column.places.iter().zip(pairing.original_rows).enumerate();
         let mut faults = rows.filter(|(_, (place, original_row))| {
             let content = &column.cells[**place as usize].content;
-            !content.covers(domain, codes[**original_row as usize])
+            !content.covers(domain, Code::new(codes[original_row.index()]))
         });
         let (first_row, _) = faults.next()?;
-        Some(Uncovered { n_rows: 1 + faults.count() as u64, first_row: first_row as u32 })
+        Some(Uncovered {
+            n_rows: 1 + faults.count() as u64,
+            first_row: RowId::new(first_row as u64),
+        })
     };
     columns.par_iter().zip(pairing.codes).map(of_column).collect()
 }
@@ -93,17 +98,17 @@ fn sums_of(
     let mut sums = Sums::zero(columns.len());
     let mut tuples = Vec::new();
     for class in range {
-        let rows = classes.rows_of(class);
+        let rows = classes.rows_of(ClassId::of_index(class));
         let n_rows = rows.len() as u64;
         sums.discernibility += times(n_rows, n_rows);
         let mut volume = Volume::default();
         for (column, sum) in columns.iter().zip(&mut sums.by_attribute) {
-            let cell = &column.cells[column.places[rows[0] as usize] as usize];
+            let cell = &column.cells[column.places[rows[0].index()] as usize];
             *sum += times(n_rows, cell.lost_steps);
             volume.extend(cell.content.n_covered(&column.attribute.domain));
         }
         if let Some(pairing) = pairing {
-            let original = rows.iter().map(|&row| pairing.original_rows[row as usize]);
+            let original = rows.iter().map(|row| pairing.original_rows[row.index()]);
             pairing.collect(original, &mut tuples);
             sums.log_ratios.add(LogRatios::of_class(volume.log(), &mut tuples));
         }
@@ -136,8 +141,8 @@ fn log_ratios_of_suppressed<'a>(
     pairing: &Pairing<'_>,
 ) -> LogRatios {
     let mut is_released = vec![false; n_original];
-    pairing.original_rows.iter().for_each(|&row| is_released[row as usize] = true);
-    let suppressed = (0..n_original as u32).filter(|&row| !is_released[row as usize]);
+    pairing.original_rows.iter().for_each(|row| is_released[row.index()] = true);
+    let suppressed = RowIdx::FIRST.take(n_original).filter(|row| !is_released[row.index()]);
     let mut tuples = Vec::new();
     pairing.collect(suppressed, &mut tuples);
     LogRatios::of_class(Volume::of_all(attributes).log(), &mut tuples)
@@ -145,11 +150,11 @@ fn log_ratios_of_suppressed<'a>(
 
 impl Pairing<'_> {
     /// A number for the secret and one for the tuple of each row.
-    fn collect(&self, rows: impl Iterator<Item = u32>, tuples: &mut Vec<(u64, u64)>) {
+    fn collect(&self, rows: impl Iterator<Item = RowIdx>, tuples: &mut Vec<(u64, u64)>) {
         let mut codes = Vec::with_capacity(self.codes.len());
         tuples.clear();
         for row in rows {
-            let at = row as usize;
+            let at = row.index();
             let secret = secret_hash(self.sensitive.iter().map(|column| column[at]));
             codes.clear();
             codes.extend(self.codes.iter().map(|column| column[at]));

@@ -17,10 +17,11 @@ pub mod released;
 
 use std::collections::BTreeMap;
 
-use albers_classes::Attribute;
+use albers_classes::{Attribute, ClassId};
 use albers_release::describe::{Describer, ShownCell};
 use albers_release::door::{GiantRows, Passed, PassedClasses};
 use albers_release::publish::CarriedColumn;
+use albers_table::code::Code;
 use albers_table::distinct_sample::halved;
 use albers_table::mix::mix;
 use rayon::prelude::*;
@@ -80,7 +81,7 @@ struct Value {
 /// The one code of a value's rows, and how many of them are shown coarser.
 #[derive(Clone, Copy)]
 struct Told {
-    code: Option<u32>,
+    code: Option<Code>,
     n_coarser: u32,
 }
 
@@ -127,7 +128,9 @@ impl TellParts {
         self.n_rows += (rows.codes.len() / n_attributes.max(1)) as u64;
         for codes in rows.codes.chunks_exact(n_attributes) {
             let counted = self.attributes.iter_mut().zip(codes).zip(&coarser);
-            counted.for_each(|((own, &code), &coarser)| own.add(code, 1, u32::from(coarser)));
+            counted.for_each(|((own, &code), &coarser)| {
+                own.add(Code::new(code), 1, u32::from(coarser));
+            });
         }
         self.add_carried(rows.carried, |values, hashes| {
             for (&hash, codes) in hashes.iter().zip(rows.codes.chunks_exact(n_attributes)) {
@@ -183,17 +186,17 @@ fn coarser_cells(describers: &[Describer<'_>], cells: &[ShownCell]) -> Vec<bool>
 /// Counts the codes of an attribute, and those whose class shows them coarser.
 fn count_codes(
     classes: PassedClasses<'_, '_>,
-    block: &[u32],
+    block: &[ClassId],
     attribute: usize,
     counted: &mut CountedCodes,
 ) {
     let describers = classes.describers();
-    for &class_idx in block {
-        let class = classes.class(class_idx as usize);
+    for &class_id in block {
+        let class = classes.class(class_id);
         let is_coarser = describers[attribute].lost_steps(class.cells[attribute]) > 0;
         for (_, codes) in class.parts() {
             let own = codes[attribute..].iter().step_by(describers.len());
-            own.for_each(|&code| counted.add(code, 1, u32::from(is_coarser)));
+            own.for_each(|&code| counted.add(Code::new(code), 1, u32::from(is_coarser)));
         }
     }
 }
@@ -207,12 +210,12 @@ impl CarriedValues {
     /// Adds the rows of some classes, whose cells have these hashes by their numbers; 0 is no value.
     fn add(&mut self, classes: PassedClasses<'_, '_>, hashes: &[u64]) {
         let describers = classes.describers();
-        for &class_idx in classes.classes_by_memory() {
-            let class = classes.class(class_idx as usize);
+        for &class_id in classes.classes_by_memory() {
+            let class = classes.class(class_id);
             let coarser = coarser_cells(describers, class.cells);
-            for (row_ids, codes) in class.parts() {
-                for (&row, codes) in row_ids.iter().zip(codes.chunks_exact(describers.len())) {
-                    self.add_cell(hashes[row as usize], codes, &coarser);
+            for (row_idxs, codes) in class.parts() {
+                for (row, codes) in row_idxs.iter().zip(codes.chunks_exact(describers.len())) {
+                    self.add_cell(hashes[row.index()], codes, &coarser);
                 }
             }
         }
@@ -232,12 +235,12 @@ impl CarriedValues {
         let value = self.values.entry(hash).or_default();
         value.n_rows += 1;
         if value.n_rows == 1 {
-            let of_code = |&code: &u32| Told { code: Some(code), n_coarser: 0 };
+            let of_code = |&code: &u32| Told { code: Some(Code::new(code)), n_coarser: 0 };
             value.told = codes.iter().map(of_code).collect();
         }
         let mut tells_any = false;
         for ((told, &code), &is_coarser) in value.told.iter_mut().zip(codes).zip(coarser) {
-            told.code = told.code.filter(|&own| own == code);
+            told.code = told.code.filter(|&own| own == Code::new(code));
             told.n_coarser += u32::from(is_coarser);
             tells_any |= told.code.is_some();
         }
@@ -327,10 +330,10 @@ mod tests {
     fn n_told(rows: &[(u64, u32)], is_coarser: bool, limit: usize) -> u64 {
         let mut values = CarriedValues::new("born", limit);
         values.limit = limit;
-        let mut codes = CountedCodes::new(1 << 10, 1 << 20);
+        let mut codes = CountedCodes::new(Code::new(1 << 10), 1 << 20);
         for &(value, code) in rows {
             values.add_row(mix(value), &[code], &[is_coarser]);
-            codes.add(code, 1, u32::from(is_coarser));
+            codes.add(Code::new(code), 1, u32::from(is_coarser));
         }
         values.n_told(0, &Chances::of(&codes), rows.len() as u64)
     }

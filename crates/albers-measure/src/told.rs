@@ -7,11 +7,13 @@
 
 use std::collections::BTreeMap;
 
+use albers_classes::ClassId;
+
 /// How uncertain a label is for who knows the class of a row: the mean entropy of the labels of a
 /// class over all rows that have one, in bits.
-pub fn conditional_entropy_bits(classes: &[u32], labels: &[Option<u32>]) -> f64 {
+pub fn conditional_entropy_bits(classes: &[ClassId], labels: &[Option<u32>]) -> f64 {
     assert_eq!(classes.len(), labels.len(), "every row has a class");
-    let mut counts: BTreeMap<u32, BTreeMap<u32, u64>> = BTreeMap::new();
+    let mut counts: BTreeMap<ClassId, BTreeMap<u32, u64>> = BTreeMap::new();
     for (&class, &label) in classes.iter().zip(labels) {
         if let Some(label) = label {
             *counts.entry(class).or_default().entry(label).or_default() += 1;
@@ -29,9 +31,9 @@ pub fn conditional_entropy_bits(classes: &[u32], labels: &[Option<u32>]) -> f64 
 
 /// How far a number is from the mean of its class: the mean of the squared distances over all rows
 /// that have one.
-pub fn mean_squared_error(classes: &[u32], numbers: &[Option<f64>]) -> f64 {
+pub fn mean_squared_error(classes: &[ClassId], numbers: &[Option<f64>]) -> f64 {
     assert_eq!(classes.len(), numbers.len(), "every row has a class");
-    let mut of_class: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    let mut of_class: BTreeMap<ClassId, Vec<f64>> = BTreeMap::new();
     for (&class, &number) in classes.iter().zip(numbers) {
         of_class.entry(class).or_default().extend(number);
     }
@@ -49,7 +51,12 @@ mod tests {
     use super::*;
 
     fn entropy(classes: &[u32], labels: &[u32]) -> f64 {
-        conditional_entropy_bits(classes, &labels.iter().copied().map(Some).collect::<Vec<_>>())
+        let labels: Vec<Option<u32>> = labels.iter().copied().map(Some).collect();
+        conditional_entropy_bits(&ids(classes), &labels)
+    }
+
+    fn ids(classes: &[u32]) -> Vec<ClassId> {
+        classes.iter().map(|&class| ClassId::new(class)).collect()
     }
 
     #[test]
@@ -59,7 +66,7 @@ mod tests {
         assert_eq!(entropy(&[7, 7, 7, 7], &[0, 1, 2, 3]), 2.0);
         assert_eq!(entropy(&[], &[]), 0.0);
         let with_gaps = [Some(0), Some(1), None, None];
-        assert_eq!(conditional_entropy_bits(&[0, 0, 0, 1], &with_gaps), 1.0);
+        assert_eq!(conditional_entropy_bits(&ids(&[0, 0, 0, 1]), &with_gaps), 1.0);
     }
 
     #[test]
@@ -73,8 +80,9 @@ mod tests {
     #[test]
     fn an_error_is_that_from_the_mean_of_the_own_class() {
         let numbers = [1.0, 3.0, 10.0, 10.0].map(Some);
-        assert_eq!(mean_squared_error(&[0, 0, 1, 1], &numbers), 0.5);
-        assert_eq!(mean_squared_error(&[0, 0, 0, 0], &[Some(2.0), None, Some(4.0), None]), 1.0);
+        assert_eq!(mean_squared_error(&ids(&[0, 0, 1, 1]), &numbers), 0.5);
+        let with_gaps = [Some(2.0), None, Some(4.0), None];
+        assert_eq!(mean_squared_error(&ids(&[0; 4]), &with_gaps), 1.0);
         assert_eq!(mean_squared_error(&[], &[]), 0.0);
     }
 }

@@ -14,8 +14,10 @@ use albers_storage::memory_budget::MemoryBudget;
 use albers_storage::spill::SpillStore;
 use albers_storage::watch::Silent;
 use albers_table::chunk::TextColumnBuilder;
+use albers_table::code::Code;
 use albers_table::coding::{CodingPlan, RawColumn, encode};
 use albers_table::mix::mix;
+use albers_table::row::{RowId, RowIdx};
 use albers_table::schema::ColumnType;
 use albers_table::sink::BatchSink;
 use proptest::prelude::*;
@@ -153,14 +155,15 @@ fn loss_of_blocks(table: &Table, blocks: &[&[Vec<u32>]], left_out: Vec<u32>) -> 
     for classes in blocks {
         let mut block = ClassBlock::default();
         for class in *classes {
-            block.row_ids.extend_from_slice(class);
+            block.row_idxs.extend(class.iter().map(|&row| RowIdx::new(row)));
             block.codes.extend(class.iter().flat_map(|&row| table.codes(row)));
-            block.class_ends.push(block.row_ids.len() as u32);
+            block.class_ends.push(block.row_idxs.len() as u32);
         }
         door.admit(0, block).expect("the door takes it");
     }
     let codes = left_out.iter().flat_map(|&row| table.codes(row)).collect();
-    door.leave_out(&Suppressed { row_ids: left_out, codes }).expect("the door takes it");
+    let row_idxs = left_out.into_iter().map(RowIdx::new).collect();
+    door.leave_out(&Suppressed { row_idxs, codes }).expect("the door takes it");
     let (loss, n_parts) = close(door, table);
     assert_eq!(n_parts, 2, "all classes at once, and what is left out");
     loss
@@ -189,11 +192,11 @@ fn loss_by_buckets(table: &Table) -> (Loss, Divergence) {
     for class in classes.iter().chain([&left_out]) {
         for &row in class {
             let values = table.codes(row).into_iter().chain([table.secrets[row as usize]]);
-            rows.push(&layout, row, values, &[]);
+            rows.push(&layout, RowId::new(row.into()), values, &[]);
         }
         ends.push(rows.n_rows() as u32);
         boxes.extend(table.columns.iter().map(|column| {
-            let codes = class.iter().map(|&row| column[row as usize]);
+            let codes = class.iter().map(|&row| Code::new(column[row as usize]));
             (codes.clone().min().expect("a class has rows"), codes.max().expect("a class has rows"))
         }));
     }
@@ -232,7 +235,7 @@ fn loss_by_definition(table: &Table) -> [f64; 4] {
         let mut volume = 1.0;
         for (attribute, column) in table.columns.iter().enumerate() {
             let domain = &table.attributes[attribute].domain;
-            let codes = class.iter().map(|&row| column[row as usize]);
+            let codes = class.iter().map(|&row| Code::new(column[row as usize]));
             let (lo, hi) = (
                 codes.clone().min().expect("a class has rows"),
                 codes.max().expect("a class has rows"),

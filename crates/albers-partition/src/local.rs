@@ -107,7 +107,8 @@ impl Test<'_> {
         let n_rows: u32 = members.iter().map(|member| member.n_rows).sum();
         let rows = members
             .iter()
-            .flat_map(|member| self.tuples.row_ids(ids[member.tuple as usize]).iter().copied());
+            .flat_map(|member| self.tuples.row_idxs(ids[member.tuple as usize]))
+            .map(|row_idx| row_idx.get());
         n_rows >= self.min_rows && self.rule.as_ref().is_none_or(|rule| rule.holds(rows, scratch))
     }
 
@@ -223,18 +224,18 @@ fn blocks(tuples: &Tuples, classes: &[Vec<Member>]) -> Groups {
     let mut blocks = vec![ClassBlock::default()];
     let mut n_given = vec![0u32; tuples.len()];
     for class in classes {
-        if blocks.last().is_none_or(|block| block.row_ids.len() >= BLOCK_ROWS) {
+        if blocks.last().is_none_or(|block| block.row_idxs.len() >= BLOCK_ROWS) {
             blocks.push(ClassBlock::default());
         }
         let block = blocks.last_mut().expect("there is one from the start");
         for &Member { tuple, n_rows } in class {
             let first = n_given[tuple as usize];
             n_given[tuple as usize] += n_rows;
-            let rows = &tuples.row_ids(tuple)[first as usize..][..n_rows as usize];
-            block.row_ids.extend_from_slice(rows);
+            let rows = &tuples.row_idxs(tuple)[first as usize..][..n_rows as usize];
+            block.row_idxs.extend_from_slice(rows);
             rows.iter().for_each(|_| block.codes.extend_from_slice(tuples.codes(tuple)));
         }
-        block.class_ends.push(block.row_ids.len() as u32);
+        block.class_ends.push(block.row_idxs.len() as u32);
     }
     Groups::of_all(tuples.n_attributes(), blocks)
 }

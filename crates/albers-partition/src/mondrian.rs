@@ -24,6 +24,7 @@ use albers_classes::points::Points;
 use albers_classes::{Region, TargetCodes};
 use albers_storage::Result;
 use albers_storage::watch::{Phase, Watch};
+use albers_table::row::RowIdx;
 use rayon::prelude::*;
 
 use crate::cell::{Cell, TableSize};
@@ -87,7 +88,7 @@ fn count_targets(tuples: &mut Tuples, points: &Points, carried: &TargetCodes, pl
     for chunk in points.chunks() {
         for row in 0..chunk.n_rows {
             codes.iter_mut().zip(&chunk.columns).for_each(|(code, own)| *code = own[row]);
-            counter.add(&codes, carried.of_row(chunk.first_row as usize + row));
+            counter.add(&codes, carried.of_row(chunk.first_row.index() + row));
         }
     }
 }
@@ -109,7 +110,7 @@ fn tuples_of_points(points: &Points, plan: &Plan<'_>) -> Tuples {
 /// Rows that are cut together.
 struct CellRows<const L: usize> {
     points: Vec<[u32; L]>,
-    row_ids: Vec<u32>,
+    row_idxs: Vec<RowIdx>,
     region: Option<Region>,
 }
 
@@ -118,7 +119,7 @@ impl<const L: usize> CellRows<L> {
     fn whole(points: Points, plan: &Plan<'_>) -> CellRows<L> {
         let mut rows = CellRows {
             points: Vec::with_capacity(points.n_rows()),
-            row_ids: (0..points.n_rows() as u32).collect(),
+            row_idxs: RowIdx::FIRST.take(points.n_rows()).collect(),
             region: whole_region(plan),
         };
         for chunk in points.into_chunks() {
@@ -145,16 +146,19 @@ impl Cutter<'_> {
         rows: CellRows<L>,
         table: TableSize,
     ) -> Result<ClassBlock> {
-        let CellRows { points, row_ids, region } = rows;
+        let CellRows { points, row_idxs, region } = rows;
         let plan = self.plan;
-        let rule = plan.has_rule().then(|| plan.facts.gather(&row_ids));
-        let targets = plan.carried_targets().map(|carried| carried.gather(&row_ids));
+        let rule = plan.has_rule().then(|| {
+            let places = row_idxs.iter().map(|row_idx| row_idx.index());
+            plan.facts.gather(places)
+        });
+        let targets = plan.carried_targets().map(|carried| carried.gather(&row_idxs));
         let facts = CellFacts { rule: rule.as_ref(), targets: targets.as_ref() };
         let mut cell = Cell::new(points);
         let tree = cell.grow::<M>(plan, facts, table, region.as_ref());
-        self.watch.done(row_ids.len() as u64)?;
+        self.watch.done(row_idxs.len() as u64)?;
         let shown = region.as_ref().filter(|_| plan.keep_regions);
-        Ok(self.block(&cell, &tree, &row_ids, shown))
+        Ok(self.block(&cell, &tree, &row_idxs, shown))
     }
 
     /// The leaves of a grown cell as classes.
@@ -162,7 +166,7 @@ impl Cutter<'_> {
         &self,
         cell: &Cell<L>,
         tree: &SplitTree,
-        row_ids: &[u32],
+        row_idxs: &[RowIdx],
         region: Option<&Region>,
     ) -> ClassBlock {
         let n_attributes = self.plan.space.axes.len();
@@ -173,7 +177,7 @@ impl Cutter<'_> {
             Some(*end)
         });
         ClassBlock {
-            row_ids: cell.places.iter().map(|&place| row_ids[place as usize]).collect(),
+            row_idxs: cell.places.iter().map(|&place| row_idxs[place as usize]).collect(),
             codes,
             class_ends: ends.collect(),
             regions: region.map_or(Vec::new(), |region| tree.leaf_regions(region)),

@@ -1,5 +1,6 @@
 //! What a partitioning is to do: what all methods that look at points are given.
 
+use albers_classes::region::ALL_CODES;
 use albers_classes::space::Space;
 use albers_classes::{Region, TargetCodes};
 use albers_privacy::{Facts, Requirement};
@@ -120,5 +121,5 @@ impl CellFacts<'_> {
 
 /// The region of all points, where regions must be known.
 pub fn whole_region(plan: &Plan<'_>) -> Option<Region> {
-    plan.needs_regions().then(|| vec![(0, u32::MAX); plan.space.axes.len()])
+    plan.needs_regions().then(|| vec![ALL_CODES; plan.space.axes.len()])
 }

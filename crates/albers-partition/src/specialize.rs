@@ -99,7 +99,7 @@ pub fn partition(points: Points, plan: &SpecializePlan<'_>, watch: &dyn Watch) -
     let best = recodings.into_iter().min_by(|a, b| a.loss().total_cmp(&b.loss()));
     let recoding = best.expect("one way is tried");
     let groups = blocks::groups_of(&recoding.classes, &recoding.spans(), &columns);
-    assert!(groups.suppressed.row_ids.len() <= plan.max_suppressed, "steps keep to the allowance");
+    assert!(groups.suppressed.row_idxs.len() <= plan.max_suppressed, "steps keep to the allowance");
     watch.done(n_rows as u64)?;
     Ok(groups)
 }

@@ -9,12 +9,13 @@
 //! ```
 
 use albers_classes::Region;
-use albers_classes::region::Span;
+use albers_classes::region::{Span, span};
+use albers_table::code::Code;
 
 use crate::split::Split;
 
 /// All codes of an attribute.
-const ALL: Span = (0, u32::MAX);
+const ALL: (u32, u32) = (0, u32::MAX);
 
 /// The splits of some rows, and their leaves.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -36,7 +37,7 @@ pub enum TreeNode {
     Next(Cut),
 }
 
-/// A split in two.
+/// A split in two. Its codes are plain numbers, as those of the points that it is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cut {
     /// The attribute that decides.
@@ -46,7 +47,7 @@ pub struct Cut {
     /// The greatest code that goes inside.
     pub hi: u32,
     /// What is known of the codes that go outside.
-    pub rest: Span,
+    pub rest: (u32, u32),
 }
 
 impl Cut {
@@ -71,22 +72,24 @@ impl Cut {
     /// keeps the whole of it.
     pub fn regions(&self, region: &Region) -> [Region; 2] {
         let axis = self.axis as usize;
-        self.spans(region[axis]).map(|span| {
+        self.spans(region[axis]).map(|own| {
             let mut side = region.clone();
-            side[axis] = span;
+            side[axis] = own;
             side
         })
     }
 
     /// The same on its own attribute.
     pub fn spans(&self, (lo, hi): Span) -> [Span; 2] {
-        let inside = (lo.max(self.lo), hi.min(self.hi));
-        let (lo, hi) = match (self.lo <= lo, hi <= self.hi) {
-            (true, false) => (self.hi + 1, hi),
-            (false, true) => (lo, self.lo - 1),
+        let (first, last) = span(self.lo, self.hi);
+        let inside = (lo.max(first), hi.min(last));
+        let (lo, hi) = match (first <= lo, hi <= last) {
+            (true, false) => (last + 1, hi),
+            (false, true) => (lo, Code::new(self.lo - 1)),
             _ => (lo, hi),
         };
-        [inside, (lo.max(self.rest.0), hi.min(self.rest.1))]
+        let rest = span(self.rest.0, self.rest.1);
+        [inside, (lo.max(rest.0), hi.min(rest.1))]
     }
 }
 

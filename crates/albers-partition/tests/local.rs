@@ -52,14 +52,14 @@ fn classes(table: &Table) -> Vec<Class> {
         seed: 0,
     };
     let groups = partition(points, &[], &plan, &Silent).expect("nothing cancels it");
-    assert!(groups.suppressed.row_ids.is_empty());
+    assert!(groups.suppressed.row_idxs.is_empty());
     let n_attributes = table.columns.len();
     let mut is_seen = vec![false; table.n_rows];
     let mut classes = Vec::new();
     for block in &groups.blocks {
         for places in block.classes() {
             let rows: Vec<usize> =
-                block.row_ids[places.clone()].iter().map(|&row| row as usize).collect();
+                block.row_idxs[places.clone()].iter().map(|row| row.index()).collect();
             for (&row, at) in rows.iter().zip(places) {
                 assert!(!std::mem::replace(&mut is_seen[row], true), "a row came twice");
                 let codes = &block.codes[at * n_attributes..][..n_attributes];

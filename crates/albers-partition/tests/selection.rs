@@ -5,6 +5,7 @@
 mod table;
 
 use albers_classes::Region;
+use albers_classes::region::{ALL_CODES, Span, span};
 use albers_classes::space::AxisKind;
 use albers_partition::grow::{Arity, Grower, grow};
 use albers_partition::split::place::Placement;
@@ -12,6 +13,7 @@ use albers_partition::split::rule::{Allowance, Rule};
 use albers_partition::split::workload::{Predicate, Term};
 use albers_partition::split::{Chooser, Point, Policy};
 use albers_partition::split_tree::Cut;
+use albers_table::code::Code;
 use proptest::prelude::*;
 
 use table::{Dice, Table};
@@ -42,7 +44,7 @@ fn predicates(dice: &mut Dice, table: &Table) -> Vec<Predicate> {
             let mut ends: Vec<u32> =
                 (0..if dice.below(3) == 0 { 4 } else { 2 }).map(|_| dice.below(most)).collect();
             ends.sort_unstable();
-            let codes = ends.chunks_exact(2).map(|run| (run[0], run[1])).collect();
+            let codes = ends.chunks_exact(2).map(|run| span(run[0], run[1])).collect();
             if terms.iter().all(|term| term.axis != axis) {
                 terms.push(Term { axis, codes });
             }
@@ -62,7 +64,8 @@ fn imprecision(region: &Region, rows: &[&Lanes], predicates: &[Predicate]) -> f6
     };
     let is_wrong = |predicate: &Predicate, row: &Lanes| {
         let holds = |term: &Term| {
-            term.codes.iter().any(|&(lo, hi)| lo <= row[term.axis] && row[term.axis] <= hi)
+            let code = Code::new(row[term.axis]);
+            term.codes.iter().any(|&(lo, hi)| lo <= code && code <= hi)
         };
         !predicate.terms.iter().all(holds)
     };
@@ -72,7 +75,7 @@ fn imprecision(region: &Region, rows: &[&Lanes], predicates: &[Predicate]) -> f6
 }
 
 fn whole_region(table: &Table) -> Region {
-    vec![(0, u32::MAX); table.space.axes.len()]
+    vec![ALL_CODES; table.space.axes.len()]
 }
 
 /// The most that one split in two of the first attributes that have one spares: cuts after every
@@ -131,7 +134,9 @@ fn cuts_of(table: &Table, axis: usize, predicates: &[Predicate]) -> Vec<Cut> {
             let bounds = terms.filter(|term| term.axis == axis).flat_map(|term| &term.codes);
             let around = |code: u32| [code.saturating_sub(1), code, code + 1];
             let mut codes: Vec<u32> = table.columns[axis].clone();
-            codes.extend(bounds.flat_map(|&(lo, hi)| [around(lo), around(hi)]).flatten());
+            codes.extend(
+                bounds.flat_map(|&(lo, hi)| [around(lo.get()), around(hi.get())]).flatten(),
+            );
             codes.sort_unstable();
             codes.dedup();
             codes.into_iter().map(|code| Cut::new(axis, 0, code)).collect()
@@ -207,7 +212,8 @@ fn cuts_lie_at_the_bounds_of_a_predicate_and_are_not_moved() {
     let mut points = points_of(&table);
     // Rows lie at 10, 30, 50 and 70 alone.
     points.iter_mut().for_each(|point| point[axis] = 10 + 20 * (point[axis] % 4));
-    let predicates = [Predicate { weight: 1.0, terms: vec![Term { axis, codes: vec![(23, 61)] }] }];
+    let predicates =
+        [Predicate { weight: 1.0, terms: vec![Term { axis, codes: vec![span(23, 61)] }] }];
     let grower = Grower::<12, 12> {
         chooser: Chooser::new(&table.space, Policy::Compact, false).with_predicates(&predicates),
         stop: &|places| (places.len() > 60).then_some(Allowance { min_rows: 2, rule: None }),
@@ -215,14 +221,17 @@ fn cuts_lie_at_the_bounds_of_a_predicate_and_are_not_moved() {
         placement: Some(Placement::among(&points, &table.space)),
     };
     let mut places: Vec<u32> = (0..400).collect();
-    let whole = vec![(0, u32::MAX); 3];
+    let whole = vec![ALL_CODES; 3];
     let tree = grow(&grower, &mut points, &mut places, Some(&whole));
     let regions = tree.leaf_regions(&whole);
-    let spans: Vec<(u32, u32)> = regions.chunks_exact(3).map(|region| region[axis]).collect();
+    let raw = |(lo, hi): Span| (lo.get(), hi.get());
+    let spans: Vec<(u32, u32)> = regions.chunks_exact(3).map(|region| raw(region[axis])).collect();
     assert!(spans.iter().any(|span| span.0 == 23) && spans.iter().any(|span| span.1 == 61));
     assert!(spans.iter().all(|span| !(span.0 < 23 && span.1 >= 23 || span.0 <= 61 && span.1 > 61)));
     // Without the predicate a cut between 10 and 30 lies at a round value.
     let plain = Grower { chooser: Chooser::new(&table.space, Policy::Compact, false), ..grower };
     let tree = grow(&plain, &mut points, &mut places, Some(&whole));
-    assert!(tree.leaf_regions(&whole).chunks_exact(3).all(|region| region[axis].0 != 23));
+    assert!(
+        tree.leaf_regions(&whole).chunks_exact(3).all(|region| region[axis].0 != Code::new(23))
+    );
 }

@@ -25,15 +25,15 @@ impl Facts {
     }
 
     /// The facts of some rows, in their order.
-    pub fn gather(&self, row_ids: &[u32]) -> Facts {
-        let mut sensitive = Vec::with_capacity(row_ids.len() * self.n_sensitive);
-        for &row in row_ids {
-            sensitive.extend_from_slice(self.codes(row as usize));
+    pub fn gather(&self, row_idxs: impl ExactSizeIterator<Item = usize> + Clone) -> Facts {
+        let mut sensitive = Vec::with_capacity(row_idxs.len() * self.n_sensitive);
+        for row_idx in row_idxs.clone() {
+            sensitive.extend_from_slice(self.codes(row_idx));
         }
         let subjects = if self.subjects.is_empty() {
             Vec::new()
         } else {
-            row_ids.iter().map(|&row| self.subjects[row as usize]).collect()
+            row_idxs.map(|row_idx| self.subjects[row_idx]).collect()
         };
         Facts { subjects, sensitive, n_sensitive: self.n_sensitive }
     }

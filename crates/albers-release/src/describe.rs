@@ -15,8 +15,10 @@ mod text_hash;
 
 use std::sync::Mutex;
 
-use albers_classes::Attribute;
+use albers_classes::region::{NO_CODES, span};
 use albers_classes::space::Shown;
+use albers_classes::{Attribute, Span};
+use albers_table::code::Code;
 use albers_table::domain::{End, OrderedValue};
 use albers_table::hierarchy::{Hierarchy, Node};
 use rustc_hash::FxHashMap;
@@ -38,8 +40,23 @@ pub struct ShownCell {
 
 impl ShownCell {
     /// An interval without the missing value.
-    pub(crate) fn plain_interval(lo: u32, hi: u32) -> ShownCell {
-        ShownCell { a: lo, b: hi }
+    pub(crate) fn plain_interval((lo, hi): Span) -> ShownCell {
+        ShownCell { a: lo.get(), b: hi.get() }
+    }
+
+    /// The least and the greatest code shown, of an interval or a label.
+    fn codes(self) -> Span {
+        span(self.a & !IN_GAPS, self.b & !WITH_MISSING)
+    }
+
+    /// Whether an interval or a label is shown with the missing value.
+    fn with_missing(self) -> bool {
+        self.b & WITH_MISSING != 0
+    }
+
+    /// Whether the ends of an interval lie in the gaps beside its codes.
+    fn is_in_gaps(self) -> bool {
+        self.a & IN_GAPS != 0
     }
 }
 
@@ -62,15 +79,15 @@ struct SetNumbers {
 
 #[derive(Default)]
 struct SetTables {
-    number_of: FxHashMap<Box<[u32]>, u32>,
-    sets: Vec<Box<[u32]>>,
+    number_of: FxHashMap<Box<[Code]>, u32>,
+    sets: Vec<Box<[Code]>>,
     /// The hash of each set's text.
     hashes: Vec<u64>,
 }
 
 impl SetNumbers {
     /// The number of a set, and its hash taken if it is new.
-    fn number_of(&self, set: &[u32], hash_of: impl Fn(&[u32]) -> u64) -> u32 {
+    fn number_of(&self, set: &[Code], hash_of: impl Fn(&[Code]) -> u64) -> u32 {
         // A poisoned lock still guards a usable table: a set is added whole or not at all.
         let mut tables = self.tables.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if let Some(&number) = tables.number_of.get(set) {
@@ -89,18 +106,18 @@ impl SetNumbers {
     }
 
     /// The sum of something over the members of a set.
-    fn sum_over(&self, number: u32, of: impl Fn(u32) -> usize) -> usize {
+    fn sum_over(&self, number: u32, of: impl Fn(Code) -> usize) -> usize {
         let tables = self.tables.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         tables.sets[number as usize].iter().map(|&code| of(code)).sum()
     }
 
     /// Whether a set has this member and no other.
-    fn is_only(&self, number: u32, code: u32) -> bool {
+    fn is_only(&self, number: u32, code: Code) -> bool {
         let tables = self.tables.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         *tables.sets[number as usize] == [code]
     }
 
-    fn set_of(&self, number: u32) -> Vec<u32> {
+    fn set_of(&self, number: u32) -> Vec<Code> {
         let tables = self.tables.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         tables.sets[number as usize].to_vec()
     }
@@ -109,7 +126,7 @@ impl SetNumbers {
 /// Turns rows into cells, and cells into what they show, for one attribute.
 pub struct Describer<'a> {
     attribute: &'a Attribute,
-    missing: Option<u32>,
+    missing: Option<Code>,
     /// Whether any row has a value.
     has_values: bool,
     is_bit_set: bool,
@@ -156,12 +173,18 @@ impl<'a> Describer<'a> {
         self.attribute.shown == Shown::Interval && self.missing.is_none()
     }
 
-    /// The tightest description of a class's codes on this attribute.
+    /// Whether a cell of an interval or a label shows missing values alone.
+    fn is_missing(&self, cell: ShownCell) -> bool {
+        self.missing == Some(Code::new(cell.a))
+    }
+
+    /// The tightest description of a class's codes on this attribute: of its part of a column of
+    /// codes, and so of plain numbers.
     pub fn describe(&self, codes: impl Iterator<Item = u32> + Clone) -> ShownCell {
         match self.attribute.shown {
             Shown::Interval | Shown::Label => {
                 let (mut lo, mut hi, mut with_missing) = (u32::MAX, 0, false);
-                match self.missing {
+                match self.missing.map(Code::get) {
                     None => {
                         for code in codes {
                             lo = lo.min(code);
@@ -179,14 +202,14 @@ impl<'a> Describer<'a> {
                         }
                     }
                 }
-                self.range_cell(lo, hi, with_missing)
+                self.range_cell((Code::new(lo), Code::new(hi)), with_missing)
             }
             Shown::Set if self.is_bit_set => {
                 let bits = codes.fold(0u64, |bits, code| bits | 1 << code);
                 ShownCell { a: bits as u32, b: (bits >> 32) as u32 }
             }
             Shown::Set => {
-                let mut set: Vec<u32> = codes.collect();
+                let mut set: Vec<Code> = codes.map(Code::new).collect();
                 set.sort_unstable();
                 set.dedup();
                 ShownCell { a: self.numbers.number_of(&set, |set| self.set_hash(set)), b: 0 }
@@ -195,31 +218,31 @@ impl<'a> Describer<'a> {
     }
 
     /// The description of a class's region: all of the domain that routes to the class.
-    pub fn describe_region(&self, lo: u32, hi: u32) -> ShownCell {
+    pub fn describe_region(&self, (lo, hi): Span) -> ShownCell {
         let (first, last) = self.attribute.domain.code_range();
         let with_missing = self.missing.is_some_and(|missing| (lo..=hi).contains(&missing));
         match self.attribute.shown {
             Shown::Interval | Shown::Label if !self.has_values => {
-                self.range_cell(u32::MAX, 0, with_missing)
+                self.range_cell(NO_CODES, with_missing)
             }
             Shown::Interval | Shown::Label => {
                 let domain = &self.attribute.domain;
                 let lo = domain.shown_code(lo.max(first), End::Low);
                 let hi = domain.shown_code(hi.min(last), End::High);
-                let mut cell = self.range_cell(lo, hi, with_missing);
-                if self.ends_in_gaps && self.missing != Some(cell.a) {
+                let mut cell = self.range_cell((lo, hi), with_missing);
+                if self.ends_in_gaps && !self.is_missing(cell) {
                     cell.a |= IN_GAPS;
                 }
                 cell
             }
             Shown::Set => {
-                let missing = self.missing.filter(|_| with_missing);
-                self.describe((lo.max(first)..=hi.min(last)).chain(missing))
+                let missing = self.missing.filter(|_| with_missing).map(Code::get);
+                self.describe((lo.max(first).get()..=hi.min(last).get()).chain(missing))
             }
         }
     }
 
-    fn range_cell(&self, lo: u32, hi: u32, with_missing: bool) -> ShownCell {
+    fn range_cell(&self, (lo, hi): Span, with_missing: bool) -> ShownCell {
         let hierarchy = self.attribute.domain.hierarchy().filter(|_| self.has_values);
         if let (Some(hierarchy), Some(level)) = (hierarchy, self.attribute.level)
             && level == hierarchy.height()
@@ -231,14 +254,14 @@ impl<'a> Describer<'a> {
         }
         if lo > hi {
             let missing = self.missing.expect("a class has rows, and these are all missing");
-            return ShownCell { a: missing, b: missing };
+            return ShownCell::plain_interval((missing, missing));
         }
         let (lo, hi) = match (self.attribute.shown, hierarchy) {
             (Shown::Label, Some(hierarchy)) => {
-                let leaves = hierarchy.leaves_of(self.node_of(hierarchy, lo, hi));
-                (leaves.start, leaves.end - 1)
+                let leaves = hierarchy.leaves_of(self.node_of(hierarchy, (lo, hi)));
+                (leaves.start.get(), leaves.end.get() - 1)
             }
-            _ => (lo, hi),
+            _ => (lo.get(), hi.get()),
         };
         ShownCell { a: lo, b: hi | if with_missing { WITH_MISSING } else { 0 } }
     }
@@ -250,7 +273,7 @@ impl<'a> Describer<'a> {
     }
 
     /// The node that shows the codes from `lo` to `hi`: never below the attribute's own level.
-    fn node_of(&self, hierarchy: &Hierarchy, lo: u32, hi: u32) -> Node {
+    fn node_of(&self, hierarchy: &Hierarchy, (lo, hi): Span) -> Node {
         let lowest = hierarchy.lowest_common_ancestor(lo, hi);
         match self.attribute.level {
             Some(level) if level > lowest.level => {
@@ -270,14 +293,13 @@ impl<'a> Describer<'a> {
             };
             return CellContent::Set(set);
         }
-        if self.missing == Some(cell.a) {
+        if self.is_missing(cell) {
             return CellContent::Missing;
         }
-        let (lo, hi) = (cell.a & !IN_GAPS, cell.b & !WITH_MISSING);
-        let with_missing = cell.b & WITH_MISSING != 0;
+        let ((lo, hi), with_missing) = (cell.codes(), cell.with_missing());
         match (self.attribute.shown, self.attribute.domain.hierarchy()) {
             (Shown::Label, Some(hierarchy)) => {
-                let node = self.node_of(hierarchy, lo, hi);
+                let node = self.node_of(hierarchy, (lo, hi));
                 let is_top = self.attribute.level == Some(hierarchy.height());
                 if is_top && with_missing && hierarchy.label(node) == ANY {
                     return CellContent::Everything;
@@ -290,12 +312,12 @@ impl<'a> Describer<'a> {
 
     /// The values at the ends of a cell that shows an interval; nothing if it shows none.
     pub fn ends(&self, cell: ShownCell) -> Option<(OrderedValue, OrderedValue)> {
-        if self.attribute.shown != Shown::Interval || self.missing == Some(cell.a) {
+        if self.attribute.shown != Shown::Interval || self.is_missing(cell) {
             return None;
         }
         let domain = &self.attribute.domain;
-        let (lo, hi) = (cell.a & !IN_GAPS, cell.b & !WITH_MISSING);
-        match cell.a & IN_GAPS != 0 {
+        let (lo, hi) = cell.codes();
+        match cell.is_in_gaps() {
             true => Some((domain.region_end(lo, End::Low), domain.region_end(hi, End::High))),
             false => Some((domain.value(lo)?, domain.value(hi)?)),
         }
@@ -316,18 +338,19 @@ impl<'a> Describer<'a> {
         if self.attribute.shown == Shown::Set {
             return self.set_len(cell).saturating_sub(1);
         }
-        if self.missing == Some(cell.a) {
+        if self.is_missing(cell) {
             return 0;
         }
-        if cell.b & WITH_MISSING != 0 {
+        if cell.with_missing() {
             return domain.n_steps();
         }
+        let (lo, hi) = cell.codes();
         match self.attribute.shown {
-            Shown::Interval if cell.a & IN_GAPS != 0 => {
+            Shown::Interval if cell.is_in_gaps() => {
                 self.ends(cell).map_or(0, |(lo, hi)| domain.steps_between(lo, hi))
             }
-            Shown::Interval => domain.interval_steps(cell.a, cell.b),
-            Shown::Label | Shown::Set => u64::from(cell.b - cell.a),
+            Shown::Interval => domain.interval_steps(lo, hi),
+            Shown::Label | Shown::Set => u64::from(hi - lo),
         }
     }
 
@@ -336,12 +359,11 @@ impl<'a> Describer<'a> {
         if self.attribute.shown == Shown::Set {
             return self.set_len(cell);
         }
-        if self.missing == Some(cell.a) {
+        if self.is_missing(cell) {
             return 1;
         }
-        let with_missing = u64::from(cell.b & WITH_MISSING != 0);
-        let (lo, hi) = (cell.a & !IN_GAPS, cell.b & !WITH_MISSING);
-        self.attribute.domain.n_distinct_between(lo, hi) + with_missing
+        let (lo, hi) = cell.codes();
+        self.attribute.domain.n_distinct_between(lo, hi) + u64::from(cell.with_missing())
     }
 
     fn set_len(&self, cell: ShownCell) -> u64 {
@@ -359,7 +381,7 @@ impl<'a> Describer<'a> {
         // All of it quotes, which are doubled; around it quotes, braces, a comma and a space.
         let member_bytes = |text: &str| 2 * text.len() + 8;
         let code_bytes =
-            |code: u32| member_bytes(self.attribute.domain.category(code).unwrap_or_default());
+            |code: Code| member_bytes(self.attribute.domain.category(code).unwrap_or_default());
         match self.attribute.shown {
             Shown::Interval => INTERVAL_BYTES,
             Shown::Set if !self.is_bit_set => self.numbers.sum_over(cell.a, code_bytes),
@@ -430,7 +452,7 @@ impl<'a> Describer<'a> {
         (label == ANY && is_top) || (!with_missing && is_interval())
     }
 
-    fn write_set(&self, codes: &[u32], out: &mut String) {
+    fn write_set(&self, codes: &[Code], out: &mut String) {
         let domain = &self.attribute.domain;
         if let [code] = codes {
             if let Some(name) = domain.category(*code) {
@@ -464,9 +486,9 @@ fn bits_of(cell: ShownCell) -> u64 {
 }
 
 /// The codes of a set of bits, ascending.
-fn codes_of(mut bits: u64) -> impl Iterator<Item = u32> {
+fn codes_of(mut bits: u64) -> impl Iterator<Item = Code> {
     std::iter::from_fn(move || {
-        let code = (bits != 0).then_some(bits.trailing_zeros())?;
+        let code = (bits != 0).then_some(Code::new(bits.trailing_zeros()))?;
         bits &= bits - 1;
         Some(code)
     })

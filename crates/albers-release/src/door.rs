@@ -38,10 +38,12 @@ mod plan;
 
 use std::time::Instant;
 
+use albers_classes::ClassId;
 use albers_classes::class_block::{ClassBlock, Groups, Suppressed};
 use albers_classes::packed::{RowBlock, RowLayout};
 use albers_privacy::{ClassSummary, Criterion, Requirement, SummaryShape};
 use albers_storage::watch::Watch;
+use albers_table::row::{RowId, RowIdx};
 use albers_table::sink::{Sealed, Sink};
 
 use crate::error::{ReleaseError, Result};
@@ -164,8 +166,8 @@ impl<'a> Door<'a> {
         &self,
         release: usize,
         leaves: LeafRows<'_>,
-        of_leaf: &[u32],
-    ) -> Result<Vec<u32>> {
+        of_leaf: &[ClassId],
+    ) -> Result<Vec<ClassId>> {
         let options = self.options();
         leaves.check(self.plan.attributes.len(), options)?;
         match &self.way {
@@ -272,11 +274,11 @@ impl<'a> Door<'a> {
             panic!("rows told by number are those of a table in memory")
         };
         let n_attributes = self.plan.attributes.len();
-        if rows.codes.len() != rows.row_ids.len() * n_attributes {
+        if rows.codes.len() != rows.row_idxs.len() * n_attributes {
             return Err(ReleaseError::RowsChanged);
         }
-        for (&row_id, codes) in rows.row_ids.iter().zip(rows.codes.chunks_exact(n_attributes)) {
-            add_left_out(&mut self.left_out, table, self.plan.n_rows, row_id, codes)?;
+        for (&row_idx, codes) in rows.row_idxs.iter().zip(rows.codes.chunks_exact(n_attributes)) {
+            add_left_out(&mut self.left_out, table, self.plan.n_rows, row_idx.into(), codes)?;
         }
         Ok(())
     }
@@ -412,11 +414,12 @@ fn add_left_out(
     left_out: &mut LeftOut,
     table: &TableRows<'_>,
     n_rows: u64,
-    row_id: u32,
+    row_id: RowId,
     codes: &[u32],
 ) -> Result<()> {
-    if u64::from(row_id) >= n_rows {
+    if row_id.get() >= n_rows {
         return Err(ReleaseError::RowsChanged);
     }
-    left_out.add(row_id, codes, table.sensitive.iter().map(|column| column[row_id as usize]))
+    let row_idx = RowIdx::of_id(row_id).index();
+    left_out.add(row_id, codes, table.sensitive.iter().map(|column| column[row_idx]))
 }

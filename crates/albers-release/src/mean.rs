@@ -21,6 +21,7 @@
 //! divided, and points in time are rounded to parts of days.
 
 use albers_classes::space::Shown;
+use albers_table::code::Code;
 use albers_table::domain::{Domain, OrderedValue};
 use albers_table::exact_sum::ExactSum;
 use albers_table::value::{Decimal, TickFormat};
@@ -103,10 +104,11 @@ impl ValueSum {
         describers.iter().map(of).collect()
     }
 
-    /// Adds the values of some rows. Missing ones are not counted.
+    /// Adds the values of some rows, given as part of a column of codes. Missing ones are not
+    /// counted.
     pub(crate) fn add(&mut self, domain: &Domain, codes: impl Iterator<Item = u32>) {
         let missing = domain.missing_code();
-        for code in codes.filter(|&code| Some(code) != missing) {
+        for code in codes.map(Code::new).filter(|&code| Some(code) != missing) {
             self.n_values += 1;
             match &mut self.sum {
                 Sum::Ticks(sum) => *sum += i128::from(domain.ticks(code).unwrap_or(0)),

@@ -20,6 +20,7 @@ use albers_classes::Attribute;
 use albers_classes::space::Shown;
 use albers_storage::wording;
 use albers_storage::wording::{Field, Wording};
+use albers_table::code::Code;
 use albers_table::domain::{Domain, End, OrderedValue};
 use albers_table::hierarchy::{Hierarchy, Node};
 use albers_table::schema::ColumnType;
@@ -106,7 +107,7 @@ impl CellProblem {
 pub struct CellParser<'a> {
     attribute: &'a Attribute,
     /// The codes of a category's names, where there is no hierarchy to ask.
-    code_of: FxHashMap<&'a str, u32>,
+    code_of: FxHashMap<&'a str, Code>,
     /// Whether the release shows missing values by themselves, so that `*` leaves them out where
     /// it is a label.
     shows_missing: bool,
@@ -118,8 +119,7 @@ impl<'a> CellParser<'a> {
         let domain = &attribute.domain;
         let mut code_of = FxHashMap::default();
         if domain.hierarchy().is_none() && !domain.is_ordered() {
-            let names = (0u32..).map_while(|code| Some((domain.category(code)?, code)));
-            code_of.extend(names);
+            code_of.extend(domain.categories().map(|(code, name)| (name, code)));
         }
         CellParser { attribute, code_of, shows_missing }
     }
@@ -182,7 +182,7 @@ impl<'a> CellParser<'a> {
         self.missing_code().map(|_| self.of(CellContent::Missing))
     }
 
-    fn missing_code(&self) -> Result<u32, CellProblem> {
+    fn missing_code(&self) -> Result<Code, CellProblem> {
         self.domain().missing_code().ok_or(CellProblem::NothingMissing)
     }
 
@@ -335,8 +335,8 @@ impl<'a> CellParser<'a> {
     }
 
     /// All values of several categories.
-    fn union(&self, cells: &[CellContent], missing: Option<u32>) -> Result<ReadCell, CellProblem> {
-        let mut codes: Vec<u32> = missing.into_iter().collect();
+    fn union(&self, cells: &[CellContent], missing: Option<Code>) -> Result<ReadCell, CellProblem> {
+        let mut codes: Vec<Code> = missing.into_iter().collect();
         for cell in cells {
             match cell {
                 CellContent::Set(more) => codes.extend_from_slice(more),

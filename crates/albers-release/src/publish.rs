@@ -197,7 +197,7 @@ fn arrays_of(
             }
             Published::Given(OutputColumn::Carried(column)) => {
                 let data_type = contents.carried[column].data_type();
-                Ok(vec![carried[column].take(&slab.row_ids, data_type)?])
+                Ok(vec![carried[column].take(&slab.row_idxs, data_type)?])
             }
             Published::Feature(feature) => Ok(vec![output.features[feature].array(slab, feature)]),
         })

@@ -8,13 +8,16 @@
 //! Cost: one pass over the rows, and a sort of the classes.
 
 use albers_classes::class_block::ClassBlock;
+use albers_classes::packed::PackedRowIds;
 use albers_classes::points::row_fingerprint;
-use albers_classes::region::is_in_box;
-use albers_classes::{Attribute, FeatureValue};
+use albers_classes::region::{is_in_box, span};
+use albers_classes::{Attribute, ClassId, FeatureValue, Span};
 use albers_privacy::Facts;
 use albers_privacy::{ClassSummary, Requirement};
 use albers_storage::watch::Watch;
+use albers_table::code::Code;
 use albers_table::mix::mix;
+use albers_table::row::{RowId, RowIdx};
 use rayon::prelude::*;
 
 use crate::describe::{Describer, ShownCell, ShownFacts};
@@ -66,7 +69,7 @@ pub(crate) struct Verified<'a> {
     /// Where each published class ends in the order: classes that show the same are one.
     ends: Vec<u32>,
     /// The published classes in the order in which their rows lie in memory.
-    by_memory: Vec<u32>,
+    by_memory: Vec<ClassId>,
     n_rows: u64,
     /// The means of the whole class, where these are some rows of one.
     means_of_whole: Option<Vec<Option<Mean>>>,
@@ -98,14 +101,14 @@ pub struct Class<'v> {
 }
 
 impl<'v> Class<'v> {
-    /// Its rows: their numbers and their codes, row by row.
-    pub fn parts(self) -> impl Iterator<Item = (&'v [u32], &'v [u32])> {
+    /// Its rows: their places in memory and their codes, row by row.
+    pub fn parts(self) -> impl Iterator<Item = (&'v [RowIdx], &'v [u32])> {
         let n_attributes = self.cells.len();
         self.members.iter().map(move |member| {
             let classes = &self.blocks[member.block as usize].classes;
             let rows = class_rows(classes, member.class as usize);
             (
-                &classes.row_ids[rows.clone()],
+                &classes.row_idxs[rows.clone()],
                 &classes.codes[rows.start * n_attributes..rows.end * n_attributes],
             )
         })
@@ -126,14 +129,14 @@ impl<'a> Verified<'a> {
         classes: ClassBlock,
         means_of_whole: Option<Vec<Option<Mean>>>,
     ) -> Verified<'a> {
-        let n_rows = classes.row_ids.len();
+        let n_rows = classes.row_idxs.len();
         let class = ClassRef { key: 0, block: 0, class: 0, n_rows: n_rows as u32 };
         Verified {
             describers,
             blocks: vec![VerifiedBlock { classes, cells }],
             order: vec![class],
             ends: vec![1],
-            by_memory: vec![0],
+            by_memory: vec![ClassId::new(0)],
             n_rows: n_rows as u64,
             means_of_whole,
         }
@@ -176,11 +179,11 @@ impl<'a> Verified<'a> {
     }
 
     /// The means of a published class, attribute by attribute, from all its rows.
-    pub(crate) fn means(&self, class_idx: usize) -> Vec<Option<Mean>> {
+    pub(crate) fn means(&self, class_id: ClassId) -> Vec<Option<Mean>> {
         if let Some(means) = &self.means_of_whole {
             return means.clone();
         }
-        let class = self.class(class_idx);
+        let class = self.class(class_id);
         let n_attributes = self.describers.len();
         let mut sums = ValueSum::of_nothing(&self.describers);
         for (_, codes) in class.parts() {
@@ -201,12 +204,13 @@ impl<'a> Verified<'a> {
 
     /// The published classes, by their place in the order of publication, in the order in which a
     /// pass over all rows is fastest.
-    pub(crate) fn classes_by_memory(&self) -> &[u32] {
+    pub(crate) fn classes_by_memory(&self) -> &[ClassId] {
         &self.by_memory
     }
 
     /// A published class, in the order of publication.
-    pub(crate) fn class(&self, class_idx: usize) -> Class<'_> {
+    pub(crate) fn class(&self, class_id: ClassId) -> Class<'_> {
+        let class_idx = class_id.index();
         let start = if class_idx == 0 { 0 } else { self.ends[class_idx - 1] };
         let members = &self.order[start as usize..self.ends[class_idx] as usize];
         let (cells, features) = shown_by(&self.blocks, members[0]);
@@ -215,12 +219,12 @@ impl<'a> Verified<'a> {
 }
 
 /// Recomputes what classes show from their rows. `row_ids` are the numbers that the rows have in
-/// their table, where the classes number only some of its rows.
+/// their table, where only some of its rows are in memory.
 pub(crate) fn describe<'a>(
     blocks: Vec<ClassBlock>,
     attributes: &'a [Attribute],
     options: ShowOptions,
-    row_ids: Option<&[u32]>,
+    row_ids: Option<&PackedRowIds>,
     watch: &dyn Watch,
 ) -> Result<Described<'a>> {
     let describers = options.describers(attributes);
@@ -228,19 +232,19 @@ pub(crate) fn describe<'a>(
         .into_par_iter()
         .map(|block| {
             check_block(&block, attributes.len(), options)?;
-            watch.done(block.row_ids.len() as u64)?;
+            watch.done(block.row_idxs.len() as u64)?;
             Ok(describe_block(block, &describers, options, row_ids))
         })
         .collect::<Result<_>>()?;
     let fingerprint = described.iter().fold(0u64, |sum, (_, own)| sum.wrapping_add(*own));
     let blocks: Vec<VerifiedBlock> = described.into_iter().map(|(block, _)| block).collect();
-    let n_rows = blocks.iter().map(|block| block.classes.row_ids.len() as u64).sum();
+    let n_rows = blocks.iter().map(|block| block.classes.row_idxs.len() as u64).sum();
     Ok(Described { describers, blocks, options, n_rows, fingerprint })
 }
 
 impl<'a> Described<'a> {
     /// Puts the classes in the order of publication and checks them. `facts` are by the rows'
-    /// numbers in the classes.
+    /// places in memory.
     pub(crate) fn verify(self, requirement: &Requirement, facts: &Facts) -> Result<Verified<'a>> {
         let Described { describers, blocks, options, n_rows, .. } = self;
         let mut order: Vec<ClassRef> = blocks
@@ -283,8 +287,8 @@ impl<'a> Described<'a> {
 }
 
 /// The published classes in the order of their first members' rows.
-fn memory_order(blocks: &[VerifiedBlock], order: &[ClassRef], ends: &[u32]) -> Vec<u32> {
-    const NOT_FIRST: u32 = u32::MAX;
+fn memory_order(blocks: &[VerifiedBlock], order: &[ClassRef], ends: &[u32]) -> Vec<ClassId> {
+    const NOT_FIRST: ClassId = ClassId::new(u32::MAX);
     let mut starts = Vec::with_capacity(blocks.len());
     let mut n_classes = 0;
     for block in blocks {
@@ -299,9 +303,9 @@ fn memory_order(blocks: &[VerifiedBlock], order: &[ClassRef], ends: &[u32]) -> V
             .map(|member| starts[member.block as usize] + member.class as usize)
             .min()
             .expect("a published class has members");
-        published[first] = class_idx as u32;
+        published[first] = ClassId::of_index(class_idx);
     }
-    published.retain(|&class_idx| class_idx != NOT_FIRST);
+    published.retain(|&class_id| class_id != NOT_FIRST);
     published
 }
 
@@ -329,7 +333,7 @@ fn shown_by(blocks: &[VerifiedBlock], class: ClassRef) -> (&[ShownCell], &[Featu
 
 /// Refuses blocks that do not hold what they say, and rows that are not where their class is.
 fn check_block(block: &ClassBlock, n_attributes: usize, options: ShowOptions) -> Result<()> {
-    let (n_rows, n_classes) = (block.row_ids.len(), block.class_ends.len());
+    let (n_rows, n_classes) = (block.row_idxs.len(), block.class_ends.len());
     let n_in_classes = block.class_ends.last().map_or(0, |&end| end as usize);
     let has_empty = (0..n_classes).any(|class| {
         block.class_ends[class] <= class.checked_sub(1).map_or(0, |last| block.class_ends[last])
@@ -368,7 +372,7 @@ fn describe_block(
     classes: ClassBlock,
     describers: &[Describer<'_>],
     options: ShowOptions,
-    row_ids: Option<&[u32]>,
+    row_ids: Option<&PackedRowIds>,
 ) -> (VerifiedBlock, u64) {
     let show_regions = options.show_regions;
     let n_attributes = describers.len();
@@ -387,20 +391,21 @@ fn describe_block(
                     *hi = code.max(*hi);
                 }
             }
-            cells.extend(lo.iter().zip(&hi).map(|(&lo, &hi)| ShownCell::plain_interval(lo, hi)));
+            let ends = lo.iter().zip(&hi).map(|(&lo, &hi)| span(lo, hi));
+            cells.extend(ends.map(ShownCell::plain_interval));
         } else {
             for (attribute, describer) in describers.iter().enumerate() {
                 let shown = codes[attribute..].iter().step_by(n_attributes).copied();
                 cells.push(if show_regions {
-                    let (lo, hi) = classes.regions[class * n_attributes + attribute];
-                    covering(describer, lo, hi, shown)
+                    let region = classes.regions[class * n_attributes + attribute];
+                    covering(describer, region, shown)
                 } else {
                     describer.describe(shown)
                 });
             }
         }
-        for (row, &row_id) in codes.chunks_exact(n_attributes).zip(&classes.row_ids[rows]) {
-            let row_id = row_ids.map_or(row_id, |row_ids| row_ids[row_id as usize]);
+        for (row, &row_idx) in codes.chunks_exact(n_attributes).zip(&classes.row_idxs[rows]) {
+            let row_id = row_ids.map_or(RowId::from(row_idx), |row_ids| row_ids.of(row_idx));
             fingerprint = fingerprint.wrapping_add(row_fingerprint(row_id, row));
         }
     }
@@ -410,12 +415,11 @@ fn describe_block(
 /// The description of a region, widened should a row lie outside of it.
 pub(crate) fn covering(
     describer: &Describer<'_>,
-    lo: u32,
-    hi: u32,
+    region: Span,
     codes: impl Iterator<Item = u32>,
 ) -> ShownCell {
-    let (lo, hi) = codes.fold((lo, hi), |(lo, hi), code| (lo.min(code), hi.max(code)));
-    describer.describe_region(lo, hi)
+    let wider = codes.map(Code::new).fold(region, |(lo, hi), code| (lo.min(code), hi.max(code)));
+    describer.describe_region(wider)
 }
 
 /// The order of classes with the same key: by what they publish, should different texts ever have
@@ -463,22 +467,22 @@ fn check_requirement(
     facts: &Facts,
 ) -> Result<()> {
     const CLASSES_PER_TASK: usize = 1024;
-    let first_violating = |class_idxs: &[u32]| -> Option<u32> {
+    let first_violating = |class_ids: &[ClassId]| -> Option<ClassId> {
         let mut summary = ClassSummary::new(requirement.shape());
-        let violates = |class_idx: &u32| {
-            let class = verified.class(*class_idx as usize);
+        let violates = |class_id: &ClassId| {
+            let class = verified.class(*class_id);
             if requirement.is_only_row_count().is_some_and(|k| class.n_rows() as u64 >= k) {
                 return false;
             }
             summarize(class, facts, &mut summary);
             !requirement.holds(&summary)
         };
-        class_idxs.iter().copied().filter(violates).min()
+        class_ids.iter().copied().filter(violates).min()
     };
     let first = verified.by_memory.par_chunks(CLASSES_PER_TASK).filter_map(first_violating).min();
-    let Some(class_idx) = first else { return Ok(()) };
+    let Some(class_id) = first else { return Ok(()) };
     let mut summary = ClassSummary::new(requirement.shape());
-    summarize(verified.class(class_idx as usize), facts, &mut summary);
+    summarize(verified.class(class_id), facts, &mut summary);
     Err(ReleaseError::RequirementViolated {
         n_rows: summary.n_rows(),
         violations: requirement.violations(&summary),
@@ -487,7 +491,7 @@ fn check_requirement(
 
 fn summarize(class: Class<'_>, facts: &Facts, summary: &mut ClassSummary) {
     summary.clear();
-    for (row_ids, _) in class.parts() {
-        row_ids.iter().for_each(|&row| facts.add(row as usize, summary));
+    for (row_idxs, _) in class.parts() {
+        row_idxs.iter().for_each(|row| facts.add(row.index(), summary));
     }
 }

@@ -1,6 +1,7 @@
 //! What classes show: intervals, sets and labels as text.
 
 use albers_classes::Attribute;
+use albers_classes::region::{ALL_CODES, span};
 use albers_classes::space::Shown;
 use albers_release::{Describer, ShownCell};
 use albers_table::chunk::TextColumnBuilder;
@@ -111,7 +112,7 @@ fn the_region_of_a_column_without_values_shows_nothing() {
         let (attribute, _) = attribute(kind, shown, &["", "", ""]);
         for ends_in_gaps in [false, true] {
             let describer = Describer::new(&attribute).with_ends_in_gaps(ends_in_gaps);
-            let cell = describer.describe_region(0, u32::MAX);
+            let cell = describer.describe_region(ALL_CODES);
             assert_eq!((text_of(&describer, cell), describer.loss(cell)), (String::new(), 0.0));
         }
     }
@@ -122,7 +123,7 @@ fn regions_of_values_far_apart_show_only_values_within() {
     let floats = ["0.25", "0.5", "0.75", "1"];
     let (attribute, codes) = attribute(ColumnType::Float, Shown::Interval, &floats);
     let describer = Describer::new(&attribute);
-    let text = |lo, hi| text_of(&describer, describer.describe_region(lo, hi));
+    let text = |lo, hi| text_of(&describer, describer.describe_region(span(lo, hi)));
     assert_eq!(text(0, codes[1] - 1), "0.25");
     assert_eq!(text(codes[0] + 1, codes[2] + 5), "[0.5, 0.75]");
     assert_eq!(text(codes[0] + 1, u32::MAX), "[0.5, 1.0]");
@@ -133,7 +134,7 @@ fn regions_that_end_in_gaps_show_round_values_that_nobody_has() {
     let floats = ["0.2501", "0.5", "0.75", "1", ""];
     let (attribute, codes) = attribute(ColumnType::Float, Shown::Interval, &floats);
     let describer = Describer::new(&attribute).with_ends_in_gaps(true);
-    let text = |lo, hi| text_of(&describer, describer.describe_region(lo, hi));
+    let text = |lo, hi| text_of(&describer, describer.describe_region(span(lo, hi)));
     assert_eq!(text(codes[0], codes[1] - 1), "[0.2501, 0.4]");
     // The same cut, wherever its code lies between the two values.
     assert_eq!(text(codes[0], codes[0]), "[0.2501, 0.4]");
@@ -158,7 +159,7 @@ fn cells_of_regions_are_equal_if_and_only_if_their_texts_are() {
         let pairs = ends.iter().flat_map(|&lo| ends.iter().map(move |&hi| (lo, hi)));
         let cells: Vec<ShownCell> = pairs
             .filter(|&(lo, hi)| codes.iter().any(|code| (lo..=hi).contains(code)))
-            .map(|(lo, hi)| describer.describe_region(lo, hi))
+            .map(|(lo, hi)| describer.describe_region(span(lo, hi)))
             .collect();
         for (a, b) in cells.iter().flat_map(|a| cells.iter().map(move |b| (a, b))) {
             let are_same = text_of(&describer, *a) == text_of(&describer, *b);

@@ -27,6 +27,7 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, TimeUnit};
 
+use crate::code::Code;
 use crate::hierarchy::Hierarchy;
 use crate::schema::ColumnType;
 use crate::value::{self, TickFormat};
@@ -53,9 +54,9 @@ pub struct Domain {
 #[derive(Clone)]
 pub(crate) enum DomainKind {
     /// Ordered values whose code is their distance from the least.
-    Near { min: i64, max: i64, first_code: u32, format: TickFormat, occupancy: Occupancy },
+    Near { min: i64, max: i64, first_code: Code, format: TickFormat, occupancy: Occupancy },
     /// Ordered values that lie far apart.
-    Far { scale: Arc<Scale>, first_code: u32 },
+    Far { scale: Arc<Scale>, first_code: Code },
     /// Names in their natural order, with the number that each stands for where it is one.
     Names { names: Vec<String>, numbers: Option<Vec<f64>> },
     /// The leaves of a hierarchy.
@@ -89,19 +90,19 @@ impl Domain {
     }
 
     /// The code of a missing cell, if there is any.
-    pub fn missing_code(&self) -> Option<u32> {
+    pub fn missing_code(&self) -> Option<Code> {
         (self.n_missing > 0).then(|| match &self.kind {
-            DomainKind::Near { .. } | DomainKind::Far { .. } => 0,
-            DomainKind::Names { names, .. } => names.len() as u32,
-            DomainKind::Tree { hierarchy, .. } => hierarchy.n_leaves(),
+            DomainKind::Near { .. } | DomainKind::Far { .. } => Code::ZERO,
+            DomainKind::Names { names, .. } => Code::of_index(names.len()),
+            DomainKind::Tree { hierarchy, .. } => hierarchy.leaves_end(),
         })
     }
 
     /// The code of the least value of an ordered domain, 0 of any other.
-    pub(crate) fn first_code(&self) -> u32 {
+    pub(crate) fn first_code(&self) -> Code {
         match &self.kind {
             DomainKind::Near { first_code, .. } | DomainKind::Far { first_code, .. } => *first_code,
-            DomainKind::Names { .. } | DomainKind::Tree { .. } => 0,
+            DomainKind::Names { .. } | DomainKind::Tree { .. } => Code::ZERO,
         }
     }
 
@@ -119,15 +120,24 @@ impl Domain {
     }
 
     /// The interval of all codes, the missing one left out.
-    pub fn code_range(&self) -> (u32, u32) {
+    pub fn code_range(&self) -> (Code, Code) {
         match &self.kind {
             DomainKind::Near { min, max, first_code, .. } => {
-                (*first_code, first_code + max.abs_diff(*min) as u32)
+                (*first_code, *first_code + max.abs_diff(*min) as u32)
             }
-            DomainKind::Far { scale, first_code } => (*first_code, first_code + scale.length()),
-            DomainKind::Names { names, .. } => (0, (names.len() as u32).saturating_sub(1)),
-            DomainKind::Tree { hierarchy, .. } => (0, hierarchy.n_leaves().saturating_sub(1)),
+            DomainKind::Far { scale, first_code } => (*first_code, *first_code + scale.length()),
+            DomainKind::Names { names, .. } => {
+                (Code::ZERO, Code::of_index(names.len().saturating_sub(1)))
+            }
+            DomainKind::Tree { hierarchy, .. } => {
+                (Code::ZERO, Code::new(hierarchy.n_leaves().saturating_sub(1)))
+            }
         }
+    }
+
+    /// The greatest of all codes, the missing one included.
+    pub fn greatest_code(&self) -> Code {
+        self.code_range().1.max(self.missing_code().unwrap_or(Code::ZERO))
     }
 
     /// How many values a category can have: the leaves, or the names, and the missing value if it
@@ -146,30 +156,30 @@ impl Domain {
 
     /// How many values of the domain have codes in `lo..=hi`, the missing one left out: values
     /// that occur for ordered domains, all values for categories.
-    pub fn n_distinct_between(&self, lo: u32, hi: u32) -> u64 {
+    pub fn n_distinct_between(&self, lo: Code, hi: Code) -> u64 {
         match &self.kind {
             DomainKind::Near { first_code, occupancy, .. } => {
                 if hi < *first_code {
                     return 0;
                 }
-                let below = |code: u32| occupancy.n_below(code);
-                below(hi - first_code + 1) - below(lo.max(*first_code) - first_code)
+                let below = |n_steps: u32| occupancy.n_below(n_steps);
+                below(hi - *first_code + 1) - below(lo.max(*first_code) - *first_code)
             }
             DomainKind::Far { scale, first_code } => {
                 if hi < *first_code {
                     return 0;
                 }
-                scale.n_between(lo.max(*first_code) - first_code, hi - first_code)
+                scale.n_between(lo.max(*first_code) - *first_code, hi - *first_code)
             }
             DomainKind::Names { .. } | DomainKind::Tree { .. } => {
                 let (_, last) = self.code_range();
-                u64::from(hi.min(last) + 1).saturating_sub(u64::from(lo))
+                u64::from(hi.min(last).get() + 1).saturating_sub(u64::from(lo.get()))
             }
         }
     }
 
     /// What an ordered class from code `lo` to `hi` loses, from 0 to 1.
-    pub fn interval_loss(&self, lo: u32, hi: u32) -> f64 {
+    pub fn interval_loss(&self, lo: Code, hi: Code) -> f64 {
         if lo == hi {
             return 0.0;
         }
@@ -179,7 +189,7 @@ impl Domain {
         match &self.kind {
             DomainKind::Near { min, max, .. } => f64::from(hi - lo) / max.abs_diff(*min) as f64,
             DomainKind::Far { scale, first_code } => {
-                scale.distance(lo - first_code, hi - first_code)
+                scale.distance(lo - *first_code, hi - *first_code)
             }
             DomainKind::Names { .. } | DomainKind::Tree { .. } => {
                 f64::from(hi - lo) / (self.n_values().max(2) - 1) as f64
@@ -199,28 +209,30 @@ impl Domain {
     }
 
     /// The steps from code `lo` to code `hi`; neither is the missing one.
-    pub fn interval_steps(&self, lo: u32, hi: u32) -> u64 {
+    pub fn interval_steps(&self, lo: Code, hi: Code) -> u64 {
         match &self.kind {
-            DomainKind::Far { scale, first_code } => scale.steps(lo - first_code, hi - first_code),
+            DomainKind::Far { scale, first_code } => {
+                scale.steps(lo - *first_code, hi - *first_code)
+            }
             _ => u64::from(hi - lo),
         }
     }
 
     /// The ticks that an ordered code stands for, where the domain counts in ticks.
-    pub fn ticks(&self, code: u32) -> Option<i64> {
+    pub fn ticks(&self, code: Code) -> Option<i64> {
         match &self.kind {
             DomainKind::Near { min, first_code, .. } => {
-                Some(min.wrapping_add(i64::from(code - first_code)))
+                Some(min.wrapping_add(i64::from(code - *first_code)))
             }
-            DomainKind::Far { scale, first_code } => scale.ticks(code - first_code),
+            DomainKind::Far { scale, first_code } => scale.ticks(code - *first_code),
             _ => None,
         }
     }
 
     /// The floating-point number that an ordered code stands for, where the domain holds such.
-    pub fn float(&self, code: u32) -> Option<f64> {
+    pub fn float(&self, code: Code) -> Option<f64> {
         match &self.kind {
-            DomainKind::Far { scale, first_code } => scale.float(code - first_code),
+            DomainKind::Far { scale, first_code } => scale.float(code - *first_code),
             _ => None,
         }
     }
@@ -235,14 +247,19 @@ impl Domain {
     }
 
     /// The name of a category's code.
-    pub fn category(&self, code: u32) -> Option<&str> {
+    pub fn category(&self, code: Code) -> Option<&str> {
         match &self.kind {
-            DomainKind::Names { names, .. } => names.get(code as usize).map(String::as_str),
+            DomainKind::Names { names, .. } => names.get(code.index()).map(String::as_str),
             DomainKind::Tree { hierarchy, .. } => {
-                (code < hierarchy.n_leaves()).then(|| hierarchy.leaf(code))
+                (code < hierarchy.leaves_end()).then(|| hierarchy.leaf(code))
             }
             _ => None,
         }
+    }
+
+    /// The names of a category and their codes, in the order of the codes.
+    pub fn categories(&self) -> impl Iterator<Item = (Code, &str)> {
+        (0..).map(Code::new).map_while(|code| Some((code, self.category(code)?)))
     }
 
     /// The number that each category stands for, where the column holds numbers.
@@ -256,7 +273,7 @@ impl Domain {
     }
 
     /// Writes the value of a code at the end of `out`; nothing for the missing code.
-    pub fn write_value(&self, code: u32, out: &mut String) {
+    pub fn write_value(&self, code: Code, out: &mut String) {
         if self.missing_code() == Some(code) {
             return;
         }
@@ -268,7 +285,7 @@ impl Domain {
     }
 
     /// The value of a code, where values are ordered and the code is not the missing one.
-    pub fn value(&self, code: u32) -> Option<OrderedValue> {
+    pub fn value(&self, code: Code) -> Option<OrderedValue> {
         let ticks = self.ticks(code).map(OrderedValue::Ticks);
         ticks.or_else(|| self.float(code).map(OrderedValue::Float))
     }

@@ -30,12 +30,12 @@ mod spec;
 
 use std::cmp::Reverse;
 use std::fmt;
-use std::ops::Range;
 use std::sync::Arc;
 
 use albers_storage::wording::Wording;
 use rustc_hash::FxHashMap;
 
+use crate::code::{Code, CodeRange};
 use crate::schema::ColumnType;
 use crate::{Result, TableError};
 
@@ -69,7 +69,7 @@ pub struct Hierarchy {
 struct Level {
     labels: Vec<Arc<str>>,
     /// Node `i` holds the codes `starts[i]..starts[i + 1]`.
-    starts: Vec<u32>,
+    starts: Vec<Code>,
     /// The node of each code.
     node_of: Vec<u32>,
 }
@@ -100,7 +100,12 @@ impl Hierarchy {
 
     /// The number of leaves; codes run from 0 to one less.
     pub fn n_leaves(&self) -> u32 {
-        code(self.levels[0].labels.len())
+        number(self.levels[0].labels.len())
+    }
+
+    /// The first code after those of the leaves.
+    pub fn leaves_end(&self) -> Code {
+        Code::new(self.n_leaves())
     }
 
     /// The level of the top.
@@ -114,8 +119,8 @@ impl Hierarchy {
     }
 
     /// The value with this code.
-    pub fn leaf(&self, code: u32) -> &str {
-        &self.levels[0].labels[code as usize]
+    pub fn leaf(&self, code: Code) -> &str {
+        &self.levels[0].labels[code.index()]
     }
 
     /// The values in the order of their codes.
@@ -124,17 +129,18 @@ impl Hierarchy {
     }
 
     /// The code of a value, given as canonical text.
-    pub fn code_of(&self, value: &str) -> Option<u32> {
-        self.node_by_label(value).filter(|node| node.level == 0).map(|node| code(node.index))
+    pub fn code_of(&self, value: &str) -> Option<Code> {
+        let leaf = self.node_by_label(value).filter(|node| node.level == 0);
+        leaf.map(|node| Code::of_index(node.index))
     }
 
     /// The index of the node of a level that holds a code; it never falls as codes rise.
-    pub fn node_at(&self, level: usize, code: u32) -> usize {
-        self.levels[level].node_of[code as usize] as usize
+    pub fn node_at(&self, level: usize, code: Code) -> usize {
+        self.levels[level].node_of[code.index()] as usize
     }
 
     /// The codes of a node's leaves.
-    pub fn leaves_of(&self, node: Node) -> Range<u32> {
+    pub fn leaves_of(&self, node: Node) -> CodeRange {
         self.levels[node.level].leaves_of(node.index)
     }
 
@@ -144,10 +150,10 @@ impl Hierarchy {
     }
 
     /// The lowest node that holds both codes, and so all codes between them.
-    pub fn lowest_common_ancestor(&self, lo: u32, hi: u32) -> Node {
+    pub fn lowest_common_ancestor(&self, lo: Code, hi: Code) -> Node {
         self.levels
             .iter()
-            .map(|level| (level.node_of[lo as usize], level.node_of[hi as usize]))
+            .map(|level| (level.node_of[lo.index()], level.node_of[hi.index()]))
             .enumerate()
             .find(|(_, (of_lo, of_hi))| of_lo == of_hi)
             .map(|(level, (index, _))| Node { level, index: index as usize })
@@ -175,23 +181,21 @@ impl Hierarchy {
     pub fn ordered_by_frequency(self, rows_per_leaf: &[u64]) -> Hierarchy {
         assert_eq!(rows_per_leaf.len(), self.n_leaves() as usize, "one row count for each leaf");
         self.ordered_by(|leaves| {
-            let rows = &rows_per_leaf[leaves.start as usize..leaves.end as usize];
+            let rows = &rows_per_leaf[leaves.indexes()];
             Reverse(rows.iter().sum::<u64>())
         })
     }
 
     /// The same hierarchy with siblings in the order of codes that their leaves had before; those
     /// without any come last, in their order.
-    pub fn ordered_like(self, old_code: &dyn Fn(&str) -> Option<u32>) -> Hierarchy {
-        let old_codes: Vec<u32> =
-            self.leaves().map(|leaf| old_code(leaf).unwrap_or(u32::MAX)).collect();
-        self.ordered_by(|leaves| {
-            old_codes[leaves.start as usize..leaves.end as usize].iter().copied().min()
-        })
+    pub fn ordered_like(self, old_code: &dyn Fn(&str) -> Option<Code>) -> Hierarchy {
+        let old_codes: Vec<Code> =
+            self.leaves().map(|leaf| old_code(leaf).unwrap_or(Code::MAX)).collect();
+        self.ordered_by(|leaves| old_codes[leaves.indexes()].iter().copied().min())
     }
 
     /// The same hierarchy with siblings in the order of a key of their leaves; ties keep theirs.
-    fn ordered_by<K: Ord>(mut self, key: impl Fn(Range<u32>) -> K) -> Hierarchy {
+    fn ordered_by<K: Ord>(mut self, key: impl Fn(CodeRange) -> K) -> Hierarchy {
         if self.n_leaves() == 0 {
             return self;
         }
@@ -212,7 +216,7 @@ impl Hierarchy {
         let top = &self.levels[self.height()];
         assert!(self.height() >= 1, "a top stands above the leaves");
         assert_eq!(top.labels.len(), 1, "there is one top");
-        assert_eq!(top.leaves_of(0), 0..n_leaves, "the top holds every leaf");
+        assert_eq!(top.leaves_of(0).indexes(), 0..n_leaves as usize, "the top holds every leaf");
         for (level_idx, level) in self.levels.iter().enumerate() {
             let n_nodes = level.labels.len();
             assert_eq!(level.node_of.len(), n_leaves as usize, "all leaves are equally deep");
@@ -220,7 +224,7 @@ impl Hierarchy {
             for index in 0..n_nodes {
                 let leaves = level.leaves_of(index);
                 assert!(!leaves.is_empty() || n_leaves == 0, "level {level_idx}: an empty node");
-                assert!(leaves.clone().all(|code| level.node_of[code as usize] == index as u32));
+                assert!(leaves.indexes().all(|code| level.node_of[code] == index as u32));
                 let named = self.node_by_label(&level.labels[index]).expect("labels are indexed");
                 assert!(named.level <= level_idx, "the lowest node of a label is indexed");
                 assert!(self.leaves_of(named) == leaves, "a label means one set of leaves");
@@ -229,7 +233,7 @@ impl Hierarchy {
         for pair in self.levels.windows(2) {
             let nested = |index| {
                 let leaves = pair[0].leaves_of(index);
-                let (first, last) = (leaves.start as usize, leaves.end as usize - 1);
+                let (first, last) = (leaves.start.index(), leaves.end.index() - 1);
                 pair[1].node_of[first] == pair[1].node_of[last]
             };
             assert!((0..pair[0].labels.len()).all(nested), "levels are nested");
@@ -239,14 +243,15 @@ impl Hierarchy {
     /// A hierarchy without leaves, for a column without values.
     fn empty() -> Hierarchy {
         let top: Arc<str> = Arc::from(TOP);
-        let leaves = Level { labels: Vec::new(), starts: vec![0], node_of: Vec::new() };
-        let root = Level { labels: vec![top.clone()], starts: vec![0, 0], node_of: Vec::new() };
+        let leaves = Level { labels: Vec::new(), starts: vec![Code::ZERO], node_of: Vec::new() };
+        let root =
+            Level { labels: vec![top.clone()], starts: vec![Code::ZERO; 2], node_of: Vec::new() };
         let node_by_label = FxHashMap::from_iter([(top, Node { level: 1, index: 0 })]);
         Hierarchy { levels: vec![leaves, root], node_by_label, added_top: false }
     }
 
     /// For each level, its present nodes in the order of a key within their parents.
-    fn node_orders<K: Ord>(&self, key: impl Fn(Range<u32>) -> K) -> Vec<Vec<u32>> {
+    fn node_orders<K: Ord>(&self, key: impl Fn(CodeRange) -> K) -> Vec<Vec<u32>> {
         let mut orders = vec![Vec::new(); self.levels.len()];
         orders[self.height()] = vec![0];
         for level_idx in (0..self.height()).rev() {
@@ -254,8 +259,8 @@ impl Hierarchy {
             let mut order = Vec::with_capacity(level.labels.len());
             for &parent in &orders[level_idx + 1] {
                 let leaves = above.leaves_of(parent as usize);
-                let first = level.node_of[leaves.start as usize];
-                let last = level.node_of[leaves.end as usize - 1];
+                let first = level.node_of[leaves.start.index()];
+                let last = level.node_of[leaves.end.index() - 1];
                 let n_done = order.len();
                 order.extend(first..=last);
                 let own = &mut order[n_done..];
@@ -279,8 +284,8 @@ impl fmt::Debug for Hierarchy {
 }
 
 impl Level {
-    fn leaves_of(&self, index: usize) -> Range<u32> {
-        self.starts[index]..self.starts[index + 1]
+    fn leaves_of(&self, index: usize) -> CodeRange {
+        CodeRange { start: self.starts[index], end: self.starts[index + 1] }
     }
 
     /// This level with its nodes in another order.
@@ -292,11 +297,11 @@ impl Level {
         };
         for (new_index, &index) in order.iter().enumerate() {
             reordered.labels.push(self.labels[index as usize].clone());
-            reordered.starts.push(code(reordered.node_of.len()));
+            reordered.starts.push(Code::of_index(reordered.node_of.len()));
             let n_leaves = self.leaves_of(index as usize).len();
-            reordered.node_of.extend(std::iter::repeat_n(code(new_index), n_leaves));
+            reordered.node_of.extend(std::iter::repeat_n(number(new_index), n_leaves));
         }
-        reordered.starts.push(code(reordered.node_of.len()));
+        reordered.starts.push(Code::of_index(reordered.node_of.len()));
         reordered
     }
 }
@@ -332,13 +337,13 @@ impl Place<'_> {
 fn inverse(order: &[u32]) -> Vec<u32> {
     let mut places = vec![0; order.len()];
     for (place, &element) in order.iter().enumerate() {
-        places[element as usize] = code(place);
+        places[element as usize] = number(place);
     }
     places
 }
 
-/// A number of leaves or nodes as a code.
-fn code(number: usize) -> u32 {
+/// A number of leaves or nodes, in the width in which they are kept.
+fn number(number: usize) -> u32 {
     u32::try_from(number).expect("a column has fewer than 2^32 distinct values")
 }
 

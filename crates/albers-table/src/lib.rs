@@ -1,10 +1,12 @@
 //! What comes in and what goes out: tables, their schema, and the coding of values into points.
 //!
+//! - [`row`]: rows by number, as types of their own.
 //! - [`schema`]: the type and the role of each column.
 //! - [`value`]: text to typed values and back.
 //! - [`format`](mod@format): how a table is stored.
 //! - [`source`]: where tables come from: files, streams, record batches, the spill store.
 //! - [`chunk`]: a stretch of rows as it comes from a source.
+//! - [`code`]: the code of a value, as a type of its own.
 //! - [`coding`]: which value of which column has which code.
 //! - [`domain`]: the values of a column, and their order.
 //! - [`exact_sum`]: sums of floats without rounding.
@@ -14,6 +16,7 @@
 
 mod calendar;
 pub mod chunk;
+pub mod code;
 pub mod coding;
 pub mod distinct_sample;
 pub mod domain;
@@ -24,10 +27,13 @@ pub mod hierarchy;
 pub mod infer;
 pub mod mix;
 pub mod profile;
+pub mod row;
 pub mod schema;
 pub mod sink;
 pub mod source;
 pub mod value;
 pub mod value_hash;
 
+pub use code::{Code, CodeRange};
 pub use error::{Result, TableError};
+pub use row::{RowId, RowIdx};

@@ -196,6 +196,7 @@ fn are_plain_days(cells: &Cells) -> bool {
 mod tests {
     use super::*;
     use crate::chunk::TextColumnBuilder;
+    use crate::row::RowId;
     use crate::schema::ColumnType;
 
     fn chunk(first_row: u64, columns: &[(ColumnType, &[&str])]) -> SourceChunk {
@@ -212,6 +213,7 @@ mod tests {
                 builder.finish().unwrap()
             })
             .collect();
+        let first_row = RowId::new(first_row);
         SourceChunk { first_row, n_rows: coded[0].n_rows(), coded, carried: Vec::new() }
     }
 

@@ -36,6 +36,7 @@ use rustc_hash::FxHashSet;
 
 use crate::chunk::ColumnChunk;
 use crate::infer::TypeSample;
+use crate::row::RowId;
 use crate::schema::ColumnType;
 use crate::{Result, TableError};
 
@@ -108,7 +109,7 @@ pub struct RequestedTypes {
 /// A stretch of rows.
 pub struct SourceChunk {
     /// The number of its first row in the table.
-    pub first_row: u64,
+    pub first_row: RowId,
     /// Number of rows.
     pub n_rows: usize,
     /// The coded columns, in the order of their requests.
@@ -119,7 +120,7 @@ pub struct SourceChunk {
 
 impl SourceChunk {
     /// No rows: a scan that hands on none for long says with it that it goes on.
-    pub fn without_rows(first_row: u64) -> SourceChunk {
+    pub fn without_rows(first_row: RowId) -> SourceChunk {
         SourceChunk { first_row, n_rows: 0, coded: Vec::new(), carried: Vec::new() }
     }
 }

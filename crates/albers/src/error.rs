@@ -6,6 +6,7 @@ use albers_storage::StorageError;
 use albers_storage::wording;
 use albers_storage::wording::{Field, Wording};
 use albers_table::TableError;
+use albers_table::row::RowId;
 
 use crate::finding::Finding;
 
@@ -132,8 +133,8 @@ pub enum Error {
     GivenViolates {
         /// The release.
         release: String,
-        /// The 1-based row of the release that is the first of the class.
-        first_row: u64,
+        /// The row of the release that is the first of the class.
+        first_row: RowId,
         /// Rows of the class.
         n_rows: u64,
         /// What it does not satisfy, with the figure that is reached.
@@ -166,8 +167,8 @@ pub struct DifferingColumn {
     pub column: String,
     /// How many rows differ.
     pub n_rows: u64,
-    /// The 1-based row of the release that is the first to differ.
-    pub first_row: u64,
+    /// The row of the release that is the first to differ.
+    pub first_row: RowId,
 }
 
 impl std::fmt::Display for DifferingColumn {

@@ -79,6 +79,7 @@ pub use albers_storage::watch::{Phase, Silent, Watch};
 pub use albers_storage::wording;
 pub use albers_table::format::Format;
 pub use albers_table::hierarchy::{HierarchyRows, HierarchySpec};
+pub use albers_table::row::RowId;
 pub use albers_table::schema::{ColumnType, Role};
 pub use albers_table::{TableError, sink, source};
 pub use anonymize::{anonymize, anonymize_files, prepare, prepare_files};

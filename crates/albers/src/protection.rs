@@ -3,8 +3,10 @@
 use albers_privacy::{
     ClassSummary, Criterion, Facts, GroundDistance, Requirement, SensitiveColumn,
 };
+use albers_table::code::Code;
 use albers_table::coding::ColumnCoder;
 use albers_table::domain::Domain;
+use albers_table::row::RowIdx;
 use albers_table::schema::{ColumnType, Role};
 use rustc_hash::FxHashMap;
 
@@ -30,7 +32,7 @@ pub(crate) struct TableFacts<'t> {
     /// Distinct subjects among them, as far as they had to be counted; nothing if rows are.
     pub(crate) n_subjects: Option<u64>,
     /// The sensitive columns, and how many of the rows have which of their codes.
-    pub(crate) sensitive: Vec<(&'t Domain, Vec<(u32, u64)>)>,
+    pub(crate) sensitive: Vec<(&'t Domain, Vec<(Code, u64)>)>,
 }
 
 impl<'t> TableFacts<'t> {
@@ -38,15 +40,15 @@ impl<'t> TableFacts<'t> {
     pub(crate) fn of_table(
         table: &'t Table,
         sensitive: &[Vec<u32>],
-        published: Option<&[u32]>,
+        published: Option<&[RowIdx]>,
     ) -> TableFacts<'t> {
         let counts = |codes: &Vec<u32>| match published {
             None => counted(codes.iter().copied()),
-            Some(rows) => counted(rows.iter().map(|&row| codes[row as usize])),
+            Some(rows) => counted(rows.iter().map(|row| codes[row.index()])),
         };
         let columns = table.sensitive.iter().zip(sensitive);
         TableFacts {
-            n_rows: published.map_or(table.n_rows, <[u32]>::len) as u64,
+            n_rows: published.map_or(table.n_rows, <[RowIdx]>::len) as u64,
             n_subjects: table.subjects.as_ref().map(|_| table.n_subjects),
             sensitive: columns.map(|(data, codes)| (&data.column.domain, counts(codes))).collect(),
         }
@@ -59,11 +61,11 @@ impl<'t> TableFacts<'t> {
         counts: &[u32],
     ) -> TableFacts<'t> {
         let weighted = |codes: &Vec<u32>| {
-            let mut sums: FxHashMap<u32, u64> = FxHashMap::default();
+            let mut sums: FxHashMap<Code, u64> = FxHashMap::default();
             for (&code, &count) in codes.iter().zip(counts) {
-                *sums.entry(code).or_insert(0) += u64::from(count);
+                *sums.entry(Code::new(code)).or_insert(0) += u64::from(count);
             }
-            let mut sums: Vec<(u32, u64)> = sums.into_iter().collect();
+            let mut sums: Vec<(Code, u64)> = sums.into_iter().collect();
             sums.sort_unstable();
             sums
         };
@@ -92,10 +94,10 @@ impl<'t> TableFacts<'t> {
 }
 
 /// How often each code occurs.
-fn counted(codes: impl Iterator<Item = u32>) -> Vec<(u32, u64)> {
-    let mut counts: FxHashMap<u32, u64> = FxHashMap::default();
-    codes.for_each(|code| *counts.entry(code).or_insert(0) += 1);
-    let mut counts: Vec<(u32, u64)> = counts.into_iter().collect();
+fn counted(codes: impl Iterator<Item = u32>) -> Vec<(Code, u64)> {
+    let mut counts: FxHashMap<Code, u64> = FxHashMap::default();
+    codes.for_each(|code| *counts.entry(Code::new(code)).or_insert(0) += 1);
+    let mut counts: Vec<(Code, u64)> = counts.into_iter().collect();
     counts.sort_unstable();
     counts
 }
@@ -154,7 +156,7 @@ impl Rules {
     fn protect(self, plan: &Plan, ks: &[u64], facts: &TableFacts<'_>) -> Result<Protection> {
         let Rules { columns, rules, ruled, notes } = self;
         let counts: Vec<Vec<(u32, u64)>> =
-            ruled.iter().map(|&column| facts.sensitive[column].1.clone()).collect();
+            ruled.iter().map(|&column| value_counts(&facts.sensitive[column].1)).collect();
         let counts_subjects = facts.n_subjects.is_some();
         let n_subjects = facts.n_subjects.unwrap_or(0);
         let mut requirements = Vec::new();
@@ -174,6 +176,12 @@ impl Rules {
         }
         Ok(Protection { requirements, ruled, notes })
     }
+}
+
+/// Counts of codes, as a requirement counts values: it knows no table, and its values are plain
+/// numbers.
+pub(crate) fn value_counts(counts: &[(Code, u64)]) -> Vec<(u32, u64)> {
+    counts.iter().map(|&(code, n_rows)| (code.get(), n_rows)).collect()
 }
 
 /// Whether classes may satisfy a requirement that all rows together do not: if some rows may be

@@ -15,7 +15,9 @@ use albers_release::parse::{
 use albers_storage::memory_budget::Reservation;
 use albers_storage::watch::Watch;
 use albers_table::TableError;
+use albers_table::code::Code;
 use albers_table::coding::CodedColumn;
+use albers_table::row::RowId;
 use albers_table::schema::ColumnType;
 use albers_table::source::{Source, place_of};
 use rayon::prelude::*;
@@ -81,7 +83,7 @@ pub(crate) fn differing_quasi(
         Some(DifferingColumn {
             column: column.attribute.domain.name().to_owned(),
             n_rows: fault.n_rows,
-            first_row: u64::from(fault.first_row) + 1,
+            first_row: fault.first_row,
         })
     });
     differing.collect()
@@ -194,14 +196,17 @@ impl Released {
         let mut place_of: FxHashMap<(CellContent, u64), u32> = FxHashMap::default();
         let mut places = vec![0u32; self.n_rows];
         for rows in Classes::of(self.n_rows, &columns).iter() {
-            let first_row = rows[0] as usize;
-            let text = |at: usize| texts.columns[at].domain.category(codes[at][first_row]);
+            let first_row = rows[0];
+            let text = |at: usize| {
+                texts.columns[at].domain.category(Code::new(codes[at][first_row.index()]))
+            };
             let cell = match texts.columns.len() {
                 1 => parser.parse(text(0)),
                 2 => parser.parse_bounds(text(0), text(1), None),
                 _ => parser.parse_bounds(text(0), text(1), text(2)),
             };
-            let cell = cell.map_err(|problem| cell_error(&self.name, first_row, texts, problem))?;
+            let cell =
+                cell.map_err(|problem| cell_error(&self.name, first_row.into(), texts, problem))?;
             let known = place_of.entry((cell.content.clone(), cell.lost_steps));
             let place = match known {
                 Entry::Occupied(known) => {
@@ -215,7 +220,7 @@ impl Released {
                     *new.insert(cells.len() as u32 - 1)
                 }
             };
-            rows.iter().for_each(|&row| places[row as usize] = place);
+            rows.iter().for_each(|row| places[row.index()] = place);
         }
         Ok(ReleasedColumn { attribute, cells, places })
     }
@@ -224,8 +229,7 @@ impl Released {
 impl QuasiTexts {
     /// The distinct texts of the first column.
     fn texts(&self) -> impl Iterator<Item = &str> {
-        let domain = &self.columns[0].domain;
-        (0u32..).map_while(|code| domain.category(code))
+        self.columns[0].domain.categories().map(|(_, text)| text)
     }
 
     /// Whether a cell shows the missing value, alone or beside others.
@@ -234,11 +238,11 @@ impl QuasiTexts {
     }
 }
 
-fn cell_error(table: &str, row_idx: usize, texts: &QuasiTexts, problem: CellProblem) -> Error {
+fn cell_error(table: &str, row: RowId, texts: &QuasiTexts, problem: CellProblem) -> Error {
     let names: Vec<&str> = texts.columns.iter().map(|column| column.domain.name()).collect();
     Error::Table(TableError::Cell {
         table: table.to_owned(),
-        place: format!("row {}", row_idx + 1),
+        place: format!("row {row}"),
         column: names.join(", "),
         problem: problem.problem().to_owned(),
         hint: problem.hint(&texts.name),

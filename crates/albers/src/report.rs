@@ -18,6 +18,7 @@ mod owner;
 mod prepared;
 
 use albers_classes::space::Shown;
+use albers_table::row::RowId;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use clock::Clock;
@@ -34,8 +35,8 @@ pub use prepared::Prepared;
 pub struct ConcernedRows {
     /// The finding, as an acceptance names it.
     pub finding: String,
-    /// The numbers of its rows in the table, from 1 on, ascending.
-    pub rows: Vec<u64>,
+    /// Its rows in the table, ascending.
+    pub rows: Vec<RowId>,
 }
 
 /// Rows per class.

@@ -5,7 +5,7 @@ use albers::source::{
     ColumnRequest, CountedRows, FileSource, ReadOptions, RequestedTypes, Scan, Source, SourceChunk,
     SourceColumn, Stamp,
 };
-use albers::{ColumnType, Job, LatticeRequest, Role, Silent, TableError, lattice};
+use albers::{ColumnType, Job, LatticeRequest, Role, RowId, Silent, TableError, lattice};
 use albers_table::chunk::TextColumnBuilder;
 
 /// Rows of three texts, and how often each occurs.
@@ -72,7 +72,12 @@ impl Source for Database {
             }
             coded.push(cells.finish().map_err(|_| "whole").expect("cells have their types"));
         }
-        let rows = SourceChunk { first_row: 0, n_rows: COUNTED.len(), coded, carried: Vec::new() };
+        let rows = SourceChunk {
+            first_row: RowId::FIRST,
+            n_rows: COUNTED.len(),
+            coded,
+            carried: Vec::new(),
+        };
         Ok(Some(CountedRows { rows, counts: COUNTED.map(|(_, count)| count).to_vec() }))
     }
 }

@@ -17,17 +17,18 @@ use albers_release::door::{Door, DoorPlan, RowStore, TableRows};
 use albers_release::publish::{OutputColumn, Values};
 use albers_table::chunk::{ColumnChunk, TickUnit, narrow_ticks};
 use albers_table::coding::{CodedColumn, CodingPlan, RawColumn, encode};
+use albers_table::row::RowIdx;
 
 /// The method: sorted by the first attribute, so many rows to a class; the last class takes the
 /// rest.
 fn neighbours(points: &Points, k: usize) -> Groups {
     let chunk = &points.chunks()[0];
-    let mut rows: Vec<u32> = (0..points.n_rows() as u32).collect();
-    rows.sort_by_key(|&row| chunk.columns[0][row as usize]);
+    let mut rows: Vec<RowIdx> = RowIdx::FIRST.take(points.n_rows()).collect();
+    rows.sort_by_key(|row| chunk.columns[0][row.index()]);
     let mut block = ClassBlock::default();
     for &row in &rows {
-        block.row_ids.push(row);
-        block.codes.extend(chunk.columns.iter().map(|codes| codes[row as usize]));
+        block.row_idxs.push(row);
+        block.codes.extend(chunk.columns.iter().map(|codes| codes[row.index()]));
     }
     let n_classes = (rows.len() / k).max(1) as u32;
     block.class_ends = (1..n_classes).map(|class| class * k as u32).collect();

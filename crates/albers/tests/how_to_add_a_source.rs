@@ -10,7 +10,7 @@ use albers::sink::BatchSink;
 use albers::source::{
     ColumnRequest, RequestedTypes, Scan, Source, SourceChunk, SourceColumn, Stamp,
 };
-use albers::{ColumnType, Job, Method, Role, Silent, TableError, anonymize};
+use albers::{ColumnType, Job, Method, Role, RowId, Silent, TableError, anonymize};
 use albers_table::chunk::{ColumnChunk, TickUnit, narrow_ticks};
 
 struct Person {
@@ -87,7 +87,7 @@ impl Scan for PeopleScan<'_> {
         };
         let coded = self.requests.iter().map(|request| People::cells(people, &request.name));
         let chunk = SourceChunk {
-            first_row: self.n_done as u64,
+            first_row: RowId::new(self.n_done as u64),
             n_rows: people.len(),
             coded: coded.collect(),
             carried: Vec::new(),

@@ -113,7 +113,7 @@ pub fn units(plan: &BulkPlan<'_>, top: &Top, root: u32, rows: &RowBlock) -> Vec<
     found.into_par_iter().map(unit).collect()
 }
 
-type GrownUnit = (SplitTree, Vec<u32>, Vec<(u32, u32)>);
+type GrownUnit = (SplitTree, Vec<u32>, Vec<albers_classes::Span>);
 
 /// Splits a unit to the end. `known` tells of each cell whether it satisfies the requirement, where
 /// that is known.

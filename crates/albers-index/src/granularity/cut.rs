@@ -15,6 +15,7 @@
 //!   runs for k = 20  |-----| |-----| |-...       each between k and about 2 k rows
 //! ```
 
+use albers_classes::{ClassId, Span};
 use albers_partition::mondrian::Plan;
 use albers_partition::split::Point;
 use albers_partition::split::extent::{Extent, Weigher};
@@ -76,7 +77,7 @@ impl<'a, const L: usize, const M: usize> Cutter<'a, L, M> {
     }
 
     /// The class of each unit; no worse than a given one, which numbers its classes from 0.
-    pub fn classes(&self, given: Vec<u32>) -> Vec<u32> {
+    pub fn classes(&self, given: Vec<ClassId>) -> Vec<ClassId> {
         let units: Vec<Piece<L, M>> =
             (0..self.walk.len() as u32).into_par_iter().map(|place| self.unit(place)).collect();
         let given_loss = self.loss_of_classes(&units, &given);
@@ -85,7 +86,7 @@ impl<'a, const L: usize, const M: usize> Cutter<'a, L, M> {
             return given;
         }
         let mut classes = given;
-        for (class, run) in (0u32..).zip(&runs) {
+        for (class, run) in ClassId::first(runs.len()).zip(&runs) {
             let units = &self.walk[run.start as usize..run.end as usize];
             units.iter().for_each(|&unit| classes[unit as usize] = class);
         }
@@ -110,12 +111,12 @@ impl<'a, const L: usize, const M: usize> Cutter<'a, L, M> {
         piece.n_rows as f64 * f64::from(self.weigher.loss(&piece.extent))
     }
 
-    fn loss_of_classes(&self, units: &[Piece<L, M>], classes: &[u32]) -> f64 {
-        let n_classes = classes.iter().max().map_or(0, |&class| class as usize + 1);
+    fn loss_of_classes(&self, units: &[Piece<L, M>], classes: &[ClassId]) -> f64 {
+        let n_classes = classes.iter().max().map_or(0, |class| class.index() + 1);
         let empty = Piece { start: 0, end: 0, n_rows: 0, extent: Extent::EMPTY };
         let mut by_class = vec![empty; n_classes];
         for (piece, &unit) in units.iter().zip(&self.walk) {
-            by_class[classes[unit as usize] as usize].take(piece);
+            by_class[classes[unit as usize].index()].take(piece);
         }
         let filled = by_class.iter().filter(|piece| piece.n_rows > 0);
         filled.map(|piece| self.loss(piece)).sum()
@@ -239,7 +240,7 @@ fn unit_walk(rows: TreeRows<'_>, units: &Units, plan: &Plan<'_>) -> Vec<u32> {
 fn walk(rows: TreeRows<'_>, plan: &Plan<'_>) -> Vec<u32> {
     let tree = rows.tree;
     let axes = &plan.space.axes;
-    let mut last: Vec<(u32, u32)> = tree.box_of(tree.root()).to_vec();
+    let mut last: Vec<Span> = tree.box_of(tree.root()).to_vec();
     let mut leaves = Vec::with_capacity(tree.n_leaves());
     let mut pending = vec![tree.root()];
     while let Some(child) = pending.pop() {
@@ -254,7 +255,8 @@ fn walk(rows: TreeRows<'_>, plan: &Plan<'_>) -> Vec<u32> {
         let distance = |side: Child| {
             let sides = tree.box_of(side).iter().zip(&last).zip(axes);
             let union = sides.map(|((own, last), axis)| {
-                axis.weight * axis.width(own.0.min(last.0), own.1.max(last.1))
+                let (lo, hi) = (own.0.min(last.0), own.1.max(last.1));
+                axis.weight * axis.width(lo.get(), hi.get())
             });
             union.sum::<f64>()
         };

@@ -1,5 +1,7 @@
 //! What the classes of a release are made of: the classes of the next finer one, as they are shown.
 
+use albers_classes::ClassId;
+
 /// Leaves that stay together, since the next finer release does not tell them apart.
 pub struct Units {
     /// The unit of each leaf; units are numbered by their first leaves.
@@ -10,8 +12,10 @@ pub struct Units {
 }
 
 impl Units {
-    /// From the unit of each leaf, numbered by their first leaves.
-    pub fn of(of_leaf: &[u32]) -> Units {
+    /// From the class of each leaf in the next finer release, numbered by their first leaves: each
+    /// is a unit.
+    pub fn of(classes: &[ClassId]) -> Units {
+        let of_leaf: Vec<u32> = classes.iter().map(|class| class.get()).collect();
         let n_units = of_leaf.iter().max().map_or(0, |&unit| unit as usize + 1);
         let mut ends = vec![0u32; n_units];
         of_leaf.iter().for_each(|&unit| ends[unit as usize] += 1);
@@ -22,12 +26,12 @@ impl Units {
         }
         let mut next: Vec<u32> = std::iter::once(0).chain(ends.iter().copied()).collect();
         let mut leaves = vec![0; of_leaf.len()];
-        for (leaf, &unit) in (0u32..).zip(of_leaf) {
+        for (leaf, &unit) in (0u32..).zip(&of_leaf) {
             let slot = &mut next[unit as usize];
             leaves[*slot as usize] = leaf;
             *slot += 1;
         }
-        Units { of_leaf: of_leaf.to_vec(), leaves, ends }
+        Units { of_leaf, leaves, ends }
     }
 
     /// Number of units.
@@ -52,19 +56,19 @@ impl Units {
     }
 
     /// The class of each leaf, from that of each unit.
-    pub fn of_leaves(&self, classes: &[u32]) -> Vec<u32> {
+    pub fn of_leaves(&self, classes: &[ClassId]) -> Vec<ClassId> {
         self.of_leaf.iter().map(|&unit| classes[unit as usize]).collect()
     }
 
     /// The class of each leaf, once classes that have leaves of the same unit are one. Classes are
     /// numbered below the number of leaves.
-    pub fn joined(&self, mut classes: Vec<u32>) -> Vec<u32> {
-        let mut joins: Vec<u32> = (0..classes.len() as u32).collect();
+    pub fn joined(&self, mut classes: Vec<ClassId>) -> Vec<ClassId> {
+        let mut joins: Vec<ClassId> = ClassId::first(classes.len()).collect();
         for unit in self.iter() {
             for pair in unit.windows(2) {
                 let [a, b] =
                     [pair[0], pair[1]].map(|leaf| root(&mut joins, classes[leaf as usize]));
-                joins[a.max(b) as usize] = a.min(b);
+                joins[a.max(b).index()] = a.min(b);
             }
         }
         classes.iter_mut().for_each(|class| *class = root(&mut joins, *class));
@@ -73,25 +77,25 @@ impl Units {
 }
 
 /// The class that a class is joined with, in the end.
-fn root(joins: &mut [u32], class: u32) -> u32 {
-    let mut at = class;
-    while joins[at as usize] != at {
+fn root(joins: &mut [ClassId], class: ClassId) -> ClassId {
+    let mut at = class.index();
+    while joins[at].index() != at {
         // Every other step is skipped from now on.
-        joins[at as usize] = joins[joins[at as usize] as usize];
-        at = joins[at as usize];
+        joins[at] = joins[joins[at].index()];
+        at = joins[at].index();
     }
-    at
+    joins[at]
 }
 
 /// Numbers classes in the order of their first leaves; they are numbered below the number of leaves.
-pub fn renumbered(mut classes: Vec<u32>) -> Vec<u32> {
-    const NEW: u32 = u32::MAX;
+pub fn renumbered(mut classes: Vec<ClassId>) -> Vec<ClassId> {
+    const NEW: ClassId = ClassId::new(u32::MAX);
     let mut numbers = vec![NEW; classes.len()];
     let mut next = 0;
     for class in &mut classes {
-        let number = &mut numbers[*class as usize];
+        let number = &mut numbers[class.index()];
         if *number == NEW {
-            *number = next;
+            *number = ClassId::new(next);
             next += 1;
         }
         *class = *number;
@@ -105,11 +109,13 @@ mod tests {
 
     #[test]
     fn classes_that_share_a_unit_become_one_and_no_others() {
-        let units = Units::of(&[0, 1, 0, 2, 3, 1]);
+        let classes = |numbers: [u32; 6]| numbers.map(ClassId::new).to_vec();
+        let units = Units::of(&classes([0, 1, 0, 2, 3, 1]));
         assert_eq!(units.get(0), [0, 2]);
         assert_eq!(units.get(1), [1, 5]);
         // Leaves 0 and 2 lie in classes 0 and 2, leaves 1 and 5 in 0 and 5.
-        assert_eq!(renumbered(units.joined(vec![0, 0, 2, 2, 4, 5])), [0, 0, 0, 0, 1, 0]);
-        assert_eq!(renumbered(units.joined(vec![0, 1, 0, 3, 3, 1])), [0, 1, 0, 2, 2, 1]);
+        let joined = |numbers| renumbered(units.joined(classes(numbers)));
+        assert_eq!(joined([0, 0, 2, 2, 4, 5]), classes([0, 0, 0, 0, 1, 0]));
+        assert_eq!(joined([0, 1, 0, 3, 3, 1]), classes([0, 1, 0, 2, 2, 1]));
     }
 }

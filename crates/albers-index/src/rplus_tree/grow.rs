@@ -1,7 +1,8 @@
 //! Packed records become points, the one grower splits them, and their boxes are found.
 
-use albers_classes::Region;
 use albers_classes::packed::{FactColumns, RowBlock, RowLayout};
+use albers_classes::region::span;
+use albers_classes::{Region, Span};
 use albers_partition::cell::{Cell, TableSize};
 use albers_partition::mondrian::Plan;
 use albers_partition::plan::CellFacts;
@@ -17,7 +18,7 @@ pub struct GrownCell {
     /// Its rows, leaf by leaf.
     pub rows: Vec<u32>,
     /// The boxes of its leaves.
-    pub boxes: Vec<(u32, u32)>,
+    pub boxes: Vec<Span>,
 }
 
 /// Where the rows of a cell come from.
@@ -63,13 +64,13 @@ fn boxes_of<const L: usize>(
     tree: &SplitTree,
     points: &[Point<L>],
     n_attributes: usize,
-) -> Vec<(u32, u32)> {
+) -> Vec<Span> {
     let mut boxes = Vec::new();
     let mut start = 0;
     for n_rows in tree.leaf_rows() {
         let end = start + n_rows as usize;
         let extent = Extent::<L, 0>::of(&points[start..end]);
-        boxes.extend((0..n_attributes).map(|axis| (extent.lo[axis], extent.hi[axis])));
+        boxes.extend((0..n_attributes).map(|axis| span(extent.lo[axis], extent.hi[axis])));
         start = end;
     }
     boxes

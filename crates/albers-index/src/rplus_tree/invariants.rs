@@ -40,7 +40,8 @@ impl RPlusTree {
             let own_rows = &rows[self.rows_of(self.leaves_of(child))];
             for (axis, &(lo, hi)) in self.box_of(child).iter().enumerate() {
                 let codes = || own_rows.iter().map(|row| row[axis]);
-                assert_eq!((codes().min(), codes().max()), (Some(lo), Some(hi)), "boxes are exact");
+                let ends = (codes().min(), codes().max());
+                assert_eq!(ends, (Some(lo.get()), Some(hi.get())), "boxes are exact");
                 for code in codes() {
                     let routes_here =
                         region[axis].iter().any(|&(lo, hi)| (lo..=hi).contains(&code));

@@ -5,9 +5,10 @@ use std::convert::Infallible;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use albers_classes::Region;
 use albers_classes::packed::FactColumns;
 use albers_classes::packed::{RowBlock, RowLayout};
+use albers_classes::region::span;
+use albers_classes::{ClassId, Region};
 use albers_index::buffer_tree::{BufferTree, BulkPlan, Giant, Loaded, Sizes, Subtree};
 use albers_index::granularity::{Coarsening, Granularity, nested};
 use albers_partition::cell::TableSize;
@@ -21,6 +22,7 @@ use albers_storage::Result;
 use albers_storage::memory_budget::MemoryBudget;
 use albers_storage::spill::SpillStore;
 use albers_storage::spill::backend::{Backend, MemoryBackend};
+use albers_table::row::{RowId, RowIdx};
 use rayon::ThreadPool;
 
 use super::oracle;
@@ -84,12 +86,12 @@ pub struct Piece {
     pub is_giant: bool,
     pub leaves: Vec<Leaf>,
     /// The class of each leaf, for each of [`GRANULARITIES`] in all releases, the finest first.
-    pub releases: Vec<Vec<Vec<u32>>>,
+    pub releases: Vec<Vec<Vec<ClassId>>>,
 }
 
 impl Piece {
     /// The class of each leaf in the coarsest release, for each of [`GRANULARITIES`].
-    pub fn coarsest(&self) -> impl Iterator<Item = &Vec<u32>> {
+    pub fn coarsest(&self) -> impl Iterator<Item = &Vec<ClassId>> {
         self.releases.iter().map(|releases| releases.last().expect("there is a coarser release"))
     }
 }
@@ -213,7 +215,7 @@ pub fn visit(
         let facts: Vec<Vec<u32>> = columns.iter().map(|own| own[first..end].to_vec()).collect();
         let codes = table.rows[first..end].concat();
         let payload = |row: usize| table.payload(first + row);
-        tree.append(&router.route(first as u32, &codes, &facts, payload))?;
+        tree.append(&router.route(RowId::new(first as u64), &codes, &facts, payload))?;
     }
     assert_eq!(tree.n_rows(), table.n_rows as u64);
     tree.drain(&mut |loaded| sink(&plan, loaded))
@@ -276,13 +278,13 @@ fn checked_subtree(table: &Table, plan: &BulkPlan<'_>, subtree: &Subtree<'_>) ->
 }
 
 /// A number for what the class of each leaf shows.
-fn shown_together(table: &Table, leaves: &[Leaf], classes: &[u32]) -> Vec<u32> {
-    let mut rows_of: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+fn shown_together(table: &Table, leaves: &[Leaf], classes: &[ClassId]) -> Vec<ClassId> {
+    let mut rows_of: BTreeMap<ClassId, Vec<u32>> = BTreeMap::new();
     for (leaf, &class) in leaves.iter().zip(classes) {
         rows_of.entry(class).or_default().extend(&leaf.rows);
     }
-    let mut first_of: BTreeMap<Vec<Vec<u32>>, u32> = BTreeMap::new();
-    let mut shown_of: BTreeMap<u32, u32> = BTreeMap::new();
+    let mut first_of: BTreeMap<Vec<Vec<u32>>, ClassId> = BTreeMap::new();
+    let mut shown_of: BTreeMap<ClassId, ClassId> = BTreeMap::new();
     for (&class, rows) in &rows_of {
         shown_of.insert(class, *first_of.entry(table.shown_by(rows)).or_insert(class));
     }
@@ -300,14 +302,14 @@ fn checked_giant(table: &Table, plan: &BulkPlan<'_>, giant: Giant) -> Result<Pie
     assert_eq!(rows.len() as u64, giant.n_rows);
     let leaf = Leaf { rows, region: giant.region };
     let n_releases = 1 + table.releases().len();
-    let releases = vec![vec![vec![0]; n_releases]; GRANULARITIES.len()];
+    let releases = vec![vec![vec![ClassId::new(0)]; n_releases]; GRANULARITIES.len()];
     Ok(Piece { is_giant: true, leaves: vec![leaf], releases })
 }
 
 /// The number of a packed row, once it is seen that all of it is as it was put in.
 fn checked_row(table: &Table, plan: &BulkPlan<'_>, rows: &RowBlock, at: usize) -> u32 {
-    let row_id = rows.row_id(plan.layout, at);
-    let row = row_id as usize;
+    let row_idx = RowIdx::of_id(rows.row_id(plan.layout, at));
+    let row = row_idx.index();
     let mut codes = vec![0; plan.layout.n_attributes()];
     rows.codes(plan.layout, at, &mut codes);
     assert_eq!(codes, table.rows[row], "a row has the codes of another");
@@ -315,7 +317,7 @@ fn checked_row(table: &Table, plan: &BulkPlan<'_>, rows: &RowBlock, at: usize) -
         assert_eq!(rows.fact(plan.layout, at, fact), column[row], "a row has another's facts");
     }
     assert_eq!(rows.payload(at), table.payload(row), "a row has the payload of another");
-    row_id
+    row_idx.get()
 }
 
 /// Both halves of the subject, which differ, and the secrets.
@@ -332,14 +334,14 @@ fn check_queries(table: &Table, subtree: &Subtree<'_>) {
     let tree = &subtree.tree;
     let mut dice = Dice(tree.n_rows() as u64);
     for _ in 0..8 {
-        let query: Vec<(u32, u32)> = (0..tree.n_attributes())
+        let query: Region = (0..tree.n_attributes())
             .map(|axis| {
                 let mut code = || match dice.once_in(5) {
                     true => dice.below(1 << 30),
                     false => table.rows[dice.below(table.n_rows as u32) as usize][axis],
                 };
                 let (a, b) = (code(), code());
-                (a.min(b), a.max(b))
+                span(a.min(b), a.max(b))
             })
             .collect();
         let boxes = tree.leaf_boxes().chunks_exact(tree.n_attributes());

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use albers_classes::Region;
 use albers_classes::points::Points;
+use albers_classes::region::is_in_box;
+use albers_classes::{ClassId, Region, Span};
 use albers_index::buffer_tree::Sizes;
 use albers_partition::grain::Grain;
 use albers_partition::mondrian::{Plan, partition};
@@ -133,7 +134,8 @@ fn drawn_tables_are_divided_twice_and_leave_giants_and_many_leaves() {
         n_divided += usize::from(n_subtrees > 1);
         n_divided_again += usize::from(has_deep_parts(&table, &setup, &outcome));
         n_giants += outcome.n_giants();
-        let is_coarser = |piece: &Piece| piece.coarsest().all(|own| own.iter().max() > Some(&0));
+        let has_several = |own: &Vec<ClassId>| own.iter().max() > Some(&ClassId::new(0));
+        let is_coarser = |piece: &Piece| piece.coarsest().all(has_several);
         let n_leaves = outcome.leaves().count();
         n_coarser += usize::from(n_leaves > 9 && outcome.pieces.iter().any(is_coarser));
     }
@@ -177,7 +179,7 @@ fn mondrian(table: &Table, setup: &Setup) -> Vec<(Vec<u32>, Option<Region>)> {
     let mut leaves = Vec::new();
     for block in &groups.blocks {
         for (class, rows) in block.classes().enumerate() {
-            let mut rows = block.row_ids[rows].to_vec();
+            let mut rows: Vec<u32> = block.row_idxs[rows].iter().map(|row| row.get()).collect();
             rows.sort_unstable();
             let region = block.regions[class * n_attributes..(class + 1) * n_attributes].to_vec();
             leaves.push((rows, Some(region)));
@@ -216,7 +218,7 @@ fn content(outcome: &Outcome, row: impl Fn(u32) -> u32) -> Content {
 fn classes_of(outcome: &Outcome, granularity: usize, release: usize) -> Vec<Vec<u32>> {
     let mut classes: Vec<Vec<u32>> = Vec::new();
     for piece in &outcome.pieces {
-        let mut rows_of: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        let mut rows_of: BTreeMap<ClassId, Vec<u32>> = BTreeMap::new();
         for (leaf, &class) in piece.leaves.iter().zip(&piece.releases[granularity][release]) {
             rows_of.entry(class).or_default().extend(&leaf.rows);
         }
@@ -259,7 +261,7 @@ fn leaves_that_miss_a_rule_join_as_many_neighbours_as_they_need() {
     assert!(outcome.leaves().count() > 1000, "{} leaves", outcome.leaves().count());
     check_classes(&table, &outcome);
     let n_scanned = outcome.pieces[0].coarsest().next().and_then(|own| own.iter().max());
-    assert!(n_scanned > Some(&50), "the rest took all classes");
+    assert!(n_scanned > Some(&ClassId::new(50)), "the rest took all classes");
 }
 
 fn check_rows(table: &Table, outcome: &Outcome) {
@@ -284,9 +286,10 @@ fn check_regions(table: &Table, outcome: &Outcome) {
         outcome.leaves().map(|leaf| leaf.region.as_ref().expect("regions are kept")).collect();
     for (leaf, region) in outcome.leaves().zip(&regions) {
         for &row in &leaf.rows {
-            let codes = table.rows[row as usize].iter().zip(region.iter());
-            let is_inside = codes.into_iter().all(|(code, (lo, hi))| lo <= code && code <= hi);
-            assert!(is_inside, "a region does not hold its rows");
+            assert!(
+                is_in_box(region, &table.rows[row as usize]),
+                "a region does not hold its rows"
+            );
         }
     }
     if table.has_labels() {
@@ -299,7 +302,7 @@ fn check_regions(table: &Table, outcome: &Outcome) {
             assert!(apart, "two regions have a point in common");
         }
     }
-    let share = |&(lo, hi): &(u32, u32)| (f64::from(hi - lo) + 1.0) / 2f64.powi(32);
+    let share = |&(lo, hi): &Span| (f64::from(hi - lo) + 1.0) / 2f64.powi(32);
     let volume: f64 = regions.iter().map(|own| own.iter().map(share).product::<f64>()).sum();
     assert!((volume - 1.0).abs() < 1e-9, "regions fill {volume} of the space");
 }
@@ -310,11 +313,11 @@ fn check_classes(table: &Table, outcome: &Outcome) {
             assert_eq!(classes.len(), piece.leaves.len(), "every leaf has a class");
             let mut rows_of: Vec<Vec<u32>> = Vec::new();
             for (leaf, &class) in piece.leaves.iter().zip(classes) {
-                assert!(class as usize <= rows_of.len(), "{granularity:?} leaves a number out");
-                if class as usize == rows_of.len() {
+                assert!(class.index() <= rows_of.len(), "{granularity:?} leaves a number out");
+                if class.index() == rows_of.len() {
                     rows_of.push(Vec::new());
                 }
-                rows_of[class as usize].extend(&leaf.rows);
+                rows_of[class.index()].extend(&leaf.rows);
             }
             for rows in rows_of {
                 let holds = oracle::holds(table, &table.coarser, &rows);

@@ -85,9 +85,9 @@ impl ColumnSums {
             }
             (CellContent::Set(codes), Cells::Sets { n_more, occurs }) => {
                 *n_more += times(n_rows, codes.len().saturating_sub(1) as u64);
-                let n_codes = codes.last().map_or(0, |&last| last as usize + 1);
+                let n_codes = codes.last().map_or(0, |last| last.index() + 1);
                 occurs.resize(occurs.len().max(n_codes), false);
-                codes.iter().for_each(|&code| occurs[code as usize] = true);
+                codes.iter().for_each(|code| occurs[code.index()] = true);
             }
             (CellContent::Label { node, with_missing: false }, Cells::Labels(rows)) => {
                 *rows.entry(node).or_insert(0) += n_rows;

@@ -11,6 +11,7 @@
 //! Cost: a look at each cell of the original and of the release.
 
 use albers_release::describe::CellContent;
+use albers_table::code::Code;
 use albers_table::domain::Domain;
 use albers_table::mix::mix;
 use rayon::prelude::*;
@@ -56,12 +57,12 @@ fn count_codes(counted: &mut CountedCodes, column: &ReleasedColumn<'_>, codes: &
         0 => only_code(&cell.content, domain),
         _ => None,
     });
-    let exact: Vec<Option<u32>> = exact.collect();
-    let mut n_exact: FxHashMap<u32, u32> = FxHashMap::default();
+    let exact: Vec<Option<Code>> = exact.collect();
+    let mut n_exact: FxHashMap<Code, u32> = FxHashMap::default();
     for code in column.places.iter().filter_map(|&place| exact[place as usize]) {
         *n_exact.entry(code).or_insert(0) += 1;
     }
-    for &code in codes {
+    for code in codes.iter().map(|&code| Code::new(code)) {
         let left = n_exact.get_mut(&code).filter(|left| **left > 0);
         let is_coarser = left.is_none();
         left.into_iter().for_each(|left| *left -= 1);
@@ -70,7 +71,7 @@ fn count_codes(counted: &mut CountedCodes, column: &ReleasedColumn<'_>, codes: &
 }
 
 /// The code of a cell that shows one value.
-fn only_code(content: &CellContent, domain: &Domain) -> Option<u32> {
+fn only_code(content: &CellContent, domain: &Domain) -> Option<Code> {
     match content {
         CellContent::Missing => domain.missing_code(),
         CellContent::Interval { lo, hi, with_missing: false } => (lo == hi).then_some(*lo),

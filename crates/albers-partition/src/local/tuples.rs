@@ -1,6 +1,7 @@
 //! The distinct tuples of a table, with the rows that have them.
 
 use albers_classes::points::{Points, codes_hash};
+use albers_table::row::RowIdx;
 use rayon::prelude::*;
 
 /// Distinct tuples of codes, and the rows of each in the order of their keys.
@@ -8,8 +9,8 @@ pub struct Tuples {
     n_attributes: usize,
     /// The codes of each tuple, tuple by tuple.
     codes: Vec<u32>,
-    /// Row numbers, tuple by tuple.
-    row_ids: Vec<u32>,
+    /// The rows, tuple by tuple.
+    row_idxs: Vec<RowIdx>,
     /// Where the rows of each tuple end.
     ends: Vec<u32>,
 }
@@ -21,7 +22,7 @@ impl Tuples {
         let (n_rows, n_attributes) = (points.n_rows(), points.n_attributes());
         let mut rows = vec![0u32; n_rows * n_attributes];
         for chunk in points.into_chunks() {
-            let first = chunk.first_row as usize * n_attributes;
+            let first = chunk.first_row.index() * n_attributes;
             for (attribute, column) in chunk.columns.iter().enumerate() {
                 let places = rows[first..].iter_mut().skip(attribute).step_by(n_attributes);
                 places.zip(column).for_each(|(place, &code)| *place = code);
@@ -42,7 +43,7 @@ impl Tuples {
         let mut tuples = Tuples {
             n_attributes,
             codes: Vec::new(),
-            row_ids: keys.iter().map(|&(_, row)| row).collect(),
+            row_idxs: keys.iter().map(|&(_, row)| RowIdx::new(row)).collect(),
             ends: Vec::new(),
         };
         let is_same = |a: &(u64, u32), b: &(u64, u32)| a.0 == b.0 && codes_of(a.1) == codes_of(b.1);
@@ -71,13 +72,13 @@ impl Tuples {
     }
 
     /// The rows that have a tuple.
-    pub fn row_ids(&self, tuple: u32) -> &[u32] {
+    pub fn row_idxs(&self, tuple: u32) -> &[RowIdx] {
         let start = if tuple == 0 { 0 } else { self.ends[tuple as usize - 1] };
-        &self.row_ids[start as usize..self.ends[tuple as usize] as usize]
+        &self.row_idxs[start as usize..self.ends[tuple as usize] as usize]
     }
 
     /// How many rows have a tuple.
     pub fn n_rows(&self, tuple: u32) -> u32 {
-        self.row_ids(tuple).len() as u32
+        self.row_idxs(tuple).len() as u32
     }
 }

@@ -1,6 +1,7 @@
 //! The rows of a large table in memory, routed to the cells of the sampled top.
 
 use albers_classes::points::{PointChunk, Points};
+use albers_table::row::RowIdx;
 use rayon::prelude::*;
 
 use super::{CellRows, Plan};
@@ -29,7 +30,7 @@ pub fn route(top: &Top, points: Points, plan: &Plan<'_>) -> RoutedRows {
 
 /// The rows of a chunk, cell by cell.
 struct RoutedChunk {
-    row_ids: Vec<u32>,
+    row_idxs: Vec<RowIdx>,
     codes: Vec<u32>,
     /// Where each cell's rows end.
     ends: Vec<u32>,
@@ -37,7 +38,7 @@ struct RoutedChunk {
 
 impl RoutedChunk {
     fn new(
-        first_row: u32,
+        first_row: RowIdx,
         rows: &[u32],
         n_attributes: usize,
         steps: &[RouteStep],
@@ -50,16 +51,17 @@ impl RoutedChunk {
             next[cell_idx + 1] += next[cell_idx];
         }
         let ends = next[1..].to_vec();
-        let mut row_ids = vec![0; cell_of.len()];
+        let mut row_idxs = vec![first_row; cell_of.len()];
         let mut codes = vec![0; rows.len()];
-        for (row, &cell) in cell_of.iter().enumerate() {
+        let own_rows = first_row.take(cell_of.len());
+        for ((row, row_idx), &cell) in own_rows.enumerate().zip(&cell_of) {
             let slot = next[cell as usize] as usize;
             next[cell as usize] += 1;
-            row_ids[slot] = first_row + row as u32;
+            row_idxs[slot] = row_idx;
             codes[slot * n_attributes..(slot + 1) * n_attributes]
                 .copy_from_slice(&rows[row * n_attributes..(row + 1) * n_attributes]);
         }
-        RoutedChunk { row_ids, codes, ends }
+        RoutedChunk { row_idxs, codes, ends }
     }
 
     /// The rows of a run of cells.
@@ -75,9 +77,9 @@ fn cells_hold(chunks: &[RoutedChunk], first: usize, end: usize, plan: &Plan<'_>)
         let n_rows: usize = chunks.iter().map(|chunk| chunk.rows(first, end).len()).sum();
         return n_rows as u64 >= k;
     }
-    let rows = chunks.iter().flat_map(|chunk| &chunk.row_ids[chunk.rows(first, end)]);
+    let rows = chunks.iter().flat_map(|chunk| &chunk.row_idxs[chunk.rows(first, end)]);
     let rule = Rule { requirement: plan.requirement, facts: plan.facts };
-    rule.holds(rows.copied(), &mut RuleScratch::default())
+    rule.holds(rows.map(|row| row.get()), &mut RuleScratch::default())
 }
 
 /// All rows, sorted by cell within each chunk.
@@ -125,12 +127,12 @@ impl RoutedRows {
         let n_rows = ranges().map(|(_, rows)| rows.len()).sum();
         let mut cell = CellRows {
             points: Vec::with_capacity(n_rows),
-            row_ids: Vec::with_capacity(n_rows),
+            row_idxs: Vec::with_capacity(n_rows),
             region: region.clone(),
         };
         for (chunk, rows) in ranges() {
             let codes = &chunk.codes[rows.start * self.n_attributes..rows.end * self.n_attributes];
-            cell.row_ids.extend_from_slice(&chunk.row_ids[rows]);
+            cell.row_idxs.extend_from_slice(&chunk.row_idxs[rows]);
             cell.points.extend(codes.chunks_exact(self.n_attributes).map(|row| {
                 let mut point = [0; L];
                 point[..row.len()].copy_from_slice(row);

@@ -1,6 +1,8 @@
 //! The classes as groups of the release.
 
 use albers_classes::class_block::{ClassBlock, Groups, Suppressed};
+use albers_classes::region::span;
+use albers_table::row::RowIdx;
 use rayon::prelude::*;
 
 use super::classes::{Class, Classes};
@@ -24,7 +26,7 @@ pub fn groups_of(classes: &Classes, spans: &[Span], columns: &[Column<'_>]) -> G
     let blocks = runs.into_par_iter().map(|run| block_of(run, classes, spans, columns)).collect();
     let mut suppressed = Suppressed::default();
     for class in classes.of(&left_out) {
-        push_rows(class, columns, &mut suppressed.row_ids, &mut suppressed.codes);
+        push_rows(class, columns, &mut suppressed.row_idxs, &mut suppressed.codes);
     }
     Groups { n_attributes: columns.len(), blocks, suppressed }
 }
@@ -33,17 +35,22 @@ fn block_of(run: &[u32], classes: &Classes, spans: &[Span], columns: &[Column<'_
     let mut block = ClassBlock::default();
     for &number in run {
         let class = &classes.all()[number as usize];
-        push_rows(class, columns, &mut block.row_ids, &mut block.codes);
-        block.class_ends.push(block.row_ids.len() as u32);
+        push_rows(class, columns, &mut block.row_idxs, &mut block.codes);
+        block.class_ends.push(block.row_idxs.len() as u32);
         let groups = columns.iter().zip(classes.groups_of(number));
         let shown = groups.map(|(column, group)| column.code_range(spans[group as usize]));
-        block.regions.extend(shown);
+        block.regions.extend(shown.map(|(lo, hi)| span(lo, hi)));
     }
     block
 }
 
-fn push_rows(class: &Class, columns: &[Column<'_>], row_ids: &mut Vec<u32>, codes: &mut Vec<u32>) {
-    row_ids.extend_from_slice(&class.rows);
+fn push_rows(
+    class: &Class,
+    columns: &[Column<'_>],
+    row_idxs: &mut Vec<RowIdx>,
+    codes: &mut Vec<u32>,
+) {
+    row_idxs.extend(class.rows.iter().map(|&row| RowIdx::new(row)));
     for &row in &class.rows {
         codes
             .extend(columns.iter().map(|column| column.codes[column.ranks[row as usize] as usize]));

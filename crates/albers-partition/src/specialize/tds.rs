@@ -55,7 +55,7 @@ pub fn partition(points: Points, plan: &Plan<'_>, watch: &dyn Watch) -> Result<G
     told.refine(watch)?;
     let Recoding { classes, .. } = &told.recoding;
     let groups = blocks::groups_of(classes, &told.recoding.spans(), &columns);
-    assert!(groups.suppressed.row_ids.is_empty(), "no step leaves rows out");
+    assert!(groups.suppressed.row_idxs.is_empty(), "no step leaves rows out");
     watch.done(n_rows as u64)?;
     Ok(groups)
 }

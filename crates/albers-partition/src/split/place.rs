@@ -7,6 +7,7 @@
 //! Cost: one look at the points of a node; for a cell, its codes on each interval, sorted.
 
 use albers_classes::space::{Axis, AxisKind, Space};
+use albers_table::code::Code;
 use albers_table::domain::Ruler;
 
 use super::{Point, Split};
@@ -48,7 +49,8 @@ impl Placement {
         let first = right.iter().map(|point| point[axis]).min();
         let (Some(last), Some(first)) = (last, first) else { return split };
         let taken = self.taken.get(axis).map_or(&[][..], Vec::as_slice);
-        Split::Cut { axis, code: ruler.cut(last, first, taken) }
+        let code = ruler.cut(Code::new(last), Code::new(first), taken);
+        Split::Cut { axis, code: code.get() }
     }
 }
 

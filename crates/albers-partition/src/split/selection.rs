@@ -24,6 +24,7 @@
 
 use albers_classes::Region;
 use albers_classes::region::Span;
+use albers_table::code::Code;
 
 use super::rule::{Allowance, Sweep};
 use super::state::NodeState;
@@ -88,10 +89,10 @@ impl Bounds {
         for predicate in predicates {
             let Some((least, greatest)) = predicate.hull(axis, span) else { continue };
             if least > span.0 {
-                bounds.below.push((least - 1, predicate.weight));
+                bounds.below.push((least.get() - 1, predicate.weight));
             }
             if greatest < span.1 {
-                bounds.above.push((greatest, predicate.weight));
+                bounds.above.push((greatest.get(), predicate.weight));
             }
         }
         let both = bounds.below.iter().chain(&bounds.above);
@@ -152,6 +153,9 @@ impl Best {
         }
     }
 }
+
+/// The keys of a part of a label, and the codes of the part.
+type Part<'k> = (&'k [u64], (u32, u32));
 
 /// The points of a node, about to be split.
 struct Node<'n, 'c, const L: usize, const M: usize> {
@@ -215,7 +219,13 @@ impl<const L: usize, const M: usize> Node<'_, '_, L, M> {
     }
 
     /// Weighs the cuts of an attribute.
-    fn weigh_cuts(&self, axis: usize, range: Span, scratch: &mut Scratch<L, M>, best: &mut Best) {
+    fn weigh_cuts(
+        &self,
+        axis: usize,
+        range: (u32, u32),
+        scratch: &mut Scratch<L, M>,
+        best: &mut Best,
+    ) {
         let bounds = Bounds::of(&self.predicates, axis, self.region[axis]);
         if bounds.codes.is_empty() {
             return;
@@ -255,7 +265,7 @@ impl<const L: usize, const M: usize> Node<'_, '_, L, M> {
         sort_by_part(self.points, axis, tree, step, keys);
         let parts = keys.chunk_by(|a, b| value_of(*a) == value_of(*b));
         let range_of = |part: &[u64]| tree.part_range(step, self.points[place_of(part[0])][axis]);
-        let parts: Vec<(&[u64], Span)> = parts.map(|part| (part, range_of(part))).collect();
+        let parts: Vec<Part<'_>> = parts.map(|part| (part, range_of(part))).collect();
         if let Some(kept) = kept_parts(self.allowance, keys, self.locals, rule) {
             let largest = parts.iter().map(|(part, _)| part.len()).max().unwrap_or(0);
             let spared = self.spared_by_parts(axis, &parts, &kept);
@@ -283,10 +293,10 @@ impl<const L: usize, const M: usize> Node<'_, '_, L, M> {
     }
 
     /// What parts of a label spare of which some stand alone and the others stay together.
-    fn spared_by_parts(&self, axis: usize, parts: &[(&[u64], Span)], kept: &[bool]) -> f64 {
-        let mut alone: Vec<&(&[u64], Span)> =
+    fn spared_by_parts(&self, axis: usize, parts: &[Part<'_>], kept: &[bool]) -> f64 {
+        let mut alone: Vec<&Part<'_>> =
             parts.iter().zip(kept).filter(|(_, kept)| **kept).map(|(part, _)| part).collect();
-        let mut rest: Vec<&(&[u64], Span)> =
+        let mut rest: Vec<&Part<'_>> =
             parts.iter().zip(kept).filter(|(_, kept)| !**kept).map(|(part, _)| part).collect();
         if rest.is_empty() {
             rest.extend(alone.pop());
@@ -300,7 +310,7 @@ impl<const L: usize, const M: usize> Node<'_, '_, L, M> {
         }
         // Where what is left is one part, it is known where it lies.
         if let [(_, (lo, hi))] = rest[..] {
-            span = (span.0.max(*lo), span.1.min(*hi));
+            span = (span.0.max(Code::new(*lo)), span.1.min(Code::new(*hi)));
         }
         let n_rest = rest.iter().map(|(part, _)| part.len()).sum();
         spared + self.spared(axis, span, n_rest)
@@ -332,7 +342,7 @@ impl Predicate {
     /// Whether it selects a point.
     pub fn selects(&self, codes: &[u32]) -> bool {
         self.terms.iter().all(|term| {
-            let code = codes[term.axis];
+            let code = Code::new(codes[term.axis]);
             term.codes.iter().any(|&(lo, hi)| (lo..=hi).contains(&code))
         })
     }

@@ -114,19 +114,20 @@ impl Table {
             for (class_idx, rows) in block.classes().enumerate() {
                 let mut class = Class { rows: Vec::new(), region: Vec::new() };
                 for at in rows {
-                    let row = block.row_ids[at] as usize;
+                    let row = block.row_idxs[at].index();
                     let codes = &block.codes[at * n_attributes..(at + 1) * n_attributes];
                     assert!(!std::mem::replace(&mut is_seen[row], true), "a row came twice");
                     assert!(
                         self.columns.iter().zip(codes).all(|(column, code)| column[row] == *code),
                         "a row has the codes of another"
                     );
-                    sum = sum.wrapping_add(row_fingerprint(block.row_ids[at], codes));
+                    sum = sum.wrapping_add(row_fingerprint(block.row_idxs[at].into(), codes));
                     class.rows.push(row);
                 }
                 if keep_regions {
                     let first = class_idx * n_attributes;
-                    class.region = block.regions[first..first + n_attributes].to_vec();
+                    let region = &block.regions[first..first + n_attributes];
+                    class.region = region.iter().map(|(lo, hi)| (lo.get(), hi.get())).collect();
                 }
                 classes.push(class);
             }

@@ -13,6 +13,7 @@ use albers_partition::specialize::{SpecializePlan, partition, tds};
 use albers_partition::split::Policy;
 use albers_partition::split::workload::Workload;
 use albers_storage::watch::Silent;
+use albers_table::row::RowIdx;
 
 use crate::table::{Class, Table};
 
@@ -48,27 +49,28 @@ impl Recoded {
         let mut classes = Vec::new();
         let mut is_seen = vec![false; table.n_rows];
         let mut sum = 0u64;
-        let mut see = |row_id: u32, codes: &[u32]| {
-            assert!(!std::mem::replace(&mut is_seen[row_id as usize], true), "a row came twice");
-            sum = sum.wrapping_add(row_fingerprint(row_id, codes));
+        let mut see = |row: RowIdx, codes: &[u32]| {
+            assert!(!std::mem::replace(&mut is_seen[row.index()], true), "a row came twice");
+            sum = sum.wrapping_add(row_fingerprint(row.into(), codes));
         };
         for block in &groups.blocks {
             assert_eq!(block.regions.len(), block.class_ends.len() * n_attributes);
             for (rows, region) in block.classes().zip(block.regions.chunks(n_attributes)) {
                 for at in rows.clone() {
                     let codes = &block.codes[at * n_attributes..(at + 1) * n_attributes];
-                    see(block.row_ids[at], codes);
+                    see(block.row_idxs[at], codes);
                 }
-                let rows = block.row_ids[rows].iter().map(|&row| row as usize).collect();
-                classes.push(Class { rows, region: region.to_vec() });
+                let rows = block.row_idxs[rows].iter().map(|row| row.index()).collect();
+                let region = region.iter().map(|(lo, hi)| (lo.get(), hi.get())).collect();
+                classes.push(Class { rows, region });
             }
         }
         let left_out = &groups.suppressed;
-        for (row_id, codes) in left_out.row_ids.iter().zip(left_out.codes.chunks(n_attributes)) {
-            see(*row_id, codes);
+        for (row, codes) in left_out.row_idxs.iter().zip(left_out.codes.chunks(n_attributes)) {
+            see(*row, codes);
         }
         assert_eq!(sum, fingerprint, "rows were lost or changed");
-        Recoded { classes, n_left_out: left_out.row_ids.len() }
+        Recoded { classes, n_left_out: left_out.row_idxs.len() }
     }
 
     /// What the classes show, with how many rows show it.

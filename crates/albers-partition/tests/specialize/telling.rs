@@ -3,6 +3,7 @@
 use albers_classes::TargetCodes;
 use albers_partition::split::workload::{Target, TargetPlace, TargetValues, Workload};
 use albers_privacy::Facts;
+use albers_table::row::RowIdx;
 
 use super::edges::{groups_of, interval, table};
 use super::recoded::Recoded;
@@ -54,8 +55,9 @@ pub fn shuffled(table: Table, carried: &TargetCodes, dice: &mut Dice) -> (Table,
     }
     let moved = |column: &Vec<u32>| order.iter().map(|&row| column[row as usize]).collect();
     let columns = table.columns.iter().map(moved).collect();
-    let facts: Facts = table.facts.gather(&order);
-    (Table { columns, facts, ..table }, carried.gather(&order))
+    let rows: Vec<RowIdx> = order.iter().map(|&row| RowIdx::new(row)).collect();
+    let facts: Facts = table.facts.gather(order.iter().map(|&row| row as usize));
+    (Table { columns, facts, ..table }, carried.gather(&rows))
 }
 
 /// Twelve rows, k = 2, two attributes of two values, and a class that is y five times:

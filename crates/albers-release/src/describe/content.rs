@@ -1,5 +1,7 @@
 //! What a cell of a release shows, in the codes of the table it was made from.
 
+use albers_classes::Span;
+use albers_table::code::{Code, CodeRange};
 use albers_table::domain::Domain;
 use albers_table::hierarchy::Node;
 
@@ -14,9 +16,9 @@ pub enum CellContent {
     /// An interval of ordered codes, perhaps with the missing value.
     Interval {
         /// Least code.
-        lo: u32,
+        lo: Code,
         /// Greatest code.
-        hi: u32,
+        hi: Code,
         /// Whether the missing value is shown too.
         with_missing: bool,
     },
@@ -28,7 +30,7 @@ pub enum CellContent {
         with_missing: bool,
     },
     /// A set of codes, ascending; the missing code is one of them.
-    Set(Vec<u32>),
+    Set(Vec<Code>),
     /// Any value: the cell is suppressed.
     Everything,
 }
@@ -58,33 +60,34 @@ impl CellContent {
                 domain.n_distinct_between(*lo, *hi) + u64::from(*with_missing)
             }
             CellContent::Label { node, with_missing } => {
-                let leaves = domain.hierarchy().map_or(0..0, |tree| tree.leaves_of(*node));
+                let hierarchy = domain.hierarchy();
+                let leaves = hierarchy.map_or(CodeRange::EMPTY, |tree| tree.leaves_of(*node));
                 leaves.len() as u64 + u64::from(*with_missing)
             }
         }
     }
 
     /// Whether a row with one of some codes, given as ascending runs, may stand behind the cell.
-    pub fn overlaps(&self, domain: &Domain, runs: &[(u32, u32)]) -> bool {
-        let is_in = |code: u32| runs.iter().any(|&(lo, hi)| (lo..=hi).contains(&code));
-        let meets = |lo: u32, hi: u32| runs.iter().any(|run| run.0 <= hi && lo <= run.1);
+    pub fn overlaps(&self, domain: &Domain, runs: &[Span]) -> bool {
+        let is_in = |code: Code| runs.iter().any(|&(lo, hi)| (lo..=hi).contains(&code));
+        let meets = |lo: Code, end: Code| runs.iter().any(|run| run.0 < end && lo <= run.1);
         let missing = |shown: bool| shown && domain.missing_code().is_some_and(is_in);
         match self {
             CellContent::Missing => missing(true),
             CellContent::Everything => !runs.is_empty(),
             CellContent::Set(codes) => codes.iter().any(|&code| is_in(code)),
             CellContent::Interval { lo, hi, with_missing } => {
-                meets(*lo, *hi) || missing(*with_missing)
+                meets(*lo, *hi + 1) || missing(*with_missing)
             }
             CellContent::Label { node, with_missing } => {
                 let leaves = domain.hierarchy().map(|tree| tree.leaves_of(*node));
-                leaves.is_some_and(|own| meets(own.start, own.end - 1)) || missing(*with_missing)
+                leaves.is_some_and(|own| meets(own.start, own.end)) || missing(*with_missing)
             }
         }
     }
 
     /// Whether a row with this code may stand behind the cell.
-    pub fn covers(&self, domain: &Domain, code: u32) -> bool {
+    pub fn covers(&self, domain: &Domain, code: Code) -> bool {
         let is_missing = domain.missing_code() == Some(code);
         match self {
             CellContent::Missing => is_missing,
@@ -98,7 +101,7 @@ impl CellContent {
             }
             CellContent::Interval { lo, hi, .. } => (*lo..=*hi).contains(&code),
             CellContent::Label { node, .. } => {
-                domain.hierarchy().is_some_and(|tree| tree.leaves_of(*node).contains(&code))
+                domain.hierarchy().is_some_and(|tree| tree.leaves_of(*node).contains(code))
             }
         }
     }

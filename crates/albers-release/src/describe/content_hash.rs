@@ -13,20 +13,22 @@
 //!                                       the hash of no text
 //! ```
 
+use albers_classes::Span;
 use albers_classes::space::Shown;
+use albers_table::code::Code;
 use albers_table::domain::OrderedValue;
 use albers_table::mix::mix;
 use albers_table::value::{self, TickFormat};
 
 use super::name::{push_quoted, reads_otherwise};
 use super::text_hash::TextHash;
-use super::{ANY, CellContent, Describer, IN_GAPS, ShownCell, WITH_MISSING, bits_of, codes_of};
+use super::{ANY, CellContent, Describer, ShownCell, bits_of, codes_of};
 
 /// Numbers from here on have more than 15 digits.
 const LONG_MANTISSA: u64 = 1_000_000_000_000_000;
 
 /// Where all codes are below this, the hashes of their values are taken once.
-const N_FIRST_HASHES: u32 = 1024;
+const N_FIRST_HASHES: usize = 1024;
 
 impl Describer<'_> {
     /// A number that depends on the text of the cell and on nothing else.
@@ -34,12 +36,12 @@ impl Describer<'_> {
         let (hash, with_missing) = match self.attribute.shown {
             Shown::Set if self.is_bit_set => (self.bits_hash(bits_of(cell)), false),
             Shown::Set => (self.numbers.hash_of(cell.a), false),
-            Shown::Interval if self.missing != Some(cell.a) => {
-                let hash = match self.ends(cell).filter(|_| cell.a & IN_GAPS != 0) {
+            Shown::Interval if !self.is_missing(cell) => {
+                let hash = match self.ends(cell).filter(|_| cell.is_in_gaps()) {
                     Some((lo, hi)) => self.ends_hash(lo, hi),
-                    None => self.interval_hash(cell.a, cell.b & !WITH_MISSING),
+                    None => self.interval_hash(cell.codes()),
                 };
-                (hash, cell.b & WITH_MISSING != 0)
+                (hash, cell.with_missing())
             }
             Shown::Interval | Shown::Label => self.label_hash(cell),
         };
@@ -64,7 +66,7 @@ impl Describer<'_> {
                 }
             }
             CellContent::Interval { lo, hi, with_missing } => {
-                (self.interval_hash(lo, hi), with_missing)
+                (self.interval_hash((lo, hi)), with_missing)
             }
             CellContent::Missing | CellContent::Set(_) => (TextHash::of(""), false),
             CellContent::Everything => (TextHash::of(ANY), false),
@@ -72,7 +74,7 @@ impl Describer<'_> {
     }
 
     /// The number of a set that is given by its codes.
-    pub(super) fn set_hash(&self, codes: &[u32]) -> u64 {
+    pub(super) fn set_hash(&self, codes: &[Code]) -> u64 {
         match codes {
             [code] => self.value_hash(*code),
             _ => members_hash(codes.iter().map(|&code| self.value_hash(code))),
@@ -81,27 +83,27 @@ impl Describer<'_> {
 
     /// The hashes of the first values, so that they need not be taken each time.
     pub(super) fn first_hashes(&self) -> Vec<u64> {
-        let (first, last) = self.attribute.domain.code_range();
-        let last = last.max(self.missing.unwrap_or(0));
-        if !self.has_values || last >= N_FIRST_HASHES {
+        let domain = &self.attribute.domain;
+        let (first, last) = (domain.code_range().0, domain.greatest_code());
+        if !self.has_values || last.index() >= N_FIRST_HASHES {
             return Vec::new();
         }
-        let stands_for_one = |code: u32| code >= first || self.missing == Some(code);
+        let stands_for_one = |code: Code| code >= first || self.missing == Some(code);
         let hash_of = |code| if stands_for_one(code) { self.taken_hash(code) } else { 0 };
-        (0..=last).map(hash_of).collect()
+        (0..=last.get()).map(Code::new).map(hash_of).collect()
     }
 
     /// The hash of the text of a value; of no text for the missing one.
     #[inline]
-    fn value_hash(&self, code: u32) -> u64 {
-        match self.first_hashes.get(code as usize) {
+    fn value_hash(&self, code: Code) -> u64 {
+        match self.first_hashes.get(code.index()) {
             Some(&hash) => hash,
             None => self.taken_hash(code),
         }
     }
 
     /// The hash of what [`albers_table::domain::Domain::write_value`] writes.
-    fn taken_hash(&self, code: u32) -> u64 {
+    fn taken_hash(&self, code: Code) -> u64 {
         let domain = &self.attribute.domain;
         if self.missing == Some(code) {
             return TextHash::new().finish();
@@ -139,14 +141,14 @@ impl Describer<'_> {
     }
 
     fn bits_hash(&self, bits: u64) -> u64 {
-        let hash_of = |code: u32| self.value_hash(code);
+        let hash_of = |code: Code| self.value_hash(code);
         match bits.is_power_of_two() {
-            true => hash_of(bits.trailing_zeros()),
+            true => hash_of(Code::new(bits.trailing_zeros())),
             false => members_hash(codes_of(bits).map(hash_of)),
         }
     }
 
-    fn interval_hash(&self, lo: u32, hi: u32) -> u64 {
+    fn interval_hash(&self, (lo, hi): Span) -> u64 {
         let lo_hash = self.value_hash(lo);
         if lo == hi { lo_hash } else { ends_hash(lo_hash, self.value_hash(hi)) }
     }

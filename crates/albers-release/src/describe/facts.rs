@@ -7,7 +7,7 @@ use albers_classes::space::Shown;
 use albers_table::domain::OrderedValue;
 use albers_table::value::{Decimal, TickFormat};
 
-use super::{Describer, ShownCell, WITH_MISSING, bits_of};
+use super::{Describer, ShownCell, bits_of};
 
 /// What some cells of an attribute show.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -59,13 +59,13 @@ impl Describer<'_> {
     pub fn facts(&self, cell: ShownCell) -> ShownFacts {
         let Some(missing) = self.missing else { return self.digits(cell) };
         let has_missing_alone = match self.attribute.shown {
-            Shown::Set if self.is_bit_set => bits_of(cell) == 1 << missing,
+            Shown::Set if self.is_bit_set => bits_of(cell) == 1 << missing.get(),
             Shown::Set => self.numbers.is_only(cell.a, missing),
-            Shown::Interval | Shown::Label => cell.a == missing,
+            Shown::Interval | Shown::Label => self.is_missing(cell),
         };
         let is_beside = match self.attribute.shown {
             Shown::Set => false,
-            Shown::Interval | Shown::Label => cell.b & WITH_MISSING != 0,
+            Shown::Interval | Shown::Label => cell.with_missing(),
         };
         let shows_missing = has_missing_alone || is_beside;
         ShownFacts { has_missing_alone, shows_missing, ..self.digits(cell) }

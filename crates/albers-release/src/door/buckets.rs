@@ -25,6 +25,7 @@ use albers_classes::Attribute;
 use albers_storage::memory_budget::Reservation;
 use albers_storage::watch::Watch;
 use albers_table::mix::mix;
+use albers_table::row::RowId;
 use rayon::prelude::*;
 
 use super::giant;
@@ -94,7 +95,7 @@ impl Totals {
     }
 
     /// Adds a row of a run to its part and to its class.
-    pub(super) fn add_row(&mut self, run: &Run, row_id: u32) {
+    pub(super) fn add_row(&mut self, run: &Run, row_id: RowId) {
         self.parts.add_row(run.part_id, row_id);
         self.classes.add_row(run.class_id, row_id);
     }
@@ -106,8 +107,8 @@ impl Division {
         self.whole = self.whole.wrapping_add(other.whole);
     }
 
-    fn add_row(&mut self, id: u64, row_id: u32) {
-        self.rows = self.rows.wrapping_add(mix(mix(id) ^ u64::from(row_id)));
+    fn add_row(&mut self, id: u64, row_id: RowId) {
+        self.rows = self.rows.wrapping_add(mix(mix(id) ^ row_id.get()));
     }
 
     /// Adds one with so many rows in one class.

@@ -15,6 +15,8 @@ use albers_classes::space::Shown;
 use albers_classes::{Attribute, FeatureValue, Span};
 use albers_privacy::{ClassSummary, Requirement};
 use albers_storage::watch::Watch;
+use albers_table::code::Code;
+use albers_table::row::RowIdx;
 use rustc_hash::FxHashMap;
 
 use super::buckets::bucket::Bucket;
@@ -60,11 +62,11 @@ struct Witnesses {
 
 /// The codes of one attribute.
 struct Seen {
-    missing: Option<u32>,
+    missing: Option<Code>,
     with_missing: bool,
-    ends: Option<(u32, u32)>,
+    ends: Option<Span>,
     /// All codes, where the class shows a set.
-    set: Option<BTreeSet<u32>>,
+    set: Option<BTreeSet<Code>>,
 }
 
 impl Witnesses {
@@ -79,7 +81,8 @@ impl Witnesses {
     }
 
     fn add(&mut self, codes: &[u32]) {
-        for (seen, &code) in self.by_attribute.iter_mut().zip(codes) {
+        let codes = codes.iter().map(|&code| Code::new(code));
+        for (seen, code) in self.by_attribute.iter_mut().zip(codes) {
             if let Some(set) = &mut seen.set {
                 set.insert(code);
             } else if seen.missing == Some(code) {
@@ -97,10 +100,10 @@ impl Witnesses {
             let ends = seen.ends.into_iter().flat_map(|(lo, hi)| [lo, hi]);
             let missing = seen.missing.filter(|_| seen.with_missing);
             let set = seen.set.iter().flatten().copied();
-            let codes: Vec<u32> = ends.chain(missing).chain(set).collect();
+            let codes = ends.chain(missing).chain(set).map(Code::get);
             match self.region.get(attribute) {
-                Some(&(lo, hi)) => covering(describer, lo, hi, codes.into_iter()),
-                None => describer.describe(codes.iter().copied()),
+                Some(&span) => covering(describer, span, codes),
+                None => describer.describe(codes),
             }
         };
         self.by_attribute.iter().zip(describers).enumerate().map(of_attribute).collect()
@@ -425,9 +428,9 @@ fn block_of(plan: &BucketPlan<'_>, rows: &RowBlock, features: &[FeatureValue]) -
         rows.codes(plan.rows.layout, row, slot);
     }
     let n_rows = rows.n_rows() as u32;
-    let row_ids = (0..n_rows).collect();
+    let row_idxs = RowIdx::FIRST.take(rows.n_rows()).collect();
     let details = (!features.is_empty())
         .then(|| Box::new(ClassDetails { features: features.to_vec(), ..ClassDetails::default() }));
     let regions = Vec::new();
-    ClassBlock { row_ids, codes, class_ends: vec![n_rows], regions, details }
+    ClassBlock { row_idxs, codes, class_ends: vec![n_rows], regions, details }
 }

@@ -1,7 +1,7 @@
 //! Leaves of an index, and the classes that are made of them.
 
 use albers_classes::packed::{RowBlock, RowLayout};
-use albers_classes::{ClassDetails, FeatureValue, Span};
+use albers_classes::{ClassDetails, ClassId, FeatureValue, Span};
 use albers_storage::spill::{Block, SpillStore};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -51,9 +51,9 @@ impl<'s> LeafRows<'s> {
             let rows = class.iter().flat_map(|&leaf| self.of(leaf));
             let codes = rows.map(|&row| self.rows.code(self.layout, row as usize, attribute));
             match region.get(attribute) {
-                Some(&(lo, hi)) => covering(describer, lo, hi, codes),
+                Some(&span) => covering(describer, span, codes),
                 None if describer.is_plain_interval() => {
-                    ShownCell::plain_interval(around[attribute].0, around[attribute].1)
+                    ShownCell::plain_interval(around[attribute])
                 }
                 None => describer.describe(codes),
             }
@@ -65,9 +65,9 @@ impl<'s> LeafRows<'s> {
     pub(super) fn shown_together(
         &self,
         describers: &[Describer<'_>],
-        of_leaf: &[u32],
+        of_leaf: &[ClassId],
         options: ShowOptions,
-    ) -> Result<Vec<u32>> {
+    ) -> Result<Vec<ClassId>> {
         let (by_class, ends) = by_class(self.ends.len(), of_leaf)?;
         let cells_of = |class: usize| {
             let start = if class == 0 { 0 } else { ends[class - 1] };
@@ -79,12 +79,12 @@ impl<'s> LeafRows<'s> {
             self.describe(describers, of_class, &region)
         };
         let cells: Vec<Vec<ShownCell>> = (0..ends.len()).into_par_iter().map(cells_of).collect();
-        let mut first_of: FxHashMap<&[ShownCell], u32> = FxHashMap::default();
-        let firsts: Vec<u32> = (0u32..)
+        let mut first_of: FxHashMap<&[ShownCell], ClassId> = FxHashMap::default();
+        let firsts: Vec<ClassId> = ClassId::first(cells.len())
             .zip(&cells)
             .map(|(class, own)| *first_of.entry(own).or_insert(class))
             .collect();
-        Ok(of_leaf.iter().map(|&class| firsts[class as usize]).collect())
+        Ok(of_leaf.iter().map(|class| firsts[class.index()]).collect())
     }
 
     /// Refuses leaves that do not hold what they say.
@@ -110,13 +110,13 @@ impl<'s> LeafRows<'s> {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LeafClasses {
     /// The class of each leaf, numbered from 0; without it each leaf is a class.
-    pub of_leaf: Option<Vec<u32>>,
+    pub of_leaf: Option<Vec<ClassId>>,
     /// What else there is to tell of the classes.
     pub details: Option<ClassDetails>,
 }
 
-impl From<Option<Vec<u32>>> for LeafClasses {
-    fn from(of_leaf: Option<Vec<u32>>) -> LeafClasses {
+impl From<Option<Vec<ClassId>>> for LeafClasses {
+    fn from(of_leaf: Option<Vec<ClassId>>) -> LeafClasses {
         LeafClasses { of_leaf, details: None }
     }
 }
@@ -128,13 +128,13 @@ pub(super) struct Finer<'c> {
     /// The number of the first class or leaf at hand.
     pub(super) first: u64,
     /// The class of each leaf, numbered from 0; without it each leaf is one.
-    pub(super) of_leaf: Option<&'c [u32]>,
+    pub(super) of_leaf: Option<&'c [ClassId]>,
 }
 
 impl Finer<'_> {
     /// The number of what a leaf lies in.
     pub(super) fn of(&self, leaf: u32) -> u64 {
-        self.first + u64::from(self.of_leaf.map_or(leaf, |of_leaf| of_leaf[leaf as usize]))
+        self.first + u64::from(self.of_leaf.map_or(leaf, |of_leaf| of_leaf[leaf as usize].get()))
     }
 }
 
@@ -225,13 +225,13 @@ impl<'c> ClassLeaves<'c> {
 }
 
 /// The leaves class by class, and where each class ends; every class must have a leaf.
-fn by_class(n_leaves: usize, class_of: &[u32]) -> Result<(Vec<u32>, Vec<u32>)> {
-    let n_classes = class_of.iter().max().map_or(0, |&class| class as usize + 1);
+fn by_class(n_leaves: usize, class_of: &[ClassId]) -> Result<(Vec<u32>, Vec<u32>)> {
+    let n_classes = class_of.iter().max().map_or(0, |class| class.index() + 1);
     if class_of.len() != n_leaves || n_classes > n_leaves {
         return Err(ReleaseError::RowsChanged);
     }
     let mut next = vec![0u32; n_classes + 1];
-    class_of.iter().for_each(|&class| next[class as usize + 1] += 1);
+    class_of.iter().for_each(|class| next[class.index() + 1] += 1);
     if next[1..].contains(&0) {
         return Err(ReleaseError::RowsChanged);
     }
@@ -240,9 +240,10 @@ fn by_class(n_leaves: usize, class_of: &[u32]) -> Result<(Vec<u32>, Vec<u32>)> {
     }
     let ends = next[1..].to_vec();
     let mut leaves = vec![0; n_leaves];
-    for (leaf, &class) in (0u32..).zip(class_of) {
-        leaves[next[class as usize] as usize] = leaf;
-        next[class as usize] += 1;
+    for (leaf, class) in (0u32..).zip(class_of) {
+        let slot = &mut next[class.index()];
+        leaves[*slot as usize] = leaf;
+        *slot += 1;
     }
     Ok((leaves, ends))
 }

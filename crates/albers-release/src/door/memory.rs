@@ -8,8 +8,9 @@
 
 use albers_classes::class_block::{ClassBlock, ClassDetails};
 use albers_classes::packed::{RowBlock, RowLayout};
-use albers_classes::{FeatureValue, Span};
+use albers_classes::{ClassId, FeatureValue, Span};
 use albers_privacy::{ClassSummary, Facts};
+use albers_table::row::{RowId, RowIdx};
 use rayon::prelude::*;
 
 use super::leaves::{ClassLeaves, GiantLeaf, LeafClasses, LeafRows, class_box};
@@ -26,12 +27,12 @@ pub(super) struct MemoryDoor {
 /// Which rows make a class of the next finer release.
 struct Finer {
     /// The class of each row of the table.
-    class_of: Vec<u32>,
+    class_of: Vec<ClassId>,
     /// Rows of each class.
     sizes: Vec<u32>,
 }
 
-const NO_CLASS: u32 = u32::MAX;
+const NO_CLASS: ClassId = ClassId::new(u32::MAX);
 
 impl MemoryDoor {
     pub(super) fn new(n_releases: usize) -> MemoryDoor {
@@ -65,7 +66,7 @@ impl MemoryDoor {
                 let rows = giant.read(piece)?;
                 push_rows(giant.layout, &rows, 0..rows.n_rows() as u32, &mut block);
             }
-            block.class_ends.push(block.row_ids.len() as u32);
+            block.class_ends.push(block.row_idxs.len() as u32);
             block.regions.extend_from_slice(giant.region.unwrap_or_default());
             block.details = details_of(giant.features, giant.holes, options);
             self.releases[release].push(block);
@@ -75,7 +76,7 @@ impl MemoryDoor {
 
     /// Rows of a release.
     pub(super) fn n_rows(&self, release: usize) -> u64 {
-        self.releases[release].iter().map(|block| block.row_ids.len() as u64).sum()
+        self.releases[release].iter().map(|block| block.row_idxs.len() as u64).sum()
     }
 
     /// Counts the sensitive codes of all rows of the finest release.
@@ -85,11 +86,11 @@ impl MemoryDoor {
         n_rows: u64,
         counts: &mut ClassSummary,
     ) -> Result<()> {
-        for &row in self.releases[0].iter().flat_map(|block| &block.row_ids) {
-            if u64::from(row) >= n_rows {
+        for &row in self.releases[0].iter().flat_map(|block| &block.row_idxs) {
+            if RowId::from(row).get() >= n_rows {
                 return Err(ReleaseError::RowsChanged);
             }
-            counts.add(0, facts.codes(row as usize));
+            counts.add(0, facts.codes(row.index()));
         }
         Ok(())
     }
@@ -124,11 +125,11 @@ impl Finer {
     fn of(classes: &Verified<'_>, n_rows: u64) -> Result<Finer> {
         let mut class_of = vec![NO_CLASS; n_rows as usize];
         let mut sizes = Vec::with_capacity(classes.n_classes());
-        for class_idx in 0..classes.n_classes() {
-            let class = classes.class(class_idx);
-            for &row_id in class.parts().flat_map(|(row_ids, _)| row_ids) {
-                match class_of.get_mut(row_id as usize) {
-                    Some(slot) if *slot == NO_CLASS => *slot = class_idx as u32,
+        for class_id in ClassId::first(classes.n_classes()) {
+            let class = classes.class(class_id);
+            for row in class.parts().flat_map(|(row_idxs, _)| row_idxs) {
+                match class_of.get_mut(row.index()) {
+                    Some(slot) if *slot == NO_CLASS => *slot = class_id,
                     _ => return Err(ReleaseError::RowsChanged),
                 }
             }
@@ -140,15 +141,15 @@ impl Finer {
     /// Whether every class of a block has all rows of each class of the finer release that it has
     /// any of.
     fn are_whole(&self, block: &ClassBlock) -> bool {
-        let mut of_class: Vec<u32> = Vec::new();
+        let mut of_class: Vec<ClassId> = Vec::new();
         block.classes().all(|rows| {
-            let Some(row_ids) = block.row_ids.get(rows) else { return false };
+            let Some(row_idxs) = block.row_idxs.get(rows) else { return false };
             of_class.clear();
-            let finer_of = |&row: &u32| self.class_of.get(row as usize).copied();
-            of_class.extend(row_ids.iter().map(|row| finer_of(row).unwrap_or(NO_CLASS)));
+            let finer_of = |row: &RowIdx| self.class_of.get(row.index()).copied();
+            of_class.extend(row_idxs.iter().map(|row| finer_of(row).unwrap_or(NO_CLASS)));
             of_class.sort_unstable();
             of_class.chunk_by(|a, b| a == b).all(|same| {
-                self.sizes.get(same[0] as usize).is_some_and(|&size| size as usize == same.len())
+                self.sizes.get(same[0].index()).is_some_and(|&size| size as usize == same.len())
             })
         })
     }
@@ -172,7 +173,7 @@ fn blocks_of(
                 let rows = leaves.of(leaf).iter().copied();
                 push_rows(leaves.layout, leaves.rows, rows, &mut block);
             }
-            block.class_ends.push(block.row_ids.len() as u32);
+            block.class_ends.push(block.row_idxs.len() as u32);
             class_box(leaves.regions, classes.of(class), n_attributes, &mut region);
             block.regions.extend_from_slice(&region);
             details.push(classes.features(class, options.n_features), classes.holes(class));
@@ -208,7 +209,7 @@ fn push_rows(
 ) {
     let n_attributes = layout.n_attributes();
     for row in places {
-        block.row_ids.push(rows.row_id(layout, row as usize));
+        block.row_idxs.push(RowIdx::of_id(rows.row_id(layout, row as usize)));
         let start = block.codes.len();
         block.codes.resize(start + n_attributes, 0);
         rows.codes(layout, row as usize, &mut block.codes[start..]);

@@ -1,10 +1,12 @@
 //! What those who measure a release get to see.
 
-use albers_classes::Attribute;
 use albers_classes::points::{codes_hash, row_fingerprint};
+use albers_classes::{Attribute, ClassId};
 use albers_privacy::{Facts, Requirement};
 use albers_storage::memory_budget::Reservation;
+use albers_table::code::Code;
 use albers_table::mix::mix;
+use albers_table::row::{RowId, RowIdx};
 use arrow_schema::Field;
 
 use super::giant::GiantClass;
@@ -67,13 +69,13 @@ impl<'p, 'a> PassedClasses<'p, 'a> {
     }
 
     /// A published class, in the order of publication.
-    pub fn class(self, class_idx: usize) -> Class<'p> {
-        self.classes.class(class_idx)
+    pub fn class(self, class_id: ClassId) -> Class<'p> {
+        self.classes.class(class_id)
     }
 
     /// The published classes, by their place in the order of publication, in the order in which a
     /// pass over all rows is fastest.
-    pub fn classes_by_memory(self) -> &'p [u32] {
+    pub fn classes_by_memory(self) -> &'p [ClassId] {
         self.classes.classes_by_memory()
     }
 
@@ -125,7 +127,8 @@ impl ClassSizes {
     }
 
     pub(super) fn add_all(&mut self, classes: &Verified<'_>) {
-        (0..classes.n_classes()).for_each(|class| self.add(classes.class(class).n_rows() as u64));
+        let published = ClassId::first(classes.n_classes());
+        published.for_each(|class_id| self.add(classes.class(class_id).n_rows() as u64));
     }
 }
 
@@ -136,9 +139,9 @@ pub struct LeftOut {
     fingerprint: u64,
     memory: Option<Reservation>,
     /// The codes of missing values, and how many rows have each.
-    missing: Vec<(Option<u32>, u64)>,
-    /// The numbers of the rows, where the table is in memory.
-    row_ids: Vec<u32>,
+    missing: Vec<(Option<Code>, u64)>,
+    /// The rows, where the table is in memory.
+    row_idxs: Vec<RowIdx>,
     /// What the cells of the columns that leave as they came look like, where rows are packed.
     cells: Vec<CellCounts>,
 }
@@ -157,7 +160,7 @@ impl LeftOut {
             fingerprint: 0,
             memory,
             missing: missing.collect(),
-            row_ids: Vec::new(),
+            row_idxs: Vec::new(),
             cells: Vec::new(),
         }
     }
@@ -165,7 +168,7 @@ impl LeftOut {
     /// Adds a row.
     pub(super) fn add(
         &mut self,
-        row_id: u32,
+        row_id: RowId,
         codes: &[u32],
         sensitive: impl Iterator<Item = u32>,
     ) -> Result<()> {
@@ -173,10 +176,10 @@ impl LeftOut {
             // Once here, and once for those who sort them anew.
             memory.try_grow(2 * size_of::<(u64, u64)>())?;
         } else {
-            self.row_ids.push(row_id);
+            self.row_idxs.push(RowIdx::of_id(row_id));
         }
         for ((missing, n_rows), &code) in self.missing.iter_mut().zip(codes) {
-            *n_rows += u64::from(*missing == Some(code));
+            *n_rows += u64::from(*missing == Some(Code::new(code)));
         }
         self.tuples.push((secret_hash(sensitive), codes_hash(codes)));
         self.fingerprint = self.fingerprint.wrapping_add(row_fingerprint(row_id, codes));
@@ -201,7 +204,7 @@ impl LeftOut {
     pub(super) fn fields_of_table(&self, carried: &[CarriedColumn]) -> Result<Vec<Field>> {
         let field = |column: &CarriedColumn| {
             let mut published = column.counts();
-            published.remove(&column.counts_of(&self.row_ids)?);
+            published.remove(&column.counts_of(&self.row_idxs)?);
             Ok(column.field(&published))
         };
         carried.iter().map(field).collect()

@@ -1,3 +1,4 @@
+use albers_classes::region::span;
 use albers_table::chunk::TextColumnBuilder;
 use albers_table::coding::{CodingPlan, RawColumn, encode};
 use albers_table::hierarchy::HierarchySpec;
@@ -51,14 +52,14 @@ fn assert_all_read_again(attribute: &Attribute, codes: &[u32]) {
     for &a in codes {
         for &b in codes {
             let bounds = describer.describe([a, b].into_iter());
-            let region = describer.describe_region(a.min(b), a.max(b));
+            let region = describer.describe_region(span(a.min(b), a.max(b)));
             for cell in [bounds, region] {
                 let mut text = String::new();
                 describer.write_text(cell, &mut text);
                 let read = parser.parse((!text.is_empty()).then_some(&text[..])).unwrap();
                 assert_eq!(read.lost_steps, describer.lost_steps(cell), "{text}");
                 assert_eq!(read.content.n_covered(&attribute.domain), describer.n_covered(cell));
-                for &code in codes {
+                for code in codes.iter().map(|&code| Code::new(code)) {
                     let covers = describer.content(cell).covers(&attribute.domain, code);
                     assert_eq!(read.content.covers(&attribute.domain, code), covers, "{text}");
                 }

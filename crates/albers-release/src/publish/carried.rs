@@ -10,6 +10,7 @@ use std::hash::{BuildHasher, Hasher};
 
 use albers_table::TableError;
 use albers_table::mix::mix;
+use albers_table::row::RowIdx;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, new_empty_array};
 use arrow_cast::can_cast_types;
@@ -31,8 +32,8 @@ pub struct CarriedColumn {
     read_as: DataType,
     typing: Typing,
     chunks: Vec<ArrayRef>,
-    /// The number of each chunk's first row.
-    first_rows: Vec<u32>,
+    /// The first row of each chunk.
+    first_rows: Vec<RowIdx>,
 }
 
 impl CarriedColumn {
@@ -46,8 +47,8 @@ impl CarriedColumn {
         let mut first_rows = Vec::with_capacity(chunks.len());
         let mut n_rows = 0;
         for chunk in &chunks {
-            first_rows.push(n_rows);
-            n_rows += chunk.len() as u32;
+            first_rows.push(RowIdx::of_index(n_rows));
+            n_rows += chunk.len();
         }
         CarriedColumn { name, read_as, typing, chunks, first_rows }
     }
@@ -78,8 +79,8 @@ impl CarriedColumn {
     }
 
     /// What the cells of some rows look like.
-    pub fn counts_of(&self, row_ids: &[u32]) -> Result<CellCounts> {
-        Ok(CellCounts::of(&self.as_read(row_ids)?, self.typing))
+    pub fn counts_of(&self, row_idxs: &[RowIdx]) -> Result<CellCounts> {
+        Ok(CellCounts::of(&self.as_read(row_idxs)?, self.typing))
     }
 
     /// The column's field in a release whose cells look like this.
@@ -88,8 +89,8 @@ impl CarriedColumn {
     }
 
     /// The cells of some rows, in the type of the release.
-    pub fn take(&self, row_ids: &[u32], data_type: &DataType) -> Result<ArrayRef> {
-        let taken = self.as_read(row_ids)?;
+    pub fn take(&self, row_idxs: &[RowIdx], data_type: &DataType) -> Result<ArrayRef> {
+        let taken = self.as_read(row_idxs)?;
         if taken.data_type() == data_type {
             return Ok(taken);
         }
@@ -101,11 +102,11 @@ impl CarriedColumn {
     }
 
     /// The cells of some rows as they were read.
-    fn as_read(&self, row_ids: &[u32]) -> Result<ArrayRef> {
-        if row_ids.is_empty() {
+    fn as_read(&self, row_idxs: &[RowIdx]) -> Result<ArrayRef> {
+        if row_idxs.is_empty() {
             return Ok(new_empty_array(&self.read_as));
         }
-        let places: Vec<(usize, usize)> = row_ids.iter().map(|&row| self.place_of(row)).collect();
+        let places: Vec<(usize, usize)> = row_idxs.iter().map(|&row| self.place_of(row)).collect();
         let chunks: Vec<&dyn Array> = self.chunks.iter().map(AsRef::as_ref).collect();
         let taken = interleave(&chunks, &places)
             .map_err(|_| self.refused("cannot be put in another order"))?;
@@ -121,7 +122,7 @@ impl CarriedColumn {
     }
 
     /// The bytes that the text of a row's cell takes.
-    pub fn cell_bytes(&self, row: u32) -> usize {
+    pub fn cell_bytes(&self, row: RowIdx) -> usize {
         let (chunk_idx, row_idx) = self.place_of(row);
         cell_bytes(&self.chunks[chunk_idx], row_idx)
     }
@@ -142,9 +143,9 @@ impl CarriedColumn {
         self.chunks.par_iter().map(longest).max().unwrap_or(0)
     }
 
-    fn place_of(&self, row: u32) -> (usize, usize) {
+    fn place_of(&self, row: RowIdx) -> (usize, usize) {
         let chunk = self.first_rows.partition_point(|&first| first <= row) - 1;
-        (chunk, (row - self.first_rows[chunk]) as usize)
+        (chunk, row.index() - self.first_rows[chunk].index())
     }
 
     fn refused(&self, problem: &str) -> ReleaseError {
@@ -224,7 +225,7 @@ impl RowKeys {
         let mut keys = vec![mix(seed ^ 0xbb67_ae85_84ca_a73b); n_rows];
         for column in carried {
             for (chunk, &first_row) in column.chunks.iter().zip(&column.first_rows) {
-                let start = first_row as usize;
+                let start = first_row.index();
                 add_hashes(chunk, &mut keys[start..start + chunk.len()])
                     .map_err(|_| column.refused("have no text form"))?;
             }
@@ -243,8 +244,8 @@ impl RowKeys {
     }
 
     /// Puts the rows of a class in order.
-    pub fn order(&self, row_ids: &mut [u32]) {
-        row_ids.sort_unstable_by_key(|&row| self.keys[row as usize]);
+    pub fn order(&self, row_idxs: &mut [RowIdx]) {
+        row_idxs.sort_unstable_by_key(|row| self.keys[row.index()]);
     }
 }
 

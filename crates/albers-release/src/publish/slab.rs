@@ -4,8 +4,9 @@
 //! are the rows of the release, whatever the limits.
 //! Cost: one pass over the classes; memory for a slab and for the row numbers of one class.
 
-use albers_classes::FeatureValue;
+use albers_classes::{ClassId, FeatureValue};
 use albers_table::TableError;
+use albers_table::row::RowIdx;
 
 use super::carried::{CarriedColumn, RowKeys};
 use super::{Output, Values};
@@ -44,7 +45,7 @@ pub struct Slab {
     /// The mean of each piece's class, attribute by attribute; empty when they are not shown.
     means: Vec<Option<Mean>>,
     /// All rows, piece by piece; empty when no column is carried.
-    pub row_ids: Vec<u32>,
+    pub row_idxs: Vec<RowIdx>,
 }
 
 impl Slab {
@@ -84,7 +85,7 @@ pub struct Cutter<'r> {
     /// How many rows it has.
     n_class_rows: usize,
     /// Its rows in the order of publication, if a column is carried.
-    class_rows: Vec<u32>,
+    class_rows: Vec<RowIdx>,
     /// How many of its rows are in slabs already.
     n_taken: usize,
     /// Its means, where they are shown.
@@ -133,9 +134,9 @@ impl<'r> Cutter<'r> {
             }
             let end = self.n_taken + n_rows;
             if self.keys.is_some() {
-                slab.row_ids.extend_from_slice(&self.class_rows[self.n_taken..end]);
+                slab.row_idxs.extend_from_slice(&self.class_rows[self.n_taken..end]);
             }
-            let class = self.classes.class(self.class_idx);
+            let class = self.classes.class(ClassId::of_index(self.class_idx));
             slab.cells.extend_from_slice(class.cells);
             slab.features.extend_from_slice(class.features);
             slab.means.extend_from_slice(&self.means);
@@ -153,7 +154,7 @@ impl<'r> Cutter<'r> {
     }
 
     fn open_class(&mut self) -> Result<()> {
-        let class = self.classes.class(self.class_idx);
+        let class = self.classes.class(ClassId::of_index(self.class_idx));
         self.n_class_rows = class.n_rows();
         self.shown_bytes = class.features.len() * FEATURE_BYTES;
         for (describer, &cell) in self.classes.describers().iter().zip(class.cells) {
@@ -164,12 +165,12 @@ impl<'r> Cutter<'r> {
             self.shown_bytes += cell_bytes;
         }
         if self.shows_means {
-            self.means = self.classes.means(self.class_idx);
+            self.means = self.classes.means(ClassId::of_index(self.class_idx));
             self.shown_bytes += self.means.len() * FEATURE_BYTES;
         }
         self.class_rows.clear();
         if let Some(keys) = self.keys {
-            class.parts().for_each(|(ids, _)| self.class_rows.extend_from_slice(ids));
+            class.parts().for_each(|(rows, _)| self.class_rows.extend_from_slice(rows));
             keys.order(&mut self.class_rows);
         }
         Ok(())
@@ -247,8 +248,8 @@ mod tests {
         let (attribute, codes) = ages(12);
         let n_rows = codes.len() as u32;
         let class_ends = (3..=n_rows).step_by(3).collect();
-        let row_ids = (0..n_rows).collect();
-        let block = ClassBlock { row_ids, codes, class_ends, ..ClassBlock::default() };
+        let row_idxs = RowIdx::FIRST.take(codes.len()).collect();
+        let block = ClassBlock { row_idxs, codes, class_ends, ..ClassBlock::default() };
         let seed = 3;
         let options = ShowOptions {
             seed,
@@ -284,11 +285,11 @@ mod tests {
                 if slab.n_rows == 0 {
                     return rows;
                 }
-                let note_bytes: usize = slab.row_ids.iter().map(|&row| 3 * row as usize).sum();
+                let note_bytes: usize = slab.row_idxs.iter().map(|row| 3 * row.index()).sum();
                 assert!(slab.n_rows <= limits.n_rows);
                 assert!(slab.n_rows == 1 || note_bytes <= limits.n_bytes);
-                assert_eq!(slab.sizes.iter().sum::<u32>() as usize, slab.row_ids.len());
-                rows.extend(slab.row_ids);
+                assert_eq!(slab.sizes.iter().sum::<u32>() as usize, slab.row_idxs.len());
+                rows.extend(slab.row_idxs);
             }
         };
         let all = rows_within(SlabLimits::default());

@@ -7,6 +7,7 @@ use albers_release::ReleaseError;
 use albers_release::door::LeafClasses;
 use albers_release::publish::Values;
 use albers_storage::watch::Silent;
+use albers_table::row::RowIdx;
 use albers_table::schema::ColumnType;
 
 use super::refused::AGES;
@@ -50,7 +51,8 @@ fn rows_told_by_number_may_be_left_out_too() {
         let mut groups = groups_of(1, &[table.classes(&[&[0, 1], &[2, 3, 4]])]);
         let codes = row_ids.iter().map(|&row| table.columns[0].get(row as usize).copied());
         let codes = codes.map(Option::unwrap_or_default).collect();
-        groups.suppressed = Suppressed { row_ids, codes };
+        let row_idxs = row_ids.into_iter().map(RowIdx::new).collect();
+        groups.suppressed = Suppressed { row_idxs, codes };
         case.pass(&Silent, |door, _| door.admit_groups(groups))
     };
     assert_eq!(pass(vec![5]).unwrap().n_left_out, 1);

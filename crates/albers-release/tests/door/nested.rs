@@ -1,12 +1,14 @@
 //! Regions within regions, and what classes show beside their cells.
 
 use albers_classes::class_block::{ClassBlock, ClassDetails};
+use albers_classes::region::{ALL_CODES, span};
 use albers_classes::space::Shown;
 use albers_classes::{ClassRegion, FeatureValue, Span};
 use albers_release::ReleaseError;
 use albers_release::door::{GiantLeaf, LeafClasses};
 use albers_release::publish::{FeatureColumn, FeatureKind};
 use albers_storage::watch::Silent;
+use albers_table::row::RowIdx;
 use albers_table::schema::ColumnType;
 
 use super::table::{Case, Outcome, Table, WAYS, Way, attribute};
@@ -22,8 +24,8 @@ fn square() -> Table {
     Table::new(columns, &[0; 8])
 }
 
-const OUTER: [Span; 2] = [(0, 9), (0, 9)];
-const INNER: [Span; 2] = [(3, 6), (3, 6)];
+const OUTER: [Span; 2] = [span(0, 9); 2];
+const INNER: [Span; 2] = [span(3, 6); 2];
 
 fn level() -> Vec<FeatureColumn> {
     vec![FeatureColumn { name: "level".to_owned(), kind: FeatureKind::Integer }]
@@ -87,7 +89,8 @@ fn classes_told_by_number_may_be_nested_too() {
         let mut block = ClassBlock::default();
         for (region, level, rows) in [(&outer, 0, outer_rows), (&inner, 1, inner_rows)] {
             let codes: Vec<u32> = rows.iter().flat_map(|&row| table.codes(row)).collect();
-            block.push_class(rows, &codes, region, &[FeatureValue::integer(level)]);
+            let rows: Vec<RowIdx> = rows.iter().map(|&row| RowIdx::new(row)).collect();
+            block.push_class(&rows, &codes, region, &[FeatureValue::integer(level)]);
         }
         case(&table, Way::Memory).pass(&Silent, |door, _| door.admit(0, block))
     };
@@ -178,17 +181,17 @@ fn a_giant_shows_its_features_and_keeps_out_of_its_holes() {
                 layout: packer.layout,
                 store: packer.store,
                 blocks: &blocks,
-                region: Some(&[(0, u32::MAX)]),
+                region: Some(&[ALL_CODES]),
                 holes,
                 features: &[FeatureValue::number(39.5)],
             })
         })
     };
     let texts = WAYS.map(|way| {
-        let outcome = pass(way, &[(50, 60)]).unwrap();
+        let outcome = pass(way, &[span(50, 60)]).unwrap();
         assert_eq!(outcome.n_parts[0][1], usize::from(way != Way::Memory));
         assert!(outcome.lines().iter().all(|line| line.starts_with("\"[20, 59]\",39.5,note")));
-        assert!(matches!(pass(way, &[(39, 60)]), Err(ReleaseError::OutsideRegion)));
+        assert!(matches!(pass(way, &[span(39, 60)]), Err(ReleaseError::OutsideRegion)));
         outcome.texts
     });
     assert_eq!(texts[0], texts[1]);

@@ -1,6 +1,7 @@
 //! What counts as one class, and in which order rows leave.
 
-use albers_classes::Span;
+use albers_classes::region::{ALL_CODES, span};
+use albers_classes::{ClassId, Span};
 use albers_release::door::{GiantLeaf, LeafClasses};
 use albers_release::publish::{OutputColumn, Values};
 use albers_storage::watch::Silent;
@@ -30,7 +31,7 @@ fn regions_are_widened_to_their_rows() {
         let outcome = case.pass(&Silent, |door, packer| {
             let mut leaves = packer.leaves(&table.classes(&[&[0, 1], &[2, 3, 4, 5]]));
             // The second claims a region that its last row lies beyond.
-            leaves.regions = Some(vec![(0, 3), (4, 7)]);
+            leaves.regions = Some(vec![span(0, 3), span(4, 7)]);
             door.admit_leaves(leaves.rows(packer), &[LeafClasses::default()])
         });
         let outcome = outcome.unwrap();
@@ -72,14 +73,14 @@ fn a_giant_leaves_as_it_would_from_memory() {
     // Two classes of which one takes twice the memory there is.
     let table = Table::mixed(3000);
     let rows: Vec<u32> = (0..3000).collect();
-    let whole: Vec<Span> = vec![(0, u32::MAX); 3];
+    let whole: Vec<Span> = vec![ALL_CODES; 3];
     for show_regions in [false, true] {
         let texts = WAYS.map(|way| {
             let case = Case { show_regions, ..Case::of_k(&table, way, 100) };
             let outcome = case.pass(&Silent, |door, packer| {
                 admit_giant(door, packer, &rows[..2800], Some(&whole))?;
                 let mut leaves = packer.leaves(&table.classes(&[&rows[2800..]]));
-                leaves.regions = Some(vec![(0, 30); 3]);
+                leaves.regions = Some(vec![span(0, 30); 3]);
                 door.admit_leaves(leaves.rows(packer), &[LeafClasses::default()])
             });
             let outcome = outcome.unwrap();
@@ -103,7 +104,7 @@ fn the_bytes_change_only_on_purpose() {
         for class in &classes {
             groups.blocks[0].regions.extend(table.columns.iter().map(|column| {
                 let codes = class.iter().map(|&row| column[row as usize]);
-                (codes.clone().min().unwrap().saturating_sub(1), codes.max().unwrap())
+                span(codes.clone().min().unwrap().saturating_sub(1), codes.max().unwrap())
             }));
         }
         let outcome = case.pass(&Silent, |door, _| door.admit_groups(groups)).unwrap();
@@ -115,11 +116,11 @@ fn the_bytes_change_only_on_purpose() {
             let leaves = packer.leaves(&table.classes(&classes));
             let leaves = leaves.rows(packer);
             // Classes that show the same are one, in both releases.
-            let each: Vec<u32> = (0..classes.len() as u32).collect();
+            let each: Vec<ClassId> = ClassId::first(classes.len()).collect();
             let shown = numbered(&door.shown_together(0, leaves, &each)?);
-            let n_shown = shown.iter().max().unwrap() + 1;
-            let pairs: Vec<u32> =
-                shown.iter().map(|class| (class / 2).min(n_shown / 2 - 1)).collect();
+            let n_shown = shown.iter().max().unwrap().get() + 1;
+            let pair = |class: &ClassId| (class.get() / 2).min(n_shown / 2 - 1);
+            let pairs: Vec<ClassId> = shown.iter().map(pair).map(ClassId::new).collect();
             let pairs = numbered(&door.shown_together(1, leaves, &pairs)?);
             let of_releases = [shown, pairs].map(|classes| LeafClasses::from(Some(classes)));
             door.admit_leaves(leaves, &of_releases)
@@ -130,12 +131,12 @@ fn the_bytes_change_only_on_purpose() {
 }
 
 /// The same classes, numbered from 0.
-fn numbered(classes: &[u32]) -> Vec<u32> {
-    let mut numbers: Vec<u32> = classes.to_vec();
+fn numbered(classes: &[ClassId]) -> Vec<ClassId> {
+    let mut numbers: Vec<ClassId> = classes.to_vec();
     numbers.sort_unstable();
     numbers.dedup();
-    let number = |class: &u32| numbers.binary_search(class).expect("a class that is there") as u32;
-    classes.iter().map(number).collect()
+    let place = |class: &ClassId| numbers.binary_search(class).expect("a class that is there");
+    classes.iter().map(place).map(ClassId::of_index).collect()
 }
 
 /// Hashes of the bytes, by how values are written and whether regions are shown.

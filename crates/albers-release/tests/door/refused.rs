@@ -2,10 +2,10 @@
 
 use albers_privacy::Criterion;
 use albers_release::ReleaseError;
-use albers_release::door::LeafClasses;
 use albers_storage::watch::Silent;
+use albers_table::row::RowIdx;
 
-use super::table::{Case, Row, Table, WAYS, Way, groups_of};
+use super::table::{Case, Row, Table, WAYS, Way, groups_of, leaf_classes};
 
 pub const AGES: [&str; 6] = ["20", "21", "25", "25", "30", "31"];
 
@@ -142,7 +142,7 @@ fn blocks_that_are_not_whole_are_refused() {
     empty.blocks[0].class_ends.insert(0, 0);
     assert!(is_changed(&pass(empty)));
     let mut unknown = whole();
-    unknown.blocks[0].row_ids[0] = 77;
+    unknown.blocks[0].row_idxs[0] = RowIdx::new(77);
     assert!(is_changed(&pass(unknown)));
 }
 
@@ -154,7 +154,7 @@ fn classes_that_leave_leaves_out_are_refused() {
         let pass = |of_leaf: &[u32]| {
             Case::of_k(&table, way, 2).pass(&Silent, |door, packer| {
                 let leaves = packer.leaves(&leaves);
-                door.admit_leaves(leaves.rows(packer), &[LeafClasses::from(Some(of_leaf.to_vec()))])
+                door.admit_leaves(leaves.rows(packer), &[leaf_classes(of_leaf)])
             })
         };
         assert_eq!(pass(&[0, 1, 0]).unwrap().classes[0].n_classes, 2);

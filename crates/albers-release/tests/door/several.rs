@@ -1,12 +1,13 @@
 //! Several releases of one table: some of them together may tell no more than the finest of these.
 
+use albers_classes::ClassId;
 use albers_classes::space::Shown;
 use albers_release::ReleaseError;
 use albers_release::door::LeafClasses;
 use albers_storage::watch::Silent;
 use albers_table::schema::ColumnType;
 
-use super::table::{Case, Outcome, Row, Table, WAYS, Way, attribute, groups_of};
+use super::table::{Case, Outcome, Row, Table, WAYS, Way, attribute, groups_of, leaf_classes};
 
 /// Six leaves of three rows.
 fn table_of_leaves() -> (Table, Vec<Vec<Row>>) {
@@ -27,8 +28,8 @@ fn every_release_has_classes_of_whole_leaves() {
         let outcome = case.pass(&Silent, |door, packer| {
             // In two parts: the classes of each part are numbered anew.
             for part in leaves.chunks(4) {
-                let pairs = (0..part.len() as u32).map(|leaf| leaf / 2).collect();
-                let classes = [LeafClasses::default(), LeafClasses::from(Some(pairs))];
+                let pairs: Vec<u32> = (0..part.len() as u32).map(|leaf| leaf / 2).collect();
+                let classes = [LeafClasses::default(), leaf_classes(&pairs)];
                 door.admit_leaves(packer.leaves(part).rows(packer), &classes)?;
             }
             Ok(())
@@ -86,7 +87,7 @@ fn pass_leaves(
 ) -> Result<Outcome, ReleaseError> {
     let requirements = releases.iter().map(|&(k, _)| table.requirement(k, &[])).collect();
     Case::new(table, way, requirements).pass(&Silent, |door, packer| {
-        let classes = |&(_, of_leaf): &(u64, [u32; 6])| LeafClasses::from(Some(of_leaf.to_vec()));
+        let classes = |(_, of_leaf): &(u64, [u32; 6])| leaf_classes(of_leaf);
         let classes: Vec<LeafClasses> = releases.iter().map(classes).collect();
         door.admit_leaves(packer.leaves(leaves).rows(packer), &classes)
     })
@@ -126,9 +127,10 @@ fn classes_that_show_the_same_count_as_one_for_coarser_releases() {
         let pass = |finest: [u32; 4], coarser: [u32; 4]| {
             Case::new(&table, way, requirements.clone()).pass(&Silent, |door, packer| {
                 let leaves = packer.leaves(&leaves);
-                let together = door.shown_together(0, leaves.rows(packer), &[0, 1, 2, 3])?;
-                assert_eq!(together, [0, 0, 2, 2]);
-                let classes = [finest, coarser].map(|own| LeafClasses::from(Some(own.to_vec())));
+                let together =
+                    door.shown_together(0, leaves.rows(packer), &[0, 1, 2, 3].map(ClassId::new))?;
+                assert_eq!(together, [0, 0, 2, 2].map(ClassId::new));
+                let classes = [finest, coarser].map(|own| leaf_classes(&own));
                 door.admit_leaves(leaves.rows(packer), &classes)
             })
         };

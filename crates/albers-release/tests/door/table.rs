@@ -6,8 +6,9 @@ use std::sync::Arc;
 use albers_classes::class_block::{ClassBlock, Groups};
 use albers_classes::packed::{FactColumns, RowBlock, RowLayout};
 use albers_classes::points::Points;
+use albers_classes::region::span;
 use albers_classes::space::Shown;
-use albers_classes::{Attribute, Span};
+use albers_classes::{Attribute, ClassId, Span};
 use albers_privacy::{
     ClassSummary, Criterion, Facts, GroundDistance, Requirement, SensitiveColumn,
 };
@@ -22,6 +23,7 @@ use albers_storage::watch::{Silent, Watch};
 use albers_table::chunk::TextColumnBuilder;
 use albers_table::coding::{CodingPlan, RawColumn, encode};
 use albers_table::hierarchy::HierarchySpec;
+use albers_table::row::{RowId, RowIdx};
 use albers_table::schema::ColumnType;
 use albers_table::sink::{FileSink, Sink};
 use arrow_array::{ArrayRef, StringArray};
@@ -181,7 +183,7 @@ pub fn groups_of(n_attributes: usize, blocks: &[Vec<Vec<Row>>]) -> Groups {
     let block_of = |classes: &Vec<Vec<Row>>| {
         let mut block = ClassBlock::default();
         for row in classes.iter().flatten() {
-            block.row_ids.push(row.id);
+            block.row_idxs.push(RowIdx::new(row.id));
             block.codes.extend_from_slice(&row.codes);
         }
         let mut end = 0;
@@ -425,7 +427,7 @@ impl Packer<'_> {
         let mut block = RowBlock::default();
         for row in rows {
             let values = row.codes.iter().copied().chain([self.table.secrets[row.id as usize]]);
-            block.push(self.layout, row.id, values, &(self.payload_of)(row.id));
+            block.push(self.layout, RowId::new(row.id.into()), values, &(self.payload_of)(row.id));
         }
         block
     }
@@ -441,7 +443,7 @@ impl Packer<'_> {
             ends.push(n_rows);
             boxes.extend((0..n_attributes).map(|attribute| {
                 let codes = leaf.iter().map(|row| row.codes[attribute]);
-                (codes.clone().min().unwrap_or(0), codes.max().unwrap_or(0))
+                span(codes.clone().min().unwrap_or(0), codes.max().unwrap_or(0))
             }));
         }
         let rows = self.pack(leaves.iter().flatten());
@@ -460,6 +462,11 @@ impl Leaves {
             regions: self.regions.as_deref(),
         }
     }
+}
+
+/// Leaves in classes of these numbers.
+pub fn leaf_classes(of_leaf: &[u32]) -> LeafClasses {
+    LeafClasses::from(Some(of_leaf.iter().map(|&class| ClassId::new(class)).collect()))
 }
 
 /// A number that looks random.

@@ -19,6 +19,7 @@ use sha2::{Digest, Sha256};
 use super::column::{ColumnKind, DistinctValues, Lookup, SiblingOrder, far, near};
 use super::{Coding, ColumnCoding};
 use crate::chunk::TickUnit;
+use crate::code::Code;
 use crate::domain::occupancy::{self, Occupancy};
 use crate::domain::scale::{self, Scale};
 use crate::domain::{Domain, DomainKind};
@@ -224,7 +225,8 @@ impl StoredValues {
             StoredValues::Keys(_) | StoredValues::Names(_) => return Err(ReadCodingError::Damaged),
         };
         let leaves = leaves.unwrap_or_default();
-        let code_of: FxHashMap<&str, u32> = leaves.iter().map(String::as_str).zip(0..).collect();
+        let codes = (0..).map(Code::new);
+        let code_of: FxHashMap<&str, Code> = leaves.iter().map(String::as_str).zip(codes).collect();
         let frozen = |leaf: &str| code_of.get(leaf).copied();
         let coded = values.into_category(column, spec, &SiblingOrder::Frozen(&frozen));
         let (kind, lookup) = coded.map_err(|_| ReadCodingError::Damaged)?;

@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 use super::CodingPlan;
 use super::survey::{ColumnSurvey, Look, present_keys};
 use crate::chunk::{Cells, ColumnChunk, TickUnit, tick_bounds};
+use crate::code::Code;
 use crate::domain::occupancy::{self, Occupancy};
 use crate::domain::scale::{Scale, all_keys, names_and_numbers};
 use crate::domain::{Domain, DomainKind};
@@ -31,10 +32,10 @@ pub struct ColumnCoding {
     pub(super) hierarchy: Option<HierarchySpec>,
 }
 
-/// The way from a value to its code.
+/// The way from a value to its code: how far that lies above the first code of the domain.
 #[derive(Clone)]
 pub(super) enum Lookup {
-    /// The code is the distance from the least value.
+    /// As far as the value lies above the least one.
     Distance,
     Keys(FxHashMap<i64, u32>),
     Names(FxHashMap<String, u32>),
@@ -55,7 +56,7 @@ pub(super) enum SiblingOrder<'a> {
     /// The more rows the earlier; the rows of each value are given.
     ByFrequency(&'a [u64]),
     /// That of the codes which leaves had before; what is new comes last.
-    Frozen(&'a dyn Fn(&str) -> Option<u32>),
+    Frozen(&'a dyn Fn(&str) -> Option<Code>),
 }
 
 impl DistinctValues {
@@ -74,7 +75,7 @@ impl DistinctValues {
             }
         };
         let Some(spec) = hierarchy else {
-            let codes = 0..names.len() as u32;
+            let codes = (0..names.len()).map(Code::of_index);
             return Ok((DomainKind::Names { names, numbers }, self.into_lookup(codes)));
         };
         let canonical = |name: String| value::canonical(column.column_type, &name).unwrap_or(name);
@@ -83,14 +84,16 @@ impl DistinctValues {
         let numbers = numbers.map(|by_place| {
             let mut by_code = vec![f64::NAN; hierarchy.n_leaves() as usize];
             for (number, &code) in by_place.into_iter().zip(&codes) {
-                by_code[code as usize] = number;
+                by_code[code.index()] = number;
             }
             by_code
         });
         Ok((DomainKind::Tree { hierarchy, numbers }, self.into_lookup(codes)))
     }
 
-    fn into_lookup(self, codes: impl IntoIterator<Item = u32>) -> Lookup {
+    /// Categories have codes from 0 on.
+    fn into_lookup(self, codes: impl IntoIterator<Item = Code>) -> Lookup {
+        let codes = codes.into_iter().map(Code::get);
         match self {
             DistinctValues::Keys(keys) => Lookup::Keys(keys.into_iter().zip(codes).collect()),
             DistinctValues::Names(names) => Lookup::Names(names.into_iter().zip(codes).collect()),
@@ -104,9 +107,9 @@ fn ordered_hierarchy(
     spec: &HierarchySpec,
     values: &[String],
     order: &SiblingOrder<'_>,
-) -> Result<(Hierarchy, Vec<u32>)> {
+) -> Result<(Hierarchy, Vec<Code>)> {
     let hierarchy = Hierarchy::build(spec, column.name, column.column_type, values)?;
-    let codes_in = |hierarchy: &Hierarchy| -> Vec<u32> {
+    let codes_in = |hierarchy: &Hierarchy| -> Vec<Code> {
         let code = |name| hierarchy.code_of(name).expect("a built hierarchy covers every value");
         values.iter().map(|name| code(name)).collect()
     };
@@ -115,7 +118,7 @@ fn ordered_hierarchy(
         SiblingOrder::ByFrequency(rows) => {
             let mut rows_of_leaf = vec![0u64; hierarchy.n_leaves() as usize];
             let leaves = codes_in(&hierarchy).into_iter();
-            leaves.zip(*rows).for_each(|(leaf, n_rows)| rows_of_leaf[leaf as usize] += n_rows);
+            leaves.zip(*rows).for_each(|(leaf, n_rows)| rows_of_leaf[leaf.index()] += n_rows);
             hierarchy.ordered_by_frequency(&rows_of_leaf)
         }
         SiblingOrder::Frozen(old_code) => hierarchy.ordered_like(old_code),
@@ -141,7 +144,7 @@ impl ColumnKind<'_> {
 
 /// Ordered values that lie far apart.
 pub(super) fn far(scale: Scale, has_missing: bool) -> (DomainKind, Lookup) {
-    let first_code = if has_missing { scale.length() + 1 } else { 0 };
+    let first_code = if has_missing { Code::new(scale.length() + 1) } else { Code::ZERO };
     let code_of = scale.keys().zip(scale.codes().iter().copied()).collect();
     (DomainKind::Far { scale: Arc::new(scale), first_code }, Lookup::Keys(code_of))
 }
@@ -154,7 +157,8 @@ pub(super) fn near(
     has_missing: bool,
 ) -> (DomainKind, Lookup) {
     let (min, max) = ends.unwrap_or((0, 0));
-    let first_code = if has_missing { max.abs_diff(min) as u32 + 1 } else { 0 };
+    let length = max.abs_diff(min) as u32;
+    let first_code = if has_missing { Code::new(length + 1) } else { Code::ZERO };
     (DomainKind::Near { min, max, first_code, format, occupancy }, Lookup::Distance)
 }
 
@@ -224,8 +228,9 @@ impl ColumnSurvey {
 }
 
 impl Lookup {
-    /// How many rows have each code, by the rows of each value in their natural order.
-    fn counts(&self, rows: &[u64]) -> Vec<(u32, u64)> {
+    /// How many rows have each code of a category, by the rows of each value in their natural
+    /// order.
+    fn counts(&self, rows: &[u64]) -> Vec<(Code, u64)> {
         fn in_order<K: Ord>(code_of: &FxHashMap<K, u32>) -> Vec<u32> {
             let mut codes: Vec<(&K, u32)> =
                 code_of.iter().map(|(key, &code)| (key, code)).collect();
@@ -237,7 +242,7 @@ impl Lookup {
             Lookup::Keys(code_of) => in_order(code_of),
             Lookup::Names(code_of) => in_order(code_of),
         };
-        codes.into_iter().zip(rows.iter().copied()).collect()
+        codes.into_iter().map(Code::new).zip(rows.iter().copied()).collect()
     }
 }
 
@@ -323,7 +328,7 @@ impl ColumnCoding {
     /// The codes of a chunk of values that are known. Shows the codes of near values from 0 on,
     /// and which of them are missing.
     fn encode_known(&self, chunk: ColumnChunk, see: &mut dyn FnMut(&[u32], &[u32])) -> Vec<u32> {
-        let first_code = self.domain.first_code();
+        let first_code = self.domain.first_code().get();
         let n_rows = chunk.n_rows();
         let mut codes = match (&self.lookup, chunk.cells, &self.domain.kind) {
             _ if chunk.missing.len() == n_rows => vec![0; n_rows],
@@ -347,7 +352,7 @@ impl ColumnCoding {
             _ => unreachable!("chunks whose cells are held otherwise are refused"),
         };
         if let Some(missing_code) = self.domain.missing_code() {
-            chunk.missing.iter().for_each(|&row| codes[row as usize] = missing_code);
+            chunk.missing.iter().for_each(|&row| codes[row as usize] = missing_code.get());
         }
         codes
     }
@@ -374,7 +379,7 @@ pub struct ColumnCoder {
     /// A bit per code that was met.
     seen: Vec<AtomicU64>,
     /// How many rows have each code of a category.
-    counts: Vec<(u32, u64)>,
+    counts: Vec<(Code, u64)>,
 }
 
 impl ColumnCoder {
@@ -384,7 +389,7 @@ impl ColumnCoder {
     }
 
     /// How many rows have each code that occurs, of a category.
-    pub fn counts(&self) -> &[(u32, u64)] {
+    pub fn counts(&self) -> &[(Code, u64)] {
         &self.counts
     }
 

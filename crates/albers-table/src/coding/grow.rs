@@ -9,6 +9,7 @@ use super::column::{ColumnKind, DistinctValues, Lookup, SiblingOrder, far, near}
 use super::survey::too_wide;
 use super::{ChunkSurvey, ColumnCoding, ColumnSurvey, Look};
 use crate::chunk::{ColumnChunk, TickUnit};
+use crate::code::Code;
 use crate::domain::occupancy::{self, Occupancy};
 use crate::domain::scale::{self, Scale};
 use crate::domain::{Domain, DomainKind};
@@ -24,21 +25,21 @@ pub struct CodeMap {
 enum Change {
     /// Codes from `first` on become `new_first` and every `factor`-th after it; those below, of
     /// which only the missing one is used, stay.
-    Line { first: u32, new_first: u32, factor: u32 },
+    Line { first: Code, new_first: Code, factor: u32 },
     /// The codes that stand for something, ascending, and what each becomes.
-    Steps { old: Vec<u32>, new: Vec<u32> },
+    Steps { old: Vec<Code>, new: Vec<Code> },
 }
 
 impl CodeMap {
     /// What a code becomes. One that no value has becomes what the nearest below it becomes: a cut
     /// after it is a cut after that one.
-    pub fn code(&self, code: u32) -> u32 {
+    pub fn code(&self, code: Code) -> Code {
         match &self.change {
             Change::Line { first, .. } if code < *first => code,
-            Change::Line { first, new_first, factor } => new_first + (code - first) * factor,
+            Change::Line { first, new_first, factor } => *new_first + (code - *first) * factor,
             Change::Steps { old, new } => {
                 let n_up_to = old.partition_point(|&other| other <= code);
-                n_up_to.checked_sub(1).map_or(0, |place| new[place])
+                n_up_to.checked_sub(1).map_or(Code::ZERO, |place| new[place])
             }
         }
     }
@@ -46,7 +47,7 @@ impl CodeMap {
     /// The map between the codes of the same values in two lookups, and of the missing value.
     fn between(older: &ColumnCoding, newer: &ColumnCoding, factor: i64) -> CodeMap {
         let first_codes = [older, newer].map(|coding| coding.domain.first_code());
-        let mut pairs: Vec<(u32, u32)> = match (&older.lookup, &newer.lookup) {
+        let steps: Vec<(u32, u32)> = match (&older.lookup, &newer.lookup) {
             (Lookup::Names(older), Lookup::Names(newer)) => {
                 older.iter().map(|(name, &code)| (code, newer[name])).collect()
             }
@@ -61,10 +62,8 @@ impl CodeMap {
             (Lookup::Distance, Lookup::Distance) => Vec::new(),
             _ => unreachable!("a coding keeps its kind, but for near values that are far now"),
         };
-        for (old, new) in &mut pairs {
-            *old += first_codes[0];
-            *new += first_codes[1];
-        }
+        let of_steps = |(old, new)| (first_codes[0] + old, first_codes[1] + new);
+        let mut pairs: Vec<(Code, Code)> = steps.into_iter().map(of_steps).collect();
         let missing = [older, newer].map(|coding| coding.domain.missing_code());
         if let [Some(old), Some(new)] = missing {
             pairs.push((old, new));
@@ -86,14 +85,14 @@ impl CodeMap {
 }
 
 impl Domain {
-    /// The codes of near values that occur, from 0 on, and their ticks.
+    /// How far the codes of near values that occur lie above the first, and their ticks.
     pub(super) fn near_values(&self) -> impl Iterator<Item = (u32, i64)> + '_ {
         let (min, occupied) = match &self.kind {
             DomainKind::Near { min, occupancy, .. } => (*min, Some(occupancy.codes())),
             _ => (0, None),
         };
-        let codes = occupied.into_iter().flatten();
-        codes.map(move |code| (code, min.wrapping_add(i64::from(code))))
+        let steps = occupied.into_iter().flatten();
+        steps.map(move |n_steps| (n_steps, min.wrapping_add(i64::from(n_steps))))
     }
 }
 
@@ -247,7 +246,7 @@ impl ColumnCoding {
             return CodeMap::between(self, grown, factor);
         }
         let shift = (min.wrapping_mul(factor)).wrapping_sub(*new_min) as u32;
-        let new_first = new_first_code.wrapping_add(shift);
+        let new_first = Code::new(new_first_code.get().wrapping_add(shift));
         let change = Change::Line { first: *first_code, new_first, factor: factor as u32 };
         CodeMap { change }
     }

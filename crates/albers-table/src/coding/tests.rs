@@ -2,6 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::chunk::TextColumnBuilder;
+use crate::code::Code;
 use crate::domain::End;
 
 fn chunk_of(column_type: ColumnType, cells: &[String]) -> ColumnChunk {
@@ -87,7 +88,7 @@ proptest! {
         prop_assert_eq!(domain.n_missing(), expected.domain.n_missing());
         prop_assert_eq!(domain.n_values(), expected.domain.n_values());
         prop_assert_eq!(domain.code_range(), expected.domain.code_range());
-        for code in codes.into_iter().flatten() {
+        for code in codes.into_iter().flatten().map(Code::new) {
             let (mut text, mut expected_text) = (String::new(), String::new());
             domain.write_value(code, &mut text);
             expected.domain.write_value(code, &mut expected_text);
@@ -152,7 +153,7 @@ fn stored(coding: &Coding) -> Vec<u8> {
     bytes
 }
 
-fn text_of(domain: &Domain, code: u32) -> String {
+fn text_of(domain: &Domain, code: Code) -> String {
     let mut text = String::new();
     domain.write_value(code, &mut text);
     text
@@ -175,7 +176,7 @@ proptest! {
         for chunk in &chunks {
             let codes = before.encode(chunk.clone()).unwrap();
             prop_assert_eq!(&after.encode(chunk.clone()).unwrap(), &codes);
-            for code in codes {
+            for code in codes.into_iter().map(Code::new) {
                 prop_assert_eq!(text_of(before.domain(), code), text_of(after.domain(), code));
             }
         }
@@ -202,18 +203,20 @@ proptest! {
             let old_chunks = &chunks[..n_known];
             let [old_codes, new_codes] = [&coding, &grown].map(|coding| {
                 let codes = old_chunks.iter().map(|chunk| coding.encode(chunk.clone()).unwrap());
-                codes.flatten().collect::<Vec<u32>>()
+                codes.flatten().map(Code::new).collect::<Vec<Code>>()
             });
             for (&old, &new) in old_codes.iter().zip(&new_codes) {
                 prop_assert_eq!(map.code(old), new);
             }
             let (first, last) = coding.domain().code_range();
             let beyond = coding.domain().missing_code().unwrap_or(last).max(last);
-            let near = old_codes.iter().flat_map(|&code| [code.saturating_sub(1), code, code + 1]);
+            let near = old_codes.iter().flat_map(|&code| {
+                [Code::new(code.get().saturating_sub(1)), code, code + 1]
+            });
             for cut in near.chain([first, last]).filter(|&cut| cut <= beyond) {
                 let new_cut = map.code(cut);
                 for (&old, &new) in old_codes.iter().zip(&new_codes) {
-                    prop_assert_eq!(old <= cut, new <= new_cut, "{} {}", old, cut);
+                    prop_assert_eq!(old <= cut, new <= new_cut, "{:?} {:?}", old, cut);
                 }
             }
             if let Some(hierarchy) = grown.domain().hierarchy() {
@@ -228,7 +231,7 @@ proptest! {
         for chunk in &chunks {
             let texts = |coding: &ColumnCoding| -> Vec<String> {
                 let codes = coding.encode(chunk.clone()).unwrap();
-                codes.into_iter().map(|code| text_of(coding.domain(), code)).collect()
+                codes.into_iter().map(|code| text_of(coding.domain(), Code::new(code))).collect()
             };
             prop_assert_eq!(texts(&whole), texts(&coding));
         }
@@ -270,7 +273,10 @@ fn the_type_of_a_typed_file_is_stored() {
         let read = Coding::read_from(&mut stored(&coding).as_slice()).unwrap();
         let [before, after] = [&coding, &read].map(|coding| coding.columns()[0].domain());
         assert_eq!(before.data_type(), after.data_type());
-        assert_eq!(before.shown_code(3, End::Low), after.shown_code(3, End::Low));
+        assert_eq!(
+            before.shown_code(Code::new(3), End::Low),
+            after.shown_code(Code::new(3), End::Low)
+        );
     }
 }
 

@@ -4,6 +4,7 @@
 //! compared with the values that occur, and never rounded so that it would cover more of them.
 
 use super::{Domain, DomainKind};
+use crate::code::Code;
 use crate::schema::ColumnType;
 use crate::value::{self, Decimal, ParseProblem, TickFormat};
 
@@ -71,7 +72,7 @@ impl Domain {
     }
 
     /// The codes between two values, both included; nothing if no value of the table lies there.
-    pub fn codes_between(&self, lo: OrderedValue, hi: OrderedValue) -> Option<(u32, u32)> {
+    pub fn codes_between(&self, lo: OrderedValue, hi: OrderedValue) -> Option<(Code, Code)> {
         match (&self.kind, lo, hi) {
             (
                 DomainKind::Near { min, max, first_code, .. },
@@ -82,13 +83,13 @@ impl Domain {
                 if lo > hi {
                     return None;
                 }
-                let code = |ticks: i64| first_code + ticks.abs_diff(*min) as u32;
+                let code = |ticks: i64| *first_code + ticks.abs_diff(*min) as u32;
                 let codes = (code(lo), code(hi));
                 (self.n_distinct_between(codes.0, codes.1) > 0).then_some(codes)
             }
             (DomainKind::Far { scale, first_code }, lo, hi) => {
                 let (lo, hi) = scale.codes_between(lo, hi)?;
-                Some((first_code + lo, first_code + hi))
+                Some((*first_code + lo, *first_code + hi))
             }
             _ => None,
         }
@@ -101,7 +102,7 @@ impl Domain {
         &self,
         lo: Option<OrderedValue>,
         hi: Option<OrderedValue>,
-    ) -> Option<(u32, u32)> {
+    ) -> Option<(Code, Code)> {
         let (first, last) = self.code_range();
         match (&self.kind, lo, hi) {
             (DomainKind::Near { min, max, first_code, .. }, lo, hi) => {
@@ -110,7 +111,7 @@ impl Domain {
                     Some(OrderedValue::Float(_)) | None => end,
                 };
                 let (lo, hi) = (ticks(lo, *min).max(*min), ticks(hi, *max).min(*max));
-                let code = |ticks: i64| first_code + ticks.abs_diff(*min) as u32;
+                let code = |ticks: i64| *first_code + ticks.abs_diff(*min) as u32;
                 (lo <= hi).then(|| (code(lo), code(hi)))
             }
             _ => self.codes_between(lo.or(self.value(first))?, hi.or(self.value(last))?),
@@ -136,18 +137,18 @@ impl Domain {
     /// The code that is shown for a code at an end of an interval: the nearest one inward that
     /// stands for a value which the column can hold, and which occurs where values lie far apart.
     /// So the interval covers no value beyond its codes.
-    pub fn shown_code(&self, code: u32, end: End) -> u32 {
+    pub fn shown_code(&self, code: Code, end: End) -> Code {
         match &self.kind {
             DomainKind::Far { scale, first_code } if code >= *first_code => {
-                first_code + scale.shown_code(code - first_code, end)
+                *first_code + scale.shown_code(code - *first_code, end)
             }
             DomainKind::Near { first_code, .. } if code >= *first_code => {
                 let unit = self.grid().unit as u32;
                 let steps = match end {
-                    End::Low => (code - first_code).div_ceil(unit),
-                    End::High => (code - first_code) / unit,
+                    End::Low => (code - *first_code).div_ceil(unit),
+                    End::High => (code - *first_code) / unit,
                 };
-                first_code + steps * unit
+                *first_code + steps * unit
             }
             _ => code,
         }
@@ -159,10 +160,10 @@ impl Domain {
     ///
     /// # Panics
     /// When the domain is not ordered, or the code is the missing one.
-    pub fn region_end(&self, code: u32, end: End) -> OrderedValue {
+    pub fn region_end(&self, code: Code, end: End) -> OrderedValue {
         match &self.kind {
             DomainKind::Far { scale, first_code } => {
-                scale.region_end(code - first_code, end, self.grid())
+                scale.region_end(code - *first_code, end, self.grid())
             }
             _ => self.value(code).expect("regions of ordered values end at values"),
         }
@@ -201,17 +202,21 @@ mod tests {
         encode(column, CodingPlan::Ordered).unwrap().domain
     }
 
-    fn found(domain: &Domain, lo: &str, hi: &str) -> (Option<(u32, u32)>, f64) {
+    fn found(domain: &Domain, lo: &str, hi: &str) -> (Option<(Code, Code)>, f64) {
         let lo = domain.bound(lo, End::Low).unwrap();
         let hi = domain.bound(hi, End::High).unwrap();
         (domain.codes_between(lo, hi), domain.share_between(lo, hi))
     }
 
+    fn codes(lo: u32, hi: u32) -> Option<(Code, Code)> {
+        Some((Code::new(lo), Code::new(hi)))
+    }
+
     #[test]
     fn near_bounds_are_cut_to_the_domain() {
         let ages = domain(ColumnType::Integer, &["20", "30", "60"]);
-        assert_eq!(found(&ages, "20", "30"), (Some((0, 10)), 0.25));
-        assert_eq!(found(&ages, "0", "25.5"), (Some((0, 5)), 0.125));
+        assert_eq!(found(&ages, "20", "30"), (codes(0, 10), 0.25));
+        assert_eq!(found(&ages, "0", "25.5"), (codes(0, 5), 0.125));
         assert_eq!(found(&ages, "31", "59").0, None);
         assert_eq!(found(&ages, "61", "99").0, None);
     }
@@ -253,8 +258,8 @@ mod tests {
     #[test]
     fn digits_beyond_those_of_the_domain_are_rounded_inward() {
         let prices = domain(ColumnType::Decimal, &["-1.5", "0.0", "2.5"]);
-        assert_eq!(found(&prices, "-1.50", "0").0, Some((0, 15)));
-        assert_eq!(found(&prices, "-1.51", "-1.49").0, Some((0, 0)));
+        assert_eq!(found(&prices, "-1.50", "0").0, codes(0, 15));
+        assert_eq!(found(&prices, "-1.51", "-1.49").0, codes(0, 0));
         assert_eq!(found(&prices, "0.01", "2.49").0, None);
     }
 
@@ -263,7 +268,7 @@ mod tests {
         let ages = domain(ColumnType::Integer, &["20", "29", "30"]);
         let lo = ages.bound("20", End::Low).unwrap();
         let hi = ages.bound("30", End::High).unwrap();
-        assert_eq!(ages.codes_between(lo, hi.inward(End::High)), Some((0, 9)));
-        assert_eq!(ages.codes_between(lo.inward(End::Low), hi), Some((1, 10)));
+        assert_eq!(ages.codes_between(lo, hi.inward(End::High)), codes(0, 9));
+        assert_eq!(ages.codes_between(lo.inward(End::Low), hi), codes(1, 10));
     }
 }

@@ -1,4 +1,5 @@
-//! Which codes of an ordered domain occur, and how many lie below a given one.
+//! Which codes of an ordered domain occur, and how many lie below a given one. Codes are counted
+//! from the domain's first code.
 
 /// The occupied codes, as bits or, where the domain is long and thin, as a sorted list.
 #[derive(Clone)]

@@ -14,12 +14,13 @@ use std::sync::Arc;
 use super::round::roundest_ticks;
 use super::scale::{Grid, Scale};
 use super::{Domain, DomainKind};
+use crate::code::Code;
 use crate::value::TickFormat;
 
 /// Places cuts on an ordered domain.
 #[derive(Clone)]
 pub struct Ruler {
-    first_code: u32,
+    first_code: Code,
     grid: Grid,
     marks: Marks,
 }
@@ -38,7 +39,7 @@ impl Ruler {
     pub fn of_codes() -> Ruler {
         let grid = Grid { unit: 1, is_single: false };
         let marks = Marks::Near { min: 0, format: TickFormat::Integer };
-        Ruler { first_code: 0, grid, marks }
+        Ruler { first_code: Code::ZERO, grid, marks }
     }
 
     /// Whether it must be told which codes rows have.
@@ -48,8 +49,8 @@ impl Ruler {
 
     /// The last code of the left side of a cut between `left`, the greatest code of its rows, and
     /// `right`, the least code of the rows on the other side. `taken` are codes that other rows
-    /// have, ascending.
-    pub fn cut(&self, left: u32, right: u32, taken: &[u32]) -> u32 {
+    /// have, ascending: a column of them, and so plain numbers.
+    pub fn cut(&self, left: Code, right: Code, taken: &[u32]) -> Code {
         if left < self.first_code || right <= left {
             // Between the missing value and the others nothing lies that could be shown.
             return left;
@@ -61,13 +62,13 @@ impl Ruler {
                 return self.first_code + scale.roundest_cut(left, right, self.grid);
             }
         };
-        let ticks_of = |code: u32| min + i64::from(code - self.first_code);
+        let ticks_of = |code: Code| min + i64::from(code - self.first_code);
         let code_of = |ticks: i64| self.first_code + (ticks - min) as u32;
         let unit = self.grid.unit;
-        let start = taken.partition_point(|&code| code <= left);
-        let end = taken.partition_point(|&code| code < right);
+        let start = taken.partition_point(|&code| code <= left.get());
+        let end = taken.partition_point(|&code| code < right.get());
         let between = &taken[start..end.max(start)];
-        let is_taken = |ticks: i64| between.binary_search(&code_of(ticks)).is_ok();
+        let is_taken = |ticks: i64| between.binary_search(&code_of(ticks).get()).is_ok();
         let is_free = |t: i64| t % unit == 0 && !is_taken(t) && !is_taken(t - unit);
         let room = self.grid.room(ticks_of(left), ticks_of(right));
         let first = roundest_ticks(format, room, is_free)
@@ -77,14 +78,14 @@ impl Ruler {
                 roundest_ticks(format, room, |t| t % unit == 0)
             })
             .or_else(|| roundest_ticks(format, room, |t| t % unit == 0));
-        first.map_or(left, |first| code_of(first) - 1)
+        first.map_or(left, |first| code_of(first - 1))
     }
 }
 
 /// The widest gap between neighbours of some codes, if any code lies between the first two.
-fn widest_gap(left: u32, right: u32, between: &[u32]) -> Option<(u32, u32)> {
-    let (first, last) = (*between.first()?, *between.last()?);
-    let inner = between.windows(2).map(|pair| (pair[0], pair[1]));
+fn widest_gap(left: Code, right: Code, between: &[u32]) -> Option<(Code, Code)> {
+    let (first, last) = (Code::new(*between.first()?), Code::new(*between.last()?));
+    let inner = between.windows(2).map(|pair| (Code::new(pair[0]), Code::new(pair[1])));
     let gaps = [(left, first)].into_iter().chain(inner).chain([(last, right)]);
     gaps.reduce(|widest, gap| if gap.1 - gap.0 > widest.1 - widest.0 { gap } else { widest })
 }
@@ -112,7 +113,7 @@ mod tests {
     use crate::schema::ColumnType;
 
     /// A column, and the codes of its cells.
-    fn coded(column_type: ColumnType, cells: &[&str]) -> (Domain, Vec<u32>) {
+    fn coded(column_type: ColumnType, cells: &[&str]) -> (Domain, Vec<Code>) {
         let mut builder = TextColumnBuilder::new(column_type);
         for cell in cells {
             match cell.is_empty() {
@@ -123,13 +124,13 @@ mod tests {
         let chunks = vec![builder.finish().unwrap()];
         let column = RawColumn { name: "x".to_owned(), column_type, data_type: None, chunks };
         let coded = encode(column, CodingPlan::Ordered).unwrap();
-        (coded.domain, coded.codes.concat())
+        (coded.domain, coded.codes.concat().into_iter().map(Code::new).collect())
     }
 
     /// The texts at both sides of the cut between two cells.
     fn sides(column_type: ColumnType, cells: &[&str], left: usize, right: usize) -> [String; 2] {
         let (domain, codes) = coded(column_type, cells);
-        let mut taken = codes.clone();
+        let mut taken: Vec<u32> = codes.iter().map(|code| code.get()).collect();
         taken.sort_unstable();
         let cut = domain.ruler().unwrap().cut(codes[left], codes[right], &taken);
         assert!((codes[left]..codes[right]).contains(&cut));

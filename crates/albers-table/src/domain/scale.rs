@@ -18,7 +18,7 @@ pub const LONGEST: u32 = (1 << 30) - 2;
 /// The length of a scale of floats in steps.
 const FLOAT_STEPS: u64 = 1 << 63;
 
-/// The distinct values of an ordered column and their codes.
+/// The distinct values of an ordered column and their codes, counted from the domain's first code.
 #[derive(Clone)]
 pub struct Scale {
     values: Values,

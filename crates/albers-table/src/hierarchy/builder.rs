@@ -6,12 +6,12 @@
 //!    to the top: siblings stay in the order of their first appearance.
 //! 3. Equal labels on several levels must hold the same leaves.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::{Hierarchy, Level, Node, TOP, code};
+use super::{Hierarchy, Level, Node, TOP, number};
+use crate::code::{Code, CodeRange};
 
 /// Stands for the parent of a top node.
 const NO_PARENT: u32 = u32::MAX;
@@ -49,7 +49,7 @@ struct Draft {
 #[derive(Default)]
 struct OrderedDraft {
     labels: Vec<u32>,
-    starts: Vec<u32>,
+    starts: Vec<Code>,
     node_of: Vec<u32>,
 }
 
@@ -146,7 +146,7 @@ impl Builder {
         if let Some(&id) = self.label_ids.get(label) {
             return id;
         }
-        let id = code(self.labels.len());
+        let id = number(self.labels.len());
         let label: Arc<str> = Arc::from(label);
         self.labels.push(label.clone());
         self.label_ids.insert(label, id);
@@ -154,7 +154,7 @@ impl Builder {
     }
 
     fn depth_first_order(&self) -> Vec<u32> {
-        let leaves = (0..code(self.n_leaves())).collect();
+        let leaves = (0..number(self.n_leaves())).collect();
         self.levels[1..].iter().fold(leaves, |order, draft| draft.sorted_by_node(&order))
     }
 
@@ -164,7 +164,7 @@ impl Builder {
         ordered: &[OrderedDraft],
         order: &[u32],
     ) -> Result<Vec<Option<Node>>, Conflict> {
-        let line_of = |code: u32| self.levels[0].nodes[order[code as usize] as usize].first_line;
+        let line_of = |code: Code| self.levels[0].nodes[order[code.index()] as usize].first_line;
         let mut lowest: Vec<Option<Node>> = vec![None; self.labels.len()];
         for (level, draft) in ordered.iter().enumerate() {
             for (index, &label) in draft.labels.iter().enumerate() {
@@ -172,9 +172,10 @@ impl Builder {
                 let below = ordered[node.level].leaves_of(node.index);
                 let here = draft.leaves_of(index);
                 if below != here {
-                    let extra = here.filter(|code| !below.contains(code));
+                    let extra = here.into_iter().filter(|&code| !below.contains(code));
                     let line = extra.map(line_of).min().expect("levels are nested");
-                    let other_line = below.map(line_of).min().expect("no node is empty");
+                    let other_line =
+                        below.into_iter().map(line_of).min().expect("no node is empty");
                     return Err(Conflict::TwoMeanings {
                         lower: node.level,
                         upper: level,
@@ -194,7 +195,7 @@ impl Draft {
         let nodes = &mut self.nodes;
         *self.node_by_label.entry(label).or_insert_with(|| {
             nodes.push(DraftNode { label, parent, first_line });
-            code(nodes.len() - 1)
+            number(nodes.len() - 1)
         })
     }
 
@@ -224,18 +225,18 @@ impl Draft {
             let node = self.node_of[leaf as usize];
             if last_node.replace(node) != Some(node) {
                 ordered.labels.push(self.nodes[node as usize].label);
-                ordered.starts.push(code(place));
+                ordered.starts.push(Code::of_index(place));
             }
-            ordered.node_of.push(code(ordered.labels.len() - 1));
+            ordered.node_of.push(number(ordered.labels.len() - 1));
         }
-        ordered.starts.push(code(order.len()));
+        ordered.starts.push(Code::of_index(order.len()));
         ordered
     }
 }
 
 impl OrderedDraft {
-    fn leaves_of(&self, index: usize) -> Range<u32> {
-        self.starts[index]..self.starts[index + 1]
+    fn leaves_of(&self, index: usize) -> CodeRange {
+        CodeRange { start: self.starts[index], end: self.starts[index + 1] }
     }
 
     fn finish(self, labels: &[Arc<str>]) -> Level {

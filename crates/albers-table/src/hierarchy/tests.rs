@@ -36,8 +36,11 @@ fn path<'a>(hierarchy: &'a Hierarchy, value: &str) -> Vec<&'a str> {
 fn prefix_strips_characters_from_the_right() {
     let zips = built("prefix", ColumnType::Code, &["53711", "53712", "53722", "60601"]);
     assert_eq!(path(&zips, "53712"), ["53712", "5371*", "537*", "53*", "5*", "*"]);
-    assert_eq!(zips.lowest_common_ancestor(0, 2), zips.node_by_label("537*").unwrap());
-    assert_eq!(zips.leaves_of(zips.node_by_label("5*").unwrap()), 0..3);
+    assert_eq!(
+        zips.lowest_common_ancestor(Code::ZERO, Code::new(2)),
+        zips.node_by_label("537*").unwrap()
+    );
+    assert_eq!(zips.leaves_of(zips.node_by_label("5*").unwrap()).indexes(), 0..3);
     assert!(!zips.added_top());
 }
 
@@ -76,7 +79,7 @@ fn ranges_of_whole_numbers_show_both_ends() {
     assert_eq!(path(&ages, "24"), ["24", "24", "[20, 24]", "[20, 29]", "[20, 39]", "*"]);
     assert_eq!(path(&ages, "-1"), ["-1", "-1", "[-5, -1]", "[-10, -1]", "[-20, -1]", "*"]);
     assert_eq!(path(&ages, "-6"), ["-6", "-6", "[-10, -6]", "[-10, -1]", "[-20, -1]", "*"]);
-    assert_eq!((ages.leaf(0), ages.leaf(5)), ("-6", "25"));
+    assert_eq!((ages.leaf(Code::ZERO), ages.leaf(Code::new(5))), ("-6", "25"));
 }
 
 #[test]
@@ -123,7 +126,7 @@ fn dates_go_from_day_to_year() {
     let texts = ["2024-03-31 10:00:00", "2024-03-31T11:00:00Z"];
     let times = built("dates", ColumnType::Timestamp, &texts);
     assert_eq!(path(&times, texts[0])[1..], ["2024-03-31", "2024-03", "2024-Q1", "2024", "*"]);
-    assert_eq!(times.label(times.lowest_common_ancestor(0, 1)), "2024-03-31");
+    assert_eq!(times.label(times.lowest_common_ancestor(Code::ZERO, Code::new(1))), "2024-03-31");
 }
 
 #[test]
@@ -169,7 +172,7 @@ fn a_column_without_values_has_only_a_top() {
     ] {
         let empty = built(spec, column_type, &[]);
         assert_eq!((empty.n_leaves(), empty.height(), empty.n_nodes(1)), (0, 1, 1));
-        assert_eq!(empty.leaves_of(empty.node_by_label("*").unwrap()), 0..0);
+        assert_eq!(empty.leaves_of(empty.node_by_label("*").unwrap()).indexes(), 0..0);
         empty.ordered_by_frequency(&[]).check_invariants();
     }
 }
@@ -187,7 +190,7 @@ fn ordered_by_frequency_puts_frequent_siblings_first() {
     let zips = zips.ordered_by_frequency(&[1, 3, 3, 4, 5]);
     zips.check_invariants();
     assert!(zips.leaves().eq(["22", "21", "12", "13", "11"]));
-    assert_eq!(zips.leaves_of(zips.node_by_label("2*").unwrap()), 0..2);
+    assert_eq!(zips.leaves_of(zips.node_by_label("2*").unwrap()).indexes(), 0..2);
 }
 
 #[test]
@@ -200,7 +203,7 @@ fn a_hundred_thousand_leaves_are_built_in_depth_first_order() {
     let hierarchy = builder.finish().unwrap();
     hierarchy.check_invariants();
     assert_eq!(hierarchy.n_nodes(1), 1000);
-    assert_eq!(hierarchy.leaves_of(hierarchy.node_by_label("b0").unwrap()), 0..10_000);
+    assert_eq!(hierarchy.leaves_of(hierarchy.node_by_label("b0").unwrap()).indexes(), 0..10_000);
 }
 
 /// Paths of a random hierarchy: the parent of each node is drawn from a few nodes above.
@@ -247,15 +250,16 @@ fn check_against(hierarchy: &Hierarchy, paths: &[Vec<String>]) {
                     by_code[lo..=hi].iter().all(|path| path[level] == by_code[lo][level])
                 })
                 .unwrap();
-            let node = hierarchy.lowest_common_ancestor(lo as u32, hi as u32);
+            let node = hierarchy.lowest_common_ancestor(Code::of_index(lo), Code::of_index(hi));
             assert_eq!(node.level, expected);
             assert_eq!(hierarchy.label(node), by_code[lo][expected]);
-            assert_eq!(node, hierarchy.lowest_common_ancestor(hi as u32, lo as u32));
+            let turned = hierarchy.lowest_common_ancestor(Code::of_index(hi), Code::of_index(lo));
+            assert_eq!(node, turned);
         }
     }
     for (level, map) in (1..).zip(hierarchy.level_maps()) {
         for (code, &index) in map.iter().enumerate() {
-            assert_eq!(hierarchy.node_at(level, code as u32), index as usize);
+            assert_eq!(hierarchy.node_at(level, Code::of_index(code)), index as usize);
             let node = Node { level, index: index as usize };
             assert_eq!(hierarchy.label(node), by_code[code][level]);
             assert_eq!(hierarchy.node_by_label(&by_code[code][level]), Some(node));
@@ -278,15 +282,15 @@ proptest! {
         let n_rows = &n_rows[..paths.len()];
         let after = before.clone().ordered_by_frequency(n_rows);
         check_against(&after, &paths);
-        let new_codes: Vec<u32> =
+        let new_codes: Vec<Code> =
             before.leaves().map(|leaf| after.code_of(leaf).expect("the same leaves")).collect();
         let mut rows_by_code = vec![0; n_rows.len()];
         for (code, &new_code) in new_codes.iter().enumerate() {
-            rows_by_code[new_code as usize] = n_rows[code];
+            rows_by_code[new_code.index()] = n_rows[code];
         }
         for level in 0..after.height() {
             let rows_of = |index: usize| -> u64 {
-                after.leaves_of(Node { level, index }).map(|c| rows_by_code[c as usize]).sum()
+                rows_by_code[after.leaves_of(Node { level, index }).indexes()].iter().sum()
             };
             for index in 1..after.n_nodes(level) {
                 let parent_of = |index: usize| {

@@ -9,6 +9,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::mix::mix;
+use crate::row::RowId;
 
 /// Ranks must not follow from hashes of cells that are row numbers themselves.
 const RANK_SEED: u64 = 0x726f_775f_7361_6d70;
@@ -63,10 +64,10 @@ impl RowSample {
     }
 
     /// Decides which rows of a chunk that starts at `first_row` are drawn.
-    pub fn draw(&self, first_row: u64, n_rows: usize) -> Drawn {
+    pub fn draw(&self, first_row: RowId, n_rows: usize) -> Drawn {
         let mut drawn = Drawn { row_idxs: Vec::new(), ranks: Vec::new() };
         for row_idx in 0..n_rows {
-            let rank = mix((first_row + row_idx as u64) ^ RANK_SEED);
+            let rank = mix((first_row + row_idx as u64).get() ^ RANK_SEED);
             if rank < self.bound {
                 drawn.row_idxs.push(row_idx as u32);
                 drawn.ranks.push(rank);
@@ -152,7 +153,7 @@ mod tests {
         let mut first_row = 0;
         while first_row < n_rows {
             let n = chunk_rows.min((n_rows - first_row) as usize);
-            let drawn = sample.draw(first_row, n);
+            let drawn = sample.draw(RowId::new(first_row), n);
             let cells = drawn.row_idxs().iter().map(|&row| first_row as u32 + row).collect();
             sample.add(&drawn, &[cells]);
             assert!(sample.ranks.len() < 2 * n_wanted + chunk_rows);

@@ -13,6 +13,7 @@ use super::{
     ColumnRequest, ReadOptions, RequestedTypes, Scan, Source, SourceChunk, SourceColumn, Stamp,
     Wanted, check_names, place_of, table_error,
 };
+use crate::row::RowId;
 use crate::{Result, TableError};
 
 /// Larger batches are cut into chunks of this many rows.
@@ -61,9 +62,9 @@ pub(super) struct BatchPlace<'a> {
     /// What messages call the table, or the part of it.
     pub(super) table: &'a str,
     /// The number of the first row in that part, for messages.
-    pub(super) row_in_part: u64,
+    pub(super) row_in_part: RowId,
     /// The number of the first row in the table.
-    pub(super) first_row: u64,
+    pub(super) first_row: RowId,
 }
 
 /// The requested columns of a batch; `places` are theirs in it.
@@ -81,7 +82,7 @@ pub(super) fn chunk_of(
             let cells = code_array(array, wanted.column_types[request_idx], wanted.options);
             coded.push(cells.map_err(|(row_idx, problem)| TableError::Cell {
                 table: at.table.to_owned(),
-                place: format!("row {}", at.row_in_part + row_idx as u64 + 1),
+                place: format!("row {}", at.row_in_part + row_idx as u64),
                 column: request.name.clone(),
                 problem: problem.problem(),
                 hint: problem.hint(&request.name),
@@ -186,7 +187,7 @@ impl Source for BatchSource {
             wanted,
             batches,
             rest: None,
-            next_row: 0,
+            next_row: RowId::FIRST,
             fault: None,
         }))
     }
@@ -204,7 +205,7 @@ struct BatchScan<'s> {
     batches: Box<dyn Iterator<Item = std::result::Result<RecordBatch, ArrowError>> + Send + 's>,
     /// What is left of a large batch.
     rest: Option<RecordBatch>,
-    next_row: u64,
+    next_row: RowId,
     /// What is wrong behind the rows that were handed on.
     fault: Option<TableError>,
 }
@@ -253,7 +254,7 @@ impl BatchScan<'_> {
     }
 
     /// As many stretches of rows as there are threads; fewer at the end, or before something wrong.
-    fn next_slices(&mut self) -> Vec<(u64, RecordBatch)> {
+    fn next_slices(&mut self) -> Vec<(RowId, RecordBatch)> {
         let mut slices = Vec::new();
         while slices.len() < rayon::current_num_threads().max(1) && self.fault.is_none() {
             match self.next_slice() {

@@ -24,6 +24,7 @@ use super::{
     ColumnRequest, RequestedTypes, Scan, SourceChunk, SourceColumn, Wanted, check_names,
     table_error,
 };
+use crate::row::RowId;
 use crate::{Result, TableError};
 
 /// How many row groups are read at once. A constant, since the order of the chunks depends on it.
@@ -143,7 +144,7 @@ pub(super) struct ParquetScan<'s> {
     /// The file whose row groups are next, and which of them, and where it begins in the table.
     part: Option<GroupQueue>,
     lanes: Vec<Option<Lane>>,
-    next_row: u64,
+    next_row: RowId,
     /// What is wrong behind the rows that were handed on.
     fault: Option<TableError>,
     is_done: bool,
@@ -152,7 +153,7 @@ pub(super) struct ParquetScan<'s> {
 /// The row groups of a file that wait for a lane.
 struct GroupQueue {
     table: Arc<ParquetTable>,
-    first_row: u64,
+    first_row: RowId,
     next_group: usize,
 }
 
@@ -160,9 +161,9 @@ struct GroupQueue {
 struct Lane {
     table: Arc<ParquetTable>,
     /// The number of the table's row that the file's first is.
-    file_row: u64,
+    file_row: RowId,
     /// The number of the next row in the table.
-    next_row: u64,
+    next_row: RowId,
     batches: ParquetRecordBatchReader,
 }
 
@@ -177,7 +178,7 @@ impl<'s> ParquetScan<'s> {
             parts,
             part: None,
             lanes,
-            next_row: 0,
+            next_row: RowId::FIRST,
             fault: None,
             is_done: false,
         }
@@ -280,7 +281,7 @@ fn next_chunk(
     let coded = |batch: RecordBatch| {
         let first_row = open.next_row;
         open.next_row += batch.num_rows() as u64;
-        let row_in_part = first_row - open.file_row;
+        let row_in_part = RowId::new(first_row - open.file_row);
         let at = BatchPlace { table: open.table.name(), row_in_part, first_row };
         chunk_of(&batch, wanted, places, &at)
     };

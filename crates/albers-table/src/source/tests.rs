@@ -57,7 +57,11 @@ fn numbers_of(mut chunks: Vec<SourceChunk>, column_idx: usize) -> Vec<i64> {
     chunks.sort_by_key(|chunk| chunk.first_row);
     let mut numbers = Vec::new();
     for chunk in &chunks {
-        assert_eq!(chunk.first_row, numbers.len() as u64, "rows are numbered without a gap");
+        assert_eq!(
+            chunk.first_row,
+            RowId::new(numbers.len() as u64),
+            "rows are numbered without a gap"
+        );
         match &chunk.coded[column_idx].cells {
             Cells::Ticks { base, offsets, .. } => {
                 numbers.extend(offsets.iter().map(|&offset| base + i64::from(offset)));

@@ -7,6 +7,7 @@
 //! column at a time.
 
 use albers_table::mix::mix;
+use albers_table::row::RowId;
 use albers_table::value_hash::MISSING;
 use rustc_hash::FxHashMap;
 
@@ -50,7 +51,7 @@ impl RowHashes {
         findings.iter().filter_map(of_finding).collect()
     }
 
-    fn rows_of(&self, finding: &Finding, columns: &AuditedColumns) -> Option<Vec<u64>> {
+    fn rows_of(&self, finding: &Finding, columns: &AuditedColumns) -> Option<Vec<RowId>> {
         let name = finding.column.as_deref();
         let counted = || columns.counted.0.iter().position(|own| Some(own.name.as_str()) == name);
         let sensitive = &columns.requests[columns.first_sensitive()..];
@@ -69,7 +70,7 @@ impl RowHashes {
             }
             FindingName::LowK => {
                 let person = |chunk: &ChunkCells, row: usize| {
-                    chunk.subjects.get(row).copied().unwrap_or(chunk.first_row + row as u64)
+                    chunk.subjects.get(row).copied().unwrap_or((chunk.first_row + row as u64).get())
                 };
                 Some(self.alike(person))
             }
@@ -81,14 +82,14 @@ impl RowHashes {
         }
     }
 
-    /// The numbers of the rows of which something is true.
-    fn numbers(&self, is_concerned: impl Fn(&ChunkCells, usize) -> bool) -> Vec<u64> {
-        let mut numbers = Vec::new();
+    /// The rows of which something is true.
+    fn rows(&self, is_concerned: impl Fn(&ChunkCells, usize) -> bool) -> Vec<RowId> {
+        let mut found = Vec::new();
         for chunk in &self.chunks {
             let rows = (0..chunk.shown.len()).filter(|&row| is_concerned(chunk, row));
-            numbers.extend(rows.map(|row| chunk.first_row + row as u64 + 1));
+            found.extend(rows.map(|row| chunk.first_row + row as u64));
         }
-        numbers
+        found
     }
 
     /// Rows whose hash, unless it is that of a missing cell, is that of so many rows.
@@ -96,21 +97,21 @@ impl RowHashes {
         &self,
         hash: impl Fn(&ChunkCells, usize) -> u64,
         is_so_many: impl Fn(u32) -> bool,
-    ) -> Vec<u64> {
+    ) -> Vec<RowId> {
         let mut counts: FxHashMap<u64, u32> = FxHashMap::default();
         for chunk in &self.chunks {
             for row in 0..chunk.shown.len() {
                 *counts.entry(hash(chunk, row)).or_default() += 1;
             }
         }
-        self.numbers(|chunk, row| {
+        self.rows(|chunk, row| {
             let hash = hash(chunk, row);
             hash != MISSING && counts.get(&hash).is_some_and(|&n_rows| is_so_many(n_rows))
         })
     }
 
     /// Rows of classes whose rows are all alike in something.
-    fn alike(&self, of_row: impl Fn(&ChunkCells, usize) -> u64) -> Vec<u64> {
+    fn alike(&self, of_row: impl Fn(&ChunkCells, usize) -> u64) -> Vec<RowId> {
         // Nothing where rows of a class differ.
         let mut classes: FxHashMap<u64, Option<u64>> = FxHashMap::default();
         for chunk in &self.chunks {
@@ -120,6 +121,6 @@ impl RowHashes {
                 *seen = seen.filter(|&seen| seen == own);
             }
         }
-        self.numbers(|chunk, row| classes.get(&chunk.shown[row]).is_some_and(Option::is_some))
+        self.rows(|chunk, row| classes.get(&chunk.shown[row]).is_some_and(Option::is_some))
     }
 }

@@ -284,7 +284,7 @@ impl Comparison<'_> {
             n_sensitive: sensitive.len(),
         };
         let mut published = ClassSummary::new(requirement.shape());
-        original_rows.iter().for_each(|&row| facts.add(row as usize, &mut published));
+        original_rows.iter().for_each(|row| facts.add(row.index(), &mut published));
         requirement.bind(&published);
         let classes = released.classes_of_texts();
         let max_rows = Grain::default().whole_rows;
@@ -300,17 +300,17 @@ impl Comparison<'_> {
 fn carried_cells(original: &CodedColumn, released: &CodedColumn) -> (CarriedCells, u64) {
     let column_type = original.domain.column_type();
     let mut number_of: FxHashMap<String, u64> = FxHashMap::default();
-    let values = (0u32..).map_while(|code| original.domain.category(code));
+    let values = original.domain.categories();
     let of_original: Vec<u64> = values
-        .map(|text| {
+        .map(|(_, text)| {
             let next = number_of.len() as u64 + 1;
             let canonical = value::canonical(column_type, text);
             *number_of.entry(canonical.unwrap_or_else(|| text.to_owned())).or_insert(next)
         })
         .collect();
-    let values = (0u32..).map_while(|code| released.domain.category(code));
+    let values = released.domain.categories();
     let of_released: Vec<u64> = values
-        .map(|text| {
+        .map(|(_, text)| {
             let canonical = value::canonical(column_type, text);
             let number = canonical.and_then(|own| number_of.get(&own).copied());
             number.or_else(|| number_of.get(text).copied()).unwrap_or(0)

@@ -26,6 +26,7 @@ use super::records::{KEY_BYTES, Layout, Numbers};
 use crate::error::Result;
 use crate::job::Job;
 use crate::memory::Memory;
+use crate::protection::value_counts;
 use crate::report::Note;
 use crate::rows::source_changed;
 
@@ -53,7 +54,7 @@ impl Reading<'_> {
         let has_subject = self.columns.has_subject;
         let domains: Vec<_> = coders.iter().map(ColumnCoder::domain).collect();
         let mut requirement = requirement_of(job, &domains, has_subject, notes)?;
-        let counts: Vec<_> = coders.iter().map(|coder| coder.counts().to_vec()).collect();
+        let counts: Vec<_> = coders.iter().map(|coder| value_counts(coder.counts())).collect();
         // How many persons the whole table has is nothing that a class is compared with.
         let whole = ClassSummary::of_counts(requirement.shape(), n_rows, 1, &counts);
         drop(counts);

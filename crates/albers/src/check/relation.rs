@@ -4,6 +4,7 @@
 //! Fractions of a release of this program that only touch at an end are taken for disjoint: there a
 //! cut is.
 
+use albers_classes::ClassId;
 use albers_measure::Classes;
 use albers_measure::relation::{Cover, Relation, relation_of};
 use albers_release::parse::names_of;
@@ -42,8 +43,8 @@ pub(super) fn relation_of_texts(
     for (name, told) in quasi {
         let shown = ShownTexts::of(name, columns)?;
         let by_key = covers_of(&shown, *told)?;
-        for (class, covers) in covers.iter_mut().enumerate() {
-            let row = classes.rows_of(class)[0] as usize;
+        for (class, covers) in ClassId::first(covers.len()).zip(&mut covers) {
+            let row = classes.rows_of(class)[0].index();
             covers.push(by_key[&shown.key(row)].clone());
         }
     }

@@ -12,6 +12,7 @@ use albers_storage::memory_budget::Reservation;
 use albers_table::chunk::ColumnChunk;
 use albers_table::distinct_sample::DistinctSample;
 use albers_table::mix::mix;
+use albers_table::row::RowId;
 use albers_table::schema::{ColumnType, Role};
 use albers_table::source::{ColumnRequest, Source, place_of};
 use albers_table::value_hash::{MISSING, value_hashes};
@@ -60,7 +61,7 @@ pub(super) fn counted_columns(
 
 /// What a chunk tells: the hashes of its cells, row by row, and the names that it shows.
 pub(super) struct ChunkCells {
-    pub(super) first_row: u64,
+    pub(super) first_row: RowId,
     /// What the quasi-identifiers show, one number for each row.
     pub(super) shown: Vec<u64>,
     /// The person of each row, where a column tells it.
@@ -75,7 +76,7 @@ impl ChunkCells {
     /// Looks at the columns of a chunk, and at those that are only counted.
     pub(super) fn of(
         columns: &AuditedColumns,
-        first_row: u64,
+        first_row: RowId,
         coded: &[ColumnChunk],
         counted: &[ColumnChunk],
         wants_rows: bool,

@@ -1,5 +1,6 @@
 //! The texts in which a table shows its quasi-identifiers, whoever made it.
 
+use albers_table::code::Code;
 use albers_table::value::{parse_date, parse_timestamp};
 use rustc_hash::FxHashMap;
 
@@ -51,7 +52,7 @@ impl<'c> ShownTexts<'c> {
     }
 
     fn text(&self, key: [u32; 3]) -> String {
-        let text = |at: usize| self.columns[at].text(key[at]);
+        let text = |at: usize| self.columns[at].text(Code::new(key[at]));
         if self.columns.len() == 1 {
             return text(0);
         }

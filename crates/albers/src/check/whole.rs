@@ -4,6 +4,7 @@ use albers_measure::audit::{Audit, audit as audit_classes};
 use albers_measure::{Classes, Codes};
 use albers_privacy::{Facts, Requirement};
 use albers_storage::watch::{Phase, Watch};
+use albers_table::code::Code;
 use albers_table::coding::{CodedColumn, RawColumn, encode};
 use albers_table::domain::Domain;
 use rayon::prelude::*;
@@ -39,7 +40,7 @@ impl InternedColumn {
     }
 
     /// The text of a code; none for the missing one.
-    pub(super) fn text(&self, code: u32) -> String {
+    pub(super) fn text(&self, code: Code) -> String {
         self.domain.category(code).unwrap_or_default().to_owned()
     }
 

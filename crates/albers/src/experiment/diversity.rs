@@ -5,6 +5,7 @@
 //! The accuracy of a learner, the other half of the figure, is not measured.
 //! Guarantee: whatever the policy, entropy stays above log l, since every class has that much.
 
+use albers_classes::ClassId;
 use albers_generate::{Kind, Options};
 use albers_measure::told::conditional_entropy_bits;
 use albers_privacy::Criterion;
@@ -49,7 +50,7 @@ fn run(setting: &Setting) -> Result<Outcome> {
     let tables: Vec<Table> = (0..n_trials).map(table).collect::<Result<_>>()?;
     let whole = |table: &Table| {
         let labels = table.rows().labels(LABEL);
-        conditional_entropy_bits(&vec![0; labels.len()], &labels)
+        conditional_entropy_bits(&vec![ClassId::new(0); labels.len()], &labels)
     };
     // More than the whole table has no class can have.
     let most_bits = tables.iter().map(whole).fold(f64::INFINITY, f64::min);

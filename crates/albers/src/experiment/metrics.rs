@@ -4,12 +4,14 @@
 //! Departures: the imprecision of several predicates is read in two ways, see [`union_imprecision`] and [`summed_imprecision`].
 //! Cost: one pass over the rows.
 
+use albers_classes::ClassId;
+
 /// One interval per axis, both ends included. A point is a region whose ends are the same.
 pub(super) type Region = Vec<(f64, f64)>;
 
 /// Rows per class.
-pub(super) fn mean_class_size(classes: &[u32]) -> f64 {
-    let distinct: std::collections::BTreeSet<u32> = classes.iter().copied().collect();
+pub(super) fn mean_class_size(classes: &[ClassId]) -> f64 {
+    let distinct: std::collections::BTreeSet<ClassId> = classes.iter().copied().collect();
     classes.len() as f64 / distinct.len().max(1) as f64
 }
 
@@ -46,7 +48,7 @@ mod tests {
 
     #[test]
     fn classes_have_a_mean_size() {
-        let classes: Vec<u32> = (0..16).map(|row| u32::from(row >= 4)).collect();
+        let classes: Vec<ClassId> = (0..16).map(|row| ClassId::new(u32::from(row >= 4))).collect();
         assert_eq!(mean_class_size(&classes), 8.0);
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use albers_classes::ClassId;
 use albers_generate::{Generator, Kind, Options};
 use albers_storage::choice::Choice as _;
 use albers_storage::watch::Silent;
@@ -79,8 +80,8 @@ impl Table {
 
 impl Rows {
     /// The number of each row's class: rows that show the same in all columns but one.
-    pub(super) fn classes(&self, but: &str) -> Vec<u32> {
-        let mut numbers: BTreeMap<Vec<String>, u32> = BTreeMap::new();
+    pub(super) fn classes(&self, but: &str) -> Vec<ClassId> {
+        let mut numbers: BTreeMap<Vec<String>, ClassId> = BTreeMap::new();
         let mut classes = Vec::new();
         for batch in &self.0 {
             let columns: Vec<ArrayRef> = batch
@@ -93,7 +94,7 @@ impl Rows {
                 .collect();
             for row_idx in 0..batch.num_rows() {
                 let texts = columns.iter().map(|column| column.as_string::<i32>().value(row_idx));
-                let next = numbers.len() as u32;
+                let next = ClassId::of_index(numbers.len());
                 classes.push(*numbers.entry(texts.map(str::to_owned).collect()).or_insert(next));
             }
         }

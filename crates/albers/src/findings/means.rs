@@ -3,6 +3,7 @@
 //! Guarantee: what is counted are the sizes of published classes, which anybody can count on the
 //! release, so that the finding may stand in its manifest.
 
+use albers_classes::ClassId;
 use albers_privacy::Requirement;
 use albers_release::door::Passed;
 
@@ -23,8 +24,8 @@ impl SmallClasses {
     /// Adds some classes.
     pub(crate) fn add(&mut self, passed: &Passed<'_, '_>) {
         match passed {
-            Passed::Classes(classes) => (0..classes.n_classes())
-                .for_each(|class| self.add_class(classes.class(class).n_rows() as u64)),
+            Passed::Classes(classes) => ClassId::first(classes.n_classes())
+                .for_each(|class_id| self.add_class(classes.class(class_id).n_rows() as u64)),
             Passed::Giant(class) => self.add_class(class.n_rows),
             Passed::GiantRows(_) | Passed::LeftOut(_) => {}
         }

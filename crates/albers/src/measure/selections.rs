@@ -11,6 +11,7 @@ use albers_measure::Classes;
 use albers_measure::released::ReleasedColumn;
 use albers_partition::split::workload::Predicate;
 use albers_table::domain::Domain;
+use albers_table::row::RowIdx;
 use serde::Serialize;
 
 use crate::error::Result;
@@ -121,10 +122,10 @@ impl Rows<'_> {
     }
 
     /// Whether what a row of the release shows overlaps a predicate.
-    fn overlaps(&self, predicate: &Predicate, row: u32) -> bool {
+    fn overlaps(&self, predicate: &Predicate, row: RowIdx) -> bool {
         predicate.terms.iter().all(|term| {
             let column = &self.columns[term.axis];
-            let cell = &column.cells[column.places[row as usize] as usize];
+            let cell = &column.cells[column.places[row.index()] as usize];
             cell.content.overlaps(&column.attribute.domain, &term.codes)
         })
     }

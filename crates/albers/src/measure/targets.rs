@@ -1,9 +1,11 @@
 //! How much the classes of a release tell of columns that it holds as they are.
 
+use albers_classes::ClassId;
 use albers_measure::Classes;
 use albers_measure::told::{conditional_entropy_bits, mean_squared_error};
 use albers_storage::wording;
 use albers_storage::wording::Field;
+use albers_table::code::Code;
 use albers_table::coding::CodedColumn;
 use albers_table::schema::Role;
 use serde::Serialize;
@@ -46,23 +48,24 @@ pub(super) fn measured(
     columns: &[CodedColumn],
     classes: &Classes,
 ) -> Result<Vec<MeasuredTarget>> {
-    let mut class_of = vec![0; classes.n_rows()];
-    for (class, rows) in (0u32..).zip(classes.iter()) {
-        rows.iter().for_each(|&row| class_of[row as usize] = class);
+    let mut class_of = vec![ClassId::new(0); classes.n_rows()];
+    for (class, rows) in ClassId::first(classes.n_classes()).zip(classes.iter()) {
+        rows.iter().for_each(|row| class_of[row.index()] = class);
     }
     let targets = job.workload.targets.iter().zip(columns);
     let of_target = |(target, column): (&crate::job::TargetSpec, &CodedColumn)| {
         let name = target.column.clone();
         let missing = column.domain.missing_code();
-        let codes = column.codes.iter().flatten().copied();
+        let codes = column.codes.iter().flatten().map(|&code| Code::new(code));
         let codes = codes.map(|code| (Some(code) != missing).then_some(code));
         let kind = target.kind.or(job.split.and_then(Split::target_kind));
         if kind != Some(TargetKind::Number) {
-            let entropy = conditional_entropy_bits(&class_of, &codes.collect::<Vec<_>>());
+            let labels: Vec<Option<u32>> = codes.map(|code| code.map(Code::get)).collect();
+            let entropy = conditional_entropy_bits(&class_of, &labels);
             let conditional_entropy = Some(entropy);
             return Ok(MeasuredTarget { name, conditional_entropy, mean_squared_error: None });
         }
-        let number = |code: u32| column.domain.category(code).and_then(|text| text.parse().ok());
+        let number = |code: Code| column.domain.category(code).and_then(|text| text.parse().ok());
         let numbers: Option<Vec<Option<f64>>> =
             codes.map(|code| code.map_or(Some(None), |code| number(code).map(Some))).collect();
         let Some(numbers) = numbers else {

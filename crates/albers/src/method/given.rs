@@ -20,6 +20,7 @@ use albers_measure::Classes;
 use albers_measure::released::{Pairing, ReleasedColumn, loss_of_released};
 use albers_privacy::{ClassSummary, Facts, Requirement};
 use albers_release::door::{Door, RowStore, TableRows};
+use albers_table::row::RowIdx;
 use albers_table::schema::Role;
 use albers_table::sink::Sink;
 use rayon::prelude::*;
@@ -47,7 +48,7 @@ struct PairedRelease {
     /// Its rows that show the same.
     classes: Classes,
     /// The row of the original that belongs to each of its rows.
-    original_rows: Vec<u32>,
+    original_rows: Vec<RowIdx>,
     notes: Vec<Note>,
 }
 
@@ -125,11 +126,11 @@ impl PairedRelease {
         if let MethodPlan::Given { k: Some(k) } = plan.method {
             return k;
         }
-        let n_units = |class: &[u32]| match &table.subjects {
+        let n_units = |class: &[RowIdx]| match &table.subjects {
             None => class.len(),
             Some(subjects) => {
-                let rows = class.iter().map(|&row| self.original_rows[row as usize]);
-                rows.map(|row| subjects[row as usize]).collect::<FxHashSet<u64>>().len()
+                let rows = class.iter().map(|row| self.original_rows[row.index()]);
+                rows.map(|row| subjects[row.index()]).collect::<FxHashSet<u64>>().len()
             }
         };
         let k = self.classes.iter().map(n_units).min().expect("a release has rows") as u64;
@@ -143,13 +144,13 @@ impl PairedRelease {
         let mut summary = ClassSummary::new(requirement.shape());
         for class in self.classes.iter() {
             summary.clear();
-            for &row in class {
-                facts.add(self.original_rows[row as usize] as usize, &mut summary);
+            for row in class {
+                facts.add(self.original_rows[row.index()].index(), &mut summary);
             }
             if !requirement.holds(&summary) {
                 return Err(Error::GivenViolates {
                     release: self.released.name.clone(),
-                    first_row: u64::from(class[0]) + 1,
+                    first_row: class[0].into(),
                     n_rows: summary.n_rows(),
                     violations: requirement.violations(&summary),
                 });
@@ -161,10 +162,10 @@ impl PairedRelease {
     /// Leaves out the rows that the release leaves out.
     fn leave_out_others(&self, groups: &mut Groups, codes: &[Vec<u32>], n_rows: usize) {
         let mut is_released = vec![false; n_rows];
-        self.original_rows.iter().for_each(|&row| is_released[row as usize] = true);
-        for row in (0..n_rows).filter(|&row| !is_released[row]) {
-            groups.suppressed.row_ids.push(row as u32);
-            groups.suppressed.codes.extend(codes.iter().map(|column| column[row]));
+        self.original_rows.iter().for_each(|row| is_released[row.index()] = true);
+        for row in RowIdx::FIRST.take(n_rows).filter(|row| !is_released[row.index()]) {
+            groups.suppressed.row_idxs.push(row);
+            groups.suppressed.codes.extend(codes.iter().map(|column| column[row.index()]));
         }
     }
 
@@ -201,19 +202,19 @@ impl PairedRelease {
 }
 
 /// The classes of a release as groups of rows of the original.
-fn groups_of(classes: &Classes, original_rows: &[u32], codes: &[Vec<u32>]) -> Groups {
+fn groups_of(classes: &Classes, original_rows: &[RowIdx], codes: &[Vec<u32>]) -> Groups {
     /// Blocks are described in parallel.
     const ROWS_PER_BLOCK: usize = 1 << 16;
     let mut blocks = Vec::new();
     let mut block = ClassBlock::default();
     for class in classes.iter() {
-        for &released_row in class {
-            let row = original_rows[released_row as usize];
-            block.row_ids.push(row);
-            block.codes.extend(codes.iter().map(|column| column[row as usize]));
+        for released_row in class {
+            let row = original_rows[released_row.index()];
+            block.row_idxs.push(row);
+            block.codes.extend(codes.iter().map(|column| column[row.index()]));
         }
-        block.class_ends.push(block.row_ids.len() as u32);
-        if block.row_ids.len() >= ROWS_PER_BLOCK {
+        block.class_ends.push(block.row_idxs.len() as u32);
+        if block.row_idxs.len() >= ROWS_PER_BLOCK {
             blocks.push(std::mem::take(&mut block));
         }
     }
@@ -232,10 +233,11 @@ mod tests {
     fn groups_hold_the_rows_of_the_original_class_by_class() {
         let texts = [0, 1, 0];
         let classes = Classes::of(3, &[Codes { codes: &texts, n_values: 2 }]);
-        let groups = groups_of(&classes, &[3, 0, 1], &[vec![10, 11, 12, 13], vec![5, 6, 7, 8]]);
+        let rows = [3, 0, 1].map(RowIdx::new);
+        let groups = groups_of(&classes, &rows, &[vec![10, 11, 12, 13], vec![5, 6, 7, 8]]);
         assert_eq!((groups.n_rows(), groups.n_classes()), (3, 2));
         let [block] = &groups.blocks[..] else { panic!("a small release is one block") };
-        assert_eq!(block.row_ids, [3, 1, 0]);
+        assert_eq!(block.row_idxs, [3, 1, 0].map(RowIdx::new));
         assert_eq!(block.codes, [13, 8, 11, 6, 10, 5]);
         assert_eq!(block.class_ends, [2, 3]);
     }
@@ -244,7 +246,7 @@ mod tests {
     fn a_large_release_is_cut_into_blocks_of_whole_classes() {
         let texts: Vec<u32> = (0..200_000).map(|row| row % 5).collect();
         let classes = Classes::of(texts.len(), &[Codes { codes: &texts, n_values: 5 }]);
-        let rows: Vec<u32> = (0..200_000).collect();
+        let rows: Vec<RowIdx> = RowIdx::FIRST.take(200_000).collect();
         let groups = groups_of(&classes, &rows, std::slice::from_ref(&texts));
         assert_eq!((groups.n_rows(), groups.n_classes()), (200_000, 5));
         assert_eq!(groups.blocks.len(), 3);

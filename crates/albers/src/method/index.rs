@@ -180,8 +180,8 @@ fn load<'t>(
     let map = |chunk: SourceChunk| -> albers_table::Result<(RoutedRows, u64, SelectedRows<'_>)> {
         let SourceChunk { first_row, n_rows, coded, carried } = chunk;
         let CodedChunk { codes, facts } = surveyed.code(coded, n_rows)?;
-        let first_row = first_row as u32;
-        let rows = (first_row..).zip(codes.chunks_exact(n_attributes));
+        let row_ids = (0..).map(|row| first_row + row);
+        let rows = row_ids.zip(codes.chunks_exact(n_attributes));
         let fingerprint = rows
             .fold(0u64, |sum, (row_id, codes)| sum.wrapping_add(row_fingerprint(row_id, codes)));
         let mut of_chunk = SelectedRows::new(selects);

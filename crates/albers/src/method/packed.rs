@@ -31,10 +31,7 @@ pub(super) fn layout_of(
     protection: &Protection,
     targets: &[usize],
 ) -> (RowLayout, FactColumns) {
-    let greatest = |coder: &ColumnCoder| {
-        let domain = coder.domain();
-        domain.code_range().1.max(domain.missing_code().unwrap_or(0))
-    };
+    let greatest = |coder: &ColumnCoder| coder.domain().greatest_code().get();
     let attributes: Vec<u32> = surveyed.coders_of(Role::Quasi).map(greatest).collect();
     let has_subject = surveyed.known.planned.iter().any(|column| column.role == Role::Subject);
     let subject = has_subject.then_some([u32::MAX; 2]);

@@ -3,6 +3,7 @@
 use albers_classes::Span;
 use albers_classes::points::Points;
 use albers_partition::split::workload::{Predicate, Term};
+use albers_table::code::{Code, CodeRange};
 use albers_table::domain::{Domain, End, OrderedValue};
 use albers_table::schema::ColumnType;
 use albers_table::value::{self, ParseProblem};
@@ -156,11 +157,11 @@ fn named(domain: &Domain, text: &str) -> Vec<Span> {
         && let Some(node) = hierarchy.node_by_label(text)
     {
         let leaves = hierarchy.leaves_of(node);
-        return vec![(leaves.start, leaves.end - 1)];
+        return merged(leaves.into_iter().map(|code| (code, code)).collect());
     }
     let number = number_of(domain, text).ok();
-    let is_same = |code: u32| {
-        let numbers = domain.numbers().and_then(|numbers| numbers.get(code as usize));
+    let is_same = |code: Code| {
+        let numbers = domain.numbers().and_then(|numbers| numbers.get(code.index()));
         domain.category(code) == Some(text)
             || numbers.zip(number).is_some_and(|(own, number)| *own == number)
     };
@@ -188,7 +189,7 @@ fn ordered_names(test: &Test, domain: &Domain, side: Side, text: &str) -> Result
     };
     if let Some(numbers) = domain.numbers() {
         let bound = number_of(domain, text).map_err(|problem| unlike(domain, problem))?;
-        let order = |code: u32| numbers.get(code as usize)?.partial_cmp(&bound);
+        let order = |code: Code| numbers.get(code.index())?.partial_cmp(&bound);
         return Ok(runs_of(domain, |code| order(code).is_some_and(lies)));
     }
     Err(Error::usage(
@@ -214,9 +215,10 @@ fn unlike(domain: &Domain, problem: ParseProblem) -> Error {
 }
 
 /// The codes of a category that pass, as runs.
-fn runs_of(domain: &Domain, passes: impl Fn(u32) -> bool) -> Vec<Span> {
+fn runs_of(domain: &Domain, passes: impl Fn(Code) -> bool) -> Vec<Span> {
     let (first, last) = domain.code_range();
-    merged((first..=last).filter(|&code| passes(code)).map(|code| (code, code)).collect())
+    let codes = CodeRange { start: first, end: last + 1 };
+    merged(codes.into_iter().filter(|&code| passes(code)).map(|code| (code, code)).collect())
 }
 
 /// Ascending runs that neither touch nor overlap.
@@ -225,7 +227,7 @@ fn merged(mut runs: Vec<Span>) -> Vec<Span> {
     let mut merged: Vec<Span> = Vec::new();
     for (lo, hi) in runs {
         match merged.last_mut() {
-            Some(last) if lo <= last.1.saturating_add(1) => last.1 = last.1.max(hi),
+            Some(last) if lo <= last.1 || lo - last.1 == 1 => last.1 = last.1.max(hi),
             _ => merged.push((lo, hi)),
         }
     }
@@ -241,28 +243,30 @@ fn common(one: &[Span], other: &[Span]) -> Vec<Span> {
 /// The codes of a range that are in none of some runs.
 fn outside(runs: &[Span], (first, last): Span) -> Vec<Span> {
     let mut rest = Vec::new();
-    let mut next = Some(first);
+    let mut next = first;
     for &(lo, hi) in runs {
-        let Some(start) = next else { break };
-        if lo > start {
-            rest.push((start, lo - 1));
-        }
-        next = hi.checked_add(1).filter(|&code| code <= last);
+        rest.extend((lo > next).then(|| (next, Code::new(lo.get() - 1))));
+        next = hi + 1;
     }
-    rest.extend(next.filter(|&start| start <= last).map(|start| (start, last)));
+    rest.extend((next <= last).then_some((next, last)));
     rest
 }
 
 #[cfg(test)]
 mod tests {
+    use albers_classes::region::span;
+
     use super::*;
 
     #[test]
     fn runs_of_codes_are_joined_cut_and_turned_round() {
-        assert_eq!(merged(vec![(5, 6), (1, 2), (3, 3), (6, 9)]), [(1, 3), (5, 9)]);
-        assert_eq!(common(&[(1, 5), (8, 9)], &[(4, 8)]), [(4, 5), (8, 8)]);
-        assert_eq!(outside(&[(1, 3), (5, 9)], (0, 9)), [(0, 0), (4, 4)]);
-        assert_eq!(outside(&[(0, 9)], (0, 9)), []);
-        assert_eq!(outside(&[], (2, 4)), [(2, 4)]);
+        let runs = |all: &[(u32, u32)]| -> Vec<Span> {
+            all.iter().map(|&(lo, hi)| span(lo, hi)).collect()
+        };
+        assert_eq!(merged(runs(&[(5, 6), (1, 2), (3, 3), (6, 9)])), runs(&[(1, 3), (5, 9)]));
+        assert_eq!(common(&runs(&[(1, 5), (8, 9)]), &runs(&[(4, 8)])), runs(&[(4, 5), (8, 8)]));
+        assert_eq!(outside(&runs(&[(1, 3), (5, 9)]), span(0, 9)), runs(&[(0, 0), (4, 4)]));
+        assert_eq!(outside(&runs(&[(0, 9)]), span(0, 9)), []);
+        assert_eq!(outside(&[], span(2, 4)), runs(&[(2, 4)]));
     }
 }

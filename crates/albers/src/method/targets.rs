@@ -2,6 +2,7 @@
 
 use albers_classes::TargetCodes;
 use albers_partition::split::workload::{Target, TargetPlace, TargetValues, Workload};
+use albers_table::code::Code;
 use albers_table::domain::Domain;
 use albers_table::schema::Role;
 
@@ -104,10 +105,10 @@ impl<'d> TargetDomains<'d> {
 
 /// What the codes of a target mean.
 fn values_of(target: &PlannedTarget, domain: &Domain) -> Result<TargetValues> {
-    let missing = domain.missing_code();
+    let missing = domain.missing_code().map(Code::get);
     match target.kind {
         TargetKind::Class => {
-            let greatest = domain.code_range().1.max(missing.unwrap_or(0));
+            let greatest = domain.greatest_code().get();
             match domain.n_values() > u64::from(MAX_CLASSES) || greatest > 64 * MAX_CLASSES {
                 true => Err(too_many_classes(target, domain)),
                 false => Ok(TargetValues::Classes { n_classes: greatest + 1, missing }),

@@ -12,6 +12,7 @@ use albers_release::publish::{CarriedColumn, OutputColumn};
 use albers_storage::memory_budget::Reservation;
 use albers_table::chunk::ColumnChunk;
 use albers_table::coding::{CodedColumn, CodingPlan, RawColumn, encode};
+use albers_table::row::RowIdx;
 use albers_table::schema::{ColumnType, Role};
 use albers_table::source::SourceChunk;
 use albers_table::value_hash::value_hashes;
@@ -33,7 +34,7 @@ pub(crate) struct Table {
     /// Their codes.
     pub(crate) points: Points,
     /// Some tuples of them, by hash, number of rows and a row that has it, if a sample was wanted.
-    sample: Vec<(u64, u64, u32)>,
+    sample: Vec<(u64, u64, RowIdx)>,
     /// The kept columns that are targets of a workload, coded.
     pub(crate) targets: Vec<CodedColumn>,
     /// The sensitive columns, coded as categories.
@@ -182,9 +183,9 @@ impl Table {
         let n_attributes = self.attributes.len();
         let chunks = self.points.chunks();
         let mut codes = Vec::with_capacity(self.sample.len() * n_attributes);
-        for &(_, _, row_id) in &self.sample {
-            let chunk = &chunks[chunks.partition_point(|own| own.first_row <= row_id) - 1];
-            let row = (row_id - chunk.first_row) as usize;
+        for &(_, _, row_idx) in &self.sample {
+            let chunk = &chunks[chunks.partition_point(|own| own.first_row <= row_idx) - 1];
+            let row = row_idx.index() - chunk.first_row.index();
             codes.extend(chunk.columns.iter().map(|column| column[row]));
         }
         let tuples = self.sample.iter().zip(codes.chunks_exact(n_attributes));
@@ -206,7 +207,7 @@ fn sample_of(
     known: &KnownColumns,
     chunks: &[SourceChunk],
     n_rows: usize,
-) -> Vec<(u64, u64, u32)> {
+) -> Vec<(u64, u64, RowIdx)> {
     let is_large = |grain: &Grain| n_rows > grain.whole_rows;
     if reading.plan.method.grain().filter(is_large).is_none() {
         return Vec::new();
@@ -226,8 +227,8 @@ fn sample_of(
         // Whoever panicked with the lock had added whole tuples.
         let mut found = found.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         for tuple in tuples {
-            let row_id = chunk.first_row as u32 + tuple.row;
-            found.add(tuple.hash, u64::from(tuple.n_rows), row_id);
+            let row_idx = RowIdx::of_id(chunk.first_row + u64::from(tuple.row));
+            found.add(tuple.hash, u64::from(tuple.n_rows), row_idx);
         }
         if found.is_full() {
             found.trim();

@@ -5,6 +5,7 @@
 //! ```
 
 use albers_classes::packed::RowBlock;
+use albers_classes::region::span;
 use albers_classes::{FeatureValue, Span};
 use albers_storage::spill::Block;
 
@@ -120,7 +121,7 @@ impl Bucket {
             });
         }
         for _ in 0..n_runs * plan.region_len() {
-            into.regions.push((fields.half(), fields.half()));
+            into.regions.push(fields.span());
         }
         for _ in 0..n_runs * plan.options.n_features {
             let words = [fields.word(), fields.word()];
@@ -129,7 +130,7 @@ impl Bucket {
         if plan.options.is_nested {
             for _ in 0..n_runs {
                 let n_spans = fields.half();
-                into.details.holes.push((0..n_spans).map(|_| (fields.half(), fields.half())));
+                into.details.holes.push((0..n_spans).map(|_| fields.span()));
             }
         }
         into.rows.read_from(plan.rows.layout, fields.bytes);
@@ -200,8 +201,8 @@ impl Bucket {
 
 fn write_spans(spans: &[Span], bytes: &mut Vec<u8>) {
     for (lo, hi) in spans {
-        bytes.extend_from_slice(&lo.to_le_bytes());
-        bytes.extend_from_slice(&hi.to_le_bytes());
+        bytes.extend_from_slice(&lo.get().to_le_bytes());
+        bytes.extend_from_slice(&hi.get().to_le_bytes());
     }
 }
 
@@ -217,6 +218,10 @@ impl<'b> Fields<'b> {
 
     fn half(&mut self) -> u32 {
         u32::from_le_bytes(self.take::<4>())
+    }
+
+    fn span(&mut self) -> Span {
+        span(self.half(), self.half())
     }
 
     fn take<const N: usize>(&mut self) -> [u8; N] {

@@ -173,7 +173,7 @@ fn verify_bucket<'a>(
     let n_rows = rows.rows.n_rows();
     let carried = plan.rows.payload.decode((0..n_rows).map(|row| rows.rows.payload(row)))?;
     let sensitive = rows.sensitive(plan);
-    let row_ids = rows.row_ids(plan);
+    let row_ids = rows.rows.row_ids(plan.rows.layout);
     let facts = plan.rows.facts.facts_of(plan.rows.layout, &rows.rows, 0..n_rows as u32);
     let blocks = rows.class_blocks(plan);
     let described = describe(blocks, plan.attributes, plan.options, Some(&row_ids), &Silent)?;

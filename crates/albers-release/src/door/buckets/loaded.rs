@@ -1,6 +1,7 @@
 //! A bucket in memory: its classes as blocks, and what they add up to.
 
 use albers_classes::class_block::{ClassBlock, ClassDetails};
+use albers_table::row::RowIdx;
 use rayon::prelude::*;
 
 use super::scatter::Scattered;
@@ -40,12 +41,6 @@ impl Scattered {
             rows.clone().map(|row| self.rows.fact(plan.rows.layout, row, fact)).collect()
         };
         plan.rows.sensitive_facts.iter().map(column).collect()
-    }
-
-    /// The number of each row in its table.
-    pub(in crate::door) fn row_ids(&self, plan: &BucketPlan<'_>) -> Vec<u32> {
-        let rows = 0..self.rows.n_rows();
-        rows.map(|row| self.rows.row_id(plan.rows.layout, row)).collect()
     }
 
     /// The classes, each with all its runs, wherever they lie.
@@ -92,9 +87,9 @@ impl Scattered {
                 for (row, slot) in rows.clone().zip(slots) {
                     self.rows.codes(plan.rows.layout, row as usize, slot);
                 }
-                block.row_ids.extend(rows);
+                block.row_idxs.extend(rows.map(RowIdx::new));
             }
-            block.class_ends.push(block.row_ids.len() as u32);
+            block.class_ends.push(block.row_idxs.len() as u32);
             // All runs of a class have the same region, features and holes.
             let first = class[0] as usize;
             let n_region = plan.region_len();

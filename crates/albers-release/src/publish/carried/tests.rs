@@ -26,7 +26,7 @@ fn published_type(declared: Option<ColumnType>, cells: &[&str]) -> DataType {
     let column = column_of(Typing::ByCells(declared), cells);
     let field = column.field(&column.counts());
     assert_eq!(field.is_nullable(), cells.contains(&""));
-    let rows: Vec<u32> = (0..cells.len() as u32).collect();
+    let rows: Vec<RowIdx> = RowIdx::FIRST.take(cells.len()).collect();
     let taken = column.take(&rows, field.data_type()).unwrap();
     assert_eq!(taken.data_type(), field.data_type());
     assert_eq!(taken.logical_null_count(), cells.iter().filter(|cell| cell.is_empty()).count());
@@ -108,14 +108,14 @@ fn cells_of_rows_that_are_left_out_decide_nothing() {
     for others in [&["x"][..], &["1e9", ""], &["0.12345", "123456"], &["007"], &["2020-01-01"]] {
         let cells = [&published[..], others].concat();
         let column = column_of(Typing::ByCells(None), &cells);
-        let left_out: Vec<u32> = (published.len() as u32..cells.len() as u32).collect();
+        let left_out: Vec<RowIdx> = RowIdx::of_index(published.len()).take(others.len()).collect();
         let mut counts = column.counts();
         counts.remove(&column.counts_of(&left_out).unwrap());
         assert_eq!(column.field(&counts), expected, "{others:?}");
     }
     let full = column_of(Typing::ByCells(None), &["1", "2", ""]);
     let mut counts = full.counts();
-    counts.remove(&full.counts_of(&[2]).unwrap());
+    counts.remove(&full.counts_of(&[RowIdx::new(2)]).unwrap());
     assert!(!full.field(&counts).is_nullable());
 }
 
@@ -124,7 +124,7 @@ fn views_of_text_leave_without_that_of_other_rows() {
     let texts = ["a secret that is long enough for a buffer", "a text of a row that is published"];
     let chunk: ArrayRef = Arc::new(StringViewArray::from(texts.to_vec()));
     let column = CarriedColumn::new("x".to_owned(), Typing::AsRead, vec![chunk]);
-    let taken = column.take(&[1], &DataType::Utf8View).unwrap();
+    let taken = column.take(&[RowIdx::new(1)], &DataType::Utf8View).unwrap();
     let buffers = taken.as_string_view().data_buffers().iter();
     assert_eq!(buffers.map(|buffer| buffer.len()).sum::<usize>(), texts[1].len());
 }
@@ -194,7 +194,7 @@ fn dictionaries_that_do_not_fit_into_one_are_taken_as_values() {
     };
     let chunks = vec![chunk(0), chunk(100)];
     let column = CarriedColumn::new("x".to_owned(), Typing::AsRead, chunks);
-    let rows: Vec<u32> = (0..200).rev().collect();
+    let rows: Vec<RowIdx> = (0..200).rev().map(RowIdx::new).collect();
     let field = column.field(&column.counts());
     assert_eq!(field.data_type(), &DataType::Utf8);
     let taken = column.take(&rows, field.data_type()).unwrap();

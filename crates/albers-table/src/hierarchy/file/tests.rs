@@ -1,5 +1,6 @@
 use std::io::Write;
 
+use crate::code::Code;
 use crate::hierarchy::{Hierarchy, HierarchySpec, Node};
 use crate::schema::ColumnType;
 use crate::{Result, TableError};
@@ -113,7 +114,7 @@ fn a_list_of_leaves_gets_a_root() {
 fn leaves_are_matched_in_canonical_form() {
     let bytes = b"007;low;*\n12;high;*\n";
     let hierarchy = read_as(ColumnType::Integer, bytes, &["7", "12"]).unwrap();
-    assert_eq!(hierarchy.code_of("7"), Some(0));
+    assert_eq!(hierarchy.code_of("7"), Some(Code::ZERO));
 }
 
 #[test]

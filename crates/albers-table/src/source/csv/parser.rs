@@ -14,6 +14,7 @@ use super::types::TypeSamples;
 use crate::TableError;
 use crate::chunk::TextColumnBuilder;
 use crate::infer::TypeSample;
+use crate::row::RowId;
 use crate::source::{SourceChunk, Wanted};
 use crate::value::ParseProblem;
 
@@ -163,7 +164,7 @@ impl<'a> BlockParser<'a> {
             .map(|mut builder| Arc::new(builder.finish()) as ArrayRef)
             .inspect(|array| debug_assert!(array.as_any().is::<StringArray>()))
             .collect();
-        let chunk = SourceChunk { first_row: 0, n_rows, coded: finished, carried };
+        let chunk = SourceChunk { first_row: RowId::FIRST, n_rows, coded: finished, carried };
         Ok(ParsedBlock { chunk, samples })
     }
 

@@ -27,6 +27,7 @@ use super::blocks::BlockReader;
 use super::count_lines;
 use super::parser::{BlockParser, Fault, ParsedBlock};
 use super::types::TypeSamples;
+use crate::row::RowId;
 use crate::source::{RequestedTypes, Scan, SourceChunk, Wanted};
 use crate::{Result, TableError};
 
@@ -86,7 +87,7 @@ pub(crate) struct TextScan<'s> {
     wanted: Wanted<'s>,
     parts: TextParts<'s>,
     part: Option<TextPart>,
-    next_row: u64,
+    next_row: RowId,
     /// What all rows so far look like.
     samples: TypeSamples,
     /// Why the rest is only looked at, once it is.
@@ -116,7 +117,7 @@ impl<'s> TextScan<'s> {
             wanted,
             parts,
             part: None,
-            next_row: 0,
+            next_row: RowId::FIRST,
             doubt: None,
             fault: None,
             is_done: false,

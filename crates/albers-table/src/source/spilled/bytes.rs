@@ -8,6 +8,7 @@ use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{Field, Schema};
 
 use crate::chunk::{Cells, ColumnChunk, TickUnit};
+use crate::row::RowId;
 use crate::source::SourceChunk;
 
 const TICKS: u8 = 0;
@@ -21,7 +22,7 @@ const REASON: &str = "a buffer in memory takes all, and sources give no other ty
 /// The bytes of a chunk.
 pub(super) fn to_bytes(chunk: &SourceChunk) -> Vec<u8> {
     let mut out = Vec::with_capacity(n_bytes(chunk));
-    out.extend(chunk.first_row.to_le_bytes());
+    out.extend(chunk.first_row.get().to_le_bytes());
     out.extend((chunk.n_rows as u64).to_le_bytes());
     out.extend((chunk.coded.len() as u32).to_le_bytes());
     for column in &chunk.coded {
@@ -34,7 +35,7 @@ pub(super) fn to_bytes(chunk: &SourceChunk) -> Vec<u8> {
 /// The chunk that has these bytes; nothing if there is none.
 pub(super) fn from_bytes(bytes: &[u8]) -> Option<SourceChunk> {
     let mut input = Input(bytes);
-    let first_row = u64::from_le_bytes(input.take()?);
+    let first_row = RowId::new(u64::from_le_bytes(input.take()?));
     let n_rows = usize::try_from(u64::from_le_bytes(input.take()?)).ok()?;
     let n_coded = u32::from_le_bytes(input.take()?);
     let mut coded = Vec::new();

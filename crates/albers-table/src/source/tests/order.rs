@@ -36,7 +36,8 @@ fn parquet_comes_in_four_lanes_of_row_groups_and_text_in_file_order() {
     for n_threads in [1, 2, 3] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build().unwrap();
         let chunks = pool.install(|| chunks_of(&source)).unwrap();
-        let found: Vec<_> = chunks.iter().map(|chunk| (chunk.first_row, chunk.n_rows)).collect();
+        let found: Vec<_> =
+            chunks.iter().map(|chunk| (chunk.first_row.get(), chunk.n_rows)).collect();
         assert_eq!(found, expected);
         assert_eq!(numbers_of(chunks, 0), (0..first).collect::<Vec<i64>>());
     }
@@ -125,7 +126,7 @@ fn what_a_map_finds_wrong_comes_before_what_the_scan_finds_later() {
         fn next_round(&mut self) -> Result<Vec<SourceChunk>> {
             self.0 += 1;
             let chunk = |first_row| SourceChunk {
-                first_row,
+                first_row: RowId::new(first_row),
                 n_rows: 1,
                 coded: Vec::new(),
                 carried: Vec::new(),
@@ -137,7 +138,7 @@ fn what_a_map_finds_wrong_comes_before_what_the_scan_finds_later() {
         }
     }
     let map = |chunk: SourceChunk| match chunk.first_row {
-        0 => Ok(chunk.first_row),
+        RowId::FIRST => Ok(chunk.first_row),
         _ => Err(table_error("t", "sooner", "")),
     };
     let mut seen = Vec::new();
@@ -146,5 +147,5 @@ fn what_a_map_finds_wrong_comes_before_what_the_scan_finds_later() {
         Ok(())
     });
     assert!(outcome.unwrap_err().to_string().contains("sooner"));
-    assert_eq!(seen, [0]);
+    assert_eq!(seen, [RowId::FIRST]);
 }

@@ -151,7 +151,7 @@ fn read(source: &dyn Source) -> (usize, Result<(Vec<ColumnType>, usize)>) {
         let mut n_rows = 0;
         let mut scan = source.scan(&requests, types)?;
         for_each_chunk(scan.as_mut(), &Silent, &Ok, &mut |chunk: SourceChunk| {
-            assert_eq!(chunk.first_row, n_rows as u64);
+            assert_eq!(chunk.first_row, RowId::new(n_rows as u64));
             n_rows += chunk.n_rows;
             Ok(())
         })?;

@@ -126,7 +126,7 @@ proptest! {
                 let coded = recipes.into_iter().map(|recipe| column_of(recipe, n_rows)).collect();
                 let texts: ArrayRef = Arc::new(StringArray::from(texts.clone()));
                 let carried = vec![texts.slice(MOST_ROWS - n_rows, n_rows)];
-                SourceChunk { first_row, n_rows, coded, carried }
+                SourceChunk { first_row: RowId::new(first_row), n_rows, coded, carried }
             })
             .collect();
         check_round_trip(&chunks);
@@ -149,7 +149,11 @@ fn carried_cells_of_every_type_read_back() {
         Arc::new(Int64Array::from(vec![1, 2, 3, 4])),
     ];
     let sliced = carried.iter().map(|array| array.slice(1, 3)).collect();
-    let chunk =
-        |first_row, n_rows, carried| SourceChunk { first_row, n_rows, coded: Vec::new(), carried };
+    let chunk = |first_row, n_rows, carried| SourceChunk {
+        first_row: RowId::new(first_row),
+        n_rows,
+        coded: Vec::new(),
+        carried,
+    };
     check_round_trip(&[chunk(7, 4, carried), chunk(0, 3, sliced), chunk(9, 2, Vec::new())]);
 }

@@ -12,6 +12,7 @@
 
 use albers_classes::packed::{FactColumns, RowBlock, RowLayout};
 use albers_classes::points::row_fingerprint;
+use albers_classes::region::ALL_CODES;
 use albers_lattice::counted_table::{CountedTable, fact_fields};
 use albers_lattice::frequency_set::{SetBuilder, Workspace};
 use albers_lattice::layout::KeyLayout;
@@ -143,7 +144,7 @@ impl Packer<'_> {
             fingerprint: 0,
         };
         for (row, codes) in codes.chunks_exact(layout.n_attributes()).enumerate() {
-            let row_id = first_row as u32 + row as u32;
+            let row_id = first_row + row as u64;
             let fact = |&fact: &usize| of_rows[fact][row];
             let looked_at = facts.subject.iter().flatten().chain(&facts.ruled).map(fact);
             keys.pack(codes.iter().copied(), looked_at, &mut packed.keys);
@@ -261,7 +262,7 @@ impl Classes<'_> {
         for class in order.chunk_by(|&a, &b| key(a) == key(b)) {
             ends.push(ends.last().copied().unwrap_or(0) + class.len() as u32);
             // Labels are told by the rows; no attribute is a plain interval.
-            boxes.extend(std::iter::repeat_n((0, 0), n_attributes));
+            boxes.extend(std::iter::repeat_n(ALL_CODES, n_attributes));
         }
         let leaves = LeafRows {
             layout: self.layout,
