@@ -58,6 +58,7 @@ fn options_of_another_table_are_refused_and_nothing_is_written() {
         "adult --class c3",
         "agrawal --vary-constants 3",
         "agrawal --vary-constants 3 --class c7",
+        "voters --hierarchies h",
         "agrawal --class c8",
         "agrawal --salary gamma",
     ] {

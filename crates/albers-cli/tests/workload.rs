@@ -278,6 +278,7 @@ fn mistakes_about_targets_end_with_2_and_a_hint() {
         ("--split info-gain --target illness", "has no role"),
         ("--split info-gain --target income", "groups"),
         ("--split info-gain --target class:0", "weight"),
+        ("--split info-gain --target class:2", "there is no other"),
         ("--split info-gain --target class --method local", "--target has no effect"),
         ("--split info-gain --target class --identifier pension", "both"),
     ] {

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use albers::generate::{self, ClassFunction, Generator, Kind, Options, Salary, TargetFunction};
 use albers::sink::{FileSink, Sink, WriteOptions, write_rows};
 use albers::{Phase, Watch};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde::Serialize;
 
@@ -73,6 +73,9 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     };
     let generator = Generator::new(kind, n_rows, seed, options.clone())?;
     if let Some(folder) = &hierarchies {
+        if generate::hierarchies(kind, &options).is_empty() {
+            bail!("{kind} has no hierarchies; drop --hierarchies");
+        }
         std::fs::create_dir_all(folder)
             .with_context(|| format!("cannot create the folder {}", folder.display()))?;
     }

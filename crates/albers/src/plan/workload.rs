@@ -81,7 +81,18 @@ fn selects_of(job: &Job, split: Split) -> Result<Vec<PlannedSelect>> {
             wording!["say it with ", Field::Select.of("age >= 40 and sex = 'M'"), ", for example"],
         ));
     }
+    if let [SelectSpec { weight: Some(_), .. }] = &job.workload.select[..] {
+        return Err(weight_alone(Field::Select));
+    }
     planned_selects(job)
+}
+
+/// A weight is beside others, or says nothing.
+fn weight_alone(field: Field) -> Error {
+    Error::usage(
+        wording!["the weight of ", field, " has no effect, since there is no other"],
+        "drop it, or add what it counts beside",
+    )
 }
 
 fn planned_select(job: &Job, select: &SelectSpec) -> Result<PlannedSelect> {
@@ -131,6 +142,9 @@ pub(super) fn followed(job: &Job, kind: TargetKind, follower: &str) -> Result<Ve
             format!("{follower} has no target that is a {kind}"),
             wording!["name the column that classes should tell with ", Field::Target],
         ));
+    }
+    if let [TargetSpec { weight: Some(_), .. }] = &targets[..] {
+        return Err(weight_alone(Field::Target));
     }
     for (place, target) in planned.iter().enumerate() {
         if planned[..place].iter().any(|other| other.column == target.column) {

@@ -251,6 +251,9 @@ fn draw_targets(dice: &mut Dice, columns: &[Column], job: &mut Job) {
             targets.push(TargetSpec { column: column.name.clone(), kind: Some(kind), weight });
         }
     }
+    if let [only] = &mut targets[..] {
+        only.weight = None;
+    }
     let Some(first) = targets.first() else { return };
     if job.method == Some(Method::Tds) {
         job.workload.targets = targets;
@@ -281,6 +284,9 @@ fn draw_selects(dice: &mut Dice, columns: &[Column], job: &mut Job) {
         let weight = any_or_none(dice, &[0.25, 4.0]);
         let condition = boxes.join(" or ").parse().expect("a condition");
         job.workload.select.push(SelectSpec { condition, weight });
+    }
+    if let [only] = &mut job.workload.select[..] {
+        only.weight = None;
     }
     if job.workload.targets.is_empty() {
         job.split = Some(Split::Selection);
