@@ -171,18 +171,7 @@ impl<'r> Context<'r> {
             Some(relation) => relation.finish(),
         };
         let is_disjoint = class_relation == Some(Relation::Disjoint);
-        let mut notes = story.notes.clone();
-        match story.ncp_before {
-            None if passage.classes.n_classes == 1 => {
-                notes.push(Note::OneClass { is_cut: plan.method.is_cut() });
-            }
-            Some(Some(before)) if loses_by_labels(story.attributes, &table_loss, before) => {
-                notes.insert(story.n_given_notes, Note::LabelsLoseMore);
-            }
-            _ => {}
-        }
-        let idle = finding::without_effect(&findings, &plan.accept);
-        notes.extend(idle.into_iter().map(|accepted| Note::NothingToAccept { accepted }));
+        let notes = self.notes(story, passage, &table_loss, &findings);
         let bytes = self.moved_bytes();
         Report {
             audience: AUDIENCE,
@@ -221,6 +210,29 @@ impl<'r> Context<'r> {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             ncp_before: story.ncp_before,
         }
+    }
+
+    /// What the user should know of a release.
+    fn notes(
+        &self,
+        story: &Story<'_>,
+        passage: &Passage,
+        table_loss: &Loss,
+        findings: &[Finding],
+    ) -> Vec<Note> {
+        let mut notes = story.notes.clone();
+        match story.ncp_before {
+            None if passage.classes.n_classes == 1 => {
+                notes.push(Note::OneClass { is_cut: self.plan.method.is_cut() });
+            }
+            Some(Some(before)) if loses_by_labels(story.attributes, table_loss, before) => {
+                notes.insert(story.n_given_notes, Note::LabelsLoseMore);
+            }
+            _ => {}
+        }
+        let idle = finding::without_effect(findings, &self.plan.accept);
+        notes.extend(idle.into_iter().map(|accepted| Note::NothingToAccept { accepted }));
+        notes
     }
 
     fn moved_bytes(&self) -> MovedBytes {

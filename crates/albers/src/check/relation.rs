@@ -97,23 +97,12 @@ fn covers_of(
                 Cover::names(places, missing)
             }
             Notation::Prefixes => {
-                let stem = stem(text);
-                let first = place(stem);
                 let is_label = text.trim_end_matches('}').ends_with(ANY);
-                if is_label && texts().any(|other| other == stem) {
+                if is_label && texts().any(|other| other == stem(text)) {
                     // Whether a label stands for a value without any more letters is not told.
                     return None;
                 }
-                let last = match is_label {
-                    true => {
-                        names.partition_point(|own| own.as_str() < stem || own.starts_with(stem))
-                            as u32
-                            - 1
-                    }
-                    false => first,
-                };
-                let missing = text.starts_with(WITH_MISSING);
-                Cover::range(f64::from(first), f64::from(last), missing)
+                prefix_cover(text, is_label, &names)
             }
             Notation::Dates => date_label(text)?,
             Notation::Values => {
@@ -123,6 +112,15 @@ fn covers_of(
         })
     };
     shown.texts.iter().map(|(&key, (text, _))| Some((key, cover(text)?))).collect()
+}
+
+/// What a prefix covers, or a value where it is no label; `names` are the stems of all, in order.
+fn prefix_cover(text: &str, is_label: bool, names: &[String]) -> Cover {
+    let stem = stem(text);
+    let first = names.partition_point(|own| own.as_str() < stem);
+    let end = names.partition_point(|own| own.as_str() < stem || own.starts_with(stem));
+    let last = if is_label { end - 1 } else { first };
+    Cover::range(first as f64, last as f64, text.starts_with(WITH_MISSING))
 }
 
 fn notation_told(told: &PublishedColumn) -> Option<Notation> {

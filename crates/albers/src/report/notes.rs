@@ -172,15 +172,7 @@ impl fmt::Display for Note {
                 "the hierarchy of '{column}' has several values at its top: a level '*' above them \
                  was added, so that the column can be suppressed"
             ),
-            Note::Gap { minimize, gap } if *gap <= 0.0 => {
-                write!(f, "the search proved that no generalization has a lower {minimize}")
-            }
-            Note::Gap { minimize, gap } => write!(
-                f,
-                "the search ended before it could prove the best: no generalization can have a \
-                 {minimize} lower by more than {:.1} %; another time may find another one",
-                gap * 100.0
-            ),
+            Note::Gap { minimize, gap } => f.write_str(&gap_words(*minimize, *gap)),
             Note::Overlap => f.write_str(
                 "classes may overlap: a value may be shown as it is in one row and generalized in \
                  another",
@@ -224,6 +216,18 @@ impl fmt::Display for Note {
             }
         }
     }
+}
+
+/// How much better than what was found the best may be.
+fn gap_words(minimize: Minimize, gap: f64) -> String {
+    if gap <= 0.0 {
+        return format!("the search proved that no generalization has a lower {minimize}");
+    }
+    format!(
+        "the search ended before it could prove the best: no generalization can have a {minimize} \
+         lower by more than {:.1} %; another time may find another one",
+        gap * 100.0
+    )
 }
 
 impl Distance {
