@@ -22,3 +22,4 @@ mod verify;
 pub use describe::{CellContent, Describer, ShownCell};
 pub use door::{Door, DoorPlan, Passage, Passed, RowStore};
 pub use error::{ReleaseError, Result};
+pub use mean::FEWEST_VALUES;

@@ -31,8 +31,10 @@ use crate::describe::{CellContent, Describer, ShownCell};
 /// Rows from which on a class shows one digit more.
 const MANY_ROWS: u64 = 20;
 
-/// Rows that must have a value where others miss it.
-const FEWEST_VALUES: u64 = 5;
+/// Rows, or persons, from which on a mean is not severe, and values that it must be of where rows
+/// miss some: with fewer, the bounds and the mean of a class tell the values between them nearly, and
+/// with three the one between them.
+pub const FEWEST_VALUES: u64 = 5;
 
 /// A tick is ten of these, since numbers may have one digit more than the ends.
 const TENTHS: i128 = 10;
@@ -111,8 +113,12 @@ impl ValueSum {
         for code in codes.map(Code::new).filter(|&code| Some(code) != missing) {
             self.n_values += 1;
             match &mut self.sum {
-                Sum::Ticks(sum) => *sum += i128::from(domain.ticks(code).unwrap_or(0)),
-                Sum::Floats(sum) => sum.add(domain.float(code).unwrap_or(0.0), 1),
+                Sum::Ticks(sum) => {
+                    *sum += i128::from(domain.ticks(code).expect("a sum of ticks is of ticks"))
+                }
+                Sum::Floats(sum) => {
+                    sum.add(domain.float(code).expect("a sum of floats is of floats"), 1)
+                }
             }
         }
     }

@@ -64,7 +64,7 @@ fn run(setting: &Setting) -> Result<Outcome> {
     let (mut panels, mut found, mut holds) = (Vec::new(), Vec::new(), true);
     for case in cases() {
         let [sizes, entropies] = measured(setting, &case, ks)?;
-        let (size_ratio, _) = widest(&sizes);
+        let size_ratio = widest(&sizes);
         let leads = leads(&entropies);
         let (least, greatest) =
             leads.iter().fold((f64::MAX, 0.0f64), |(lo, hi), &own| (lo.min(own), hi.max(own)));
@@ -106,20 +106,14 @@ fn measured(setting: &Setting, case: &Case, ks: &[f64]) -> Result<[Vec<Series>; 
     })
 }
 
-/// The greatest ratio between two lines at one x, and which x that is.
-fn widest(series: &[Series]) -> (f64, usize) {
+/// The greatest ratio between two lines at one x.
+fn widest(series: &[Series]) -> f64 {
     let n_points = series.first().map_or(0, |own| own.points.len());
     let ratio = |at: usize| {
         let values = || series.iter().map(|own| own.points[at].1);
         values().fold(0.0, f64::max) / values().fold(f64::INFINITY, f64::min).max(f64::MIN_POSITIVE)
     };
-    let mut best = (1.0, 0);
-    for at in 0..n_points {
-        if ratio(at) > best.0 {
-            best = (ratio(at), at);
-        }
-    }
-    best
+    (0..n_points).map(ratio).fold(1.0, f64::max)
 }
 
 /// For each x, how many times the least of the lines that look away from the label is the greatest

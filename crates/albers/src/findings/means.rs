@@ -5,13 +5,10 @@
 
 use albers_classes::ClassId;
 use albers_privacy::Requirement;
+use albers_release::FEWEST_VALUES;
 use albers_release::door::Passed;
 
 use crate::finding::{Finding, FindingName};
-
-/// Rows, or persons, from which on a mean is not severe: with fewer, the bounds and the mean of a
-/// class tell the values between them nearly, and with three the one between them.
-const ENOUGH: u64 = 5;
 
 /// Classes of fewer rows than that, counted as they pass.
 #[derive(Debug, Default)]
@@ -33,7 +30,7 @@ impl SmallClasses {
 
     fn add_class(&mut self, n_rows: u64) {
         self.n_rows += n_rows;
-        self.n_small_rows += if n_rows < ENOUGH { n_rows } else { 0 };
+        self.n_small_rows += if n_rows < FEWEST_VALUES { n_rows } else { 0 };
     }
 
     /// What was found in a release that shows means and satisfies a requirement. Where k counts
@@ -42,14 +39,14 @@ impl SmallClasses {
         let counts_persons = requirement.shape().counts_subjects;
         let may_be_small = self.n_small_rows > 0 || counts_persons;
         let SmallClasses { n_small_rows, n_rows } = self;
-        (requirement.k() < ENOUGH && may_be_small).then(|| Finding {
+        (requirement.k() < FEWEST_VALUES && may_be_small).then(|| Finding {
             name: FindingName::MeanBelowFive,
             column: None,
             count: *n_small_rows,
             is_about: false,
             is_severe: true,
             sentence: format!(
-                "k is below {ENOUGH}{} and means are published: {n_small_rows} of {n_rows} rows are \
+                "k is below {FEWEST_VALUES}{} and means are published: {n_small_rows} of {n_rows} rows are \
                  in classes of fewer, whose bounds and mean nearly tell the values between them",
                 if counts_persons { " persons" } else { "" },
             )
