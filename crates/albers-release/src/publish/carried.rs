@@ -12,11 +12,15 @@ use albers_table::TableError;
 use albers_table::mix::mix;
 use albers_table::row::RowIdx;
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, new_empty_array};
+use arrow_array::{
+    Array, ArrayRef, ArrowNativeTypeOp, StringArray, UInt32Array, downcast_primitive_array,
+    new_empty_array,
+};
 use arrow_cast::can_cast_types;
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::{ArrowError, DataType, Field};
 use arrow_select::interleave::interleave;
+use arrow_select::take::take;
 use rayon::prelude::*;
 use rustc_hash::FxBuildHasher;
 
@@ -283,13 +287,47 @@ fn add_value_hashes(chunk: &ArrayRef, keys: &mut [u64]) -> std::result::Result<(
         true => arrow_cast::cast(chunk, &DataType::Int64)?,
         false => chunk.clone(),
     };
-    let n_nulls = chunk.logical_null_count();
-    match arrow_cast::cast(&values, &DataType::Utf8) {
+    // Rows of a class show the same: one text for all of them is enough.
+    let (firsts, run_of) = match run_starts(&values) {
+        Some(starts) => (take(&values, &UInt32Array::from(starts.clone()), None)?, Some(starts)),
+        None => (values, None),
+    };
+    let n_nulls = firsts.logical_null_count();
+    match arrow_cast::cast(&firsts, &DataType::Utf8) {
         Ok(texts) if texts.logical_null_count() == n_nulls => {
-            add_text_hashes(texts.as_string::<i32>().iter(), keys);
+            match run_of {
+                None => add_text_hashes(texts.as_string::<i32>().iter(), keys),
+                Some(starts) => add_run_hashes(texts.as_string::<i32>(), &starts, keys),
+            }
             Ok(())
         }
         _ => add_formatted_hashes(chunk, keys),
+    }
+}
+
+/// Where runs of equal cells start, for numbers that mostly repeat the cell before them.
+fn run_starts(values: &ArrayRef) -> Option<Vec<u32>> {
+    let starts: Vec<u32> = downcast_primitive_array!(
+        values => {
+            let (cells, nulls) = (values.values(), values.nulls());
+            let is_null = |row: usize| nulls.is_some_and(|nulls| nulls.is_null(row));
+            let is_new = |&row: &u32| {
+                let row = row as usize;
+                row == 0 || is_null(row) != is_null(row - 1) || cells[row].is_ne(cells[row - 1])
+            };
+            (0..cells.len() as u32).filter(is_new).collect()
+        },
+        _ => return None
+    );
+    (2 * starts.len() < values.len()).then_some(starts)
+}
+
+/// Adds the hash of each text to the keys of its run.
+fn add_run_hashes(texts: &StringArray, starts: &[u32], keys: &mut [u64]) {
+    let ends = starts[1..].iter().map(|&start| start as usize).chain([keys.len()]);
+    for ((text, &start), end) in texts.iter().zip(starts).zip(ends.collect::<Vec<_>>()) {
+        let hash = hash_of(text.map(str::as_bytes));
+        keys[start as usize..end].iter_mut().for_each(|key| *key = mix(*key ^ hash));
     }
 }
 

@@ -3,8 +3,8 @@ use std::sync::Arc;
 use albers_table::schema::ColumnType;
 use arrow_array::types::Int8Type;
 use arrow_array::{
-    BinaryArray, Date32Array, DictionaryArray, StringArray, StringViewArray,
-    TimestampMicrosecondArray,
+    BinaryArray, Date32Array, Decimal128Array, DictionaryArray, Float64Array, Int32Array,
+    StringArray, StringViewArray, TimestampMicrosecondArray,
 };
 
 use arrow_schema::TimeUnit;
@@ -200,4 +200,25 @@ fn dictionaries_that_do_not_fit_into_one_are_taken_as_values() {
     let taken = column.take(&rows, field.data_type()).unwrap();
     assert_eq!(taken.as_string::<i32>().value(0), "cell 199");
     assert_eq!(taken.as_string::<i32>().value(199), "cell 0");
+}
+
+#[test]
+fn cells_that_repeat_have_the_hashes_that_each_has_alone() {
+    let floats = [Some(0.0), Some(0.0), Some(-0.0), Some(-0.0), None, None, Some(f64::NAN)];
+    let repeated = |cells: &[Option<f64>]| -> Vec<Option<f64>> {
+        cells.iter().flat_map(|&cell| [cell; 5]).collect()
+    };
+    let numbers: Vec<Option<i32>> =
+        (0..60).map(|row| (row % 20 < 15).then_some(row / 20)).collect();
+    let columns: [ArrayRef; 4] = [
+        Arc::new(Float64Array::from(repeated(&floats))),
+        Arc::new(Int32Array::from(numbers.clone())),
+        Arc::new(Date32Array::from(numbers.clone())),
+        Arc::new(Decimal128Array::from_iter(numbers.iter().map(|cell| cell.map(i128::from)))),
+    ];
+    for column in columns {
+        let alone = |row: usize| cell_hashes(&column.slice(row, 1)).unwrap()[0];
+        let each: Vec<Option<u64>> = (0..column.len()).map(alone).collect();
+        assert_eq!(cell_hashes(&column).unwrap(), each, "{}", column.data_type());
+    }
 }
