@@ -4,6 +4,7 @@
 //! its job is: what it means on a table is told by [`crate::method`], which knows the values.
 //! Missing values satisfy nothing but `is null`, as in SQL.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
@@ -61,6 +62,16 @@ pub(crate) enum Side {
 }
 
 impl Side {
+    /// Whether a value that compares so with the bound lies there.
+    pub(crate) fn has(self, order: Ordering) -> bool {
+        match self {
+            Side::Below => order.is_lt(),
+            Side::UpTo => order.is_le(),
+            Side::From => order.is_ge(),
+            Side::Above => order.is_gt(),
+        }
+    }
+
     /// The side on which the other value lies.
     fn flipped(self) -> Side {
         match self {
@@ -118,12 +129,11 @@ impl FromStr for Condition {
         if parser.peek_token().token != Token::EOF {
             return Err(format!("the condition goes on where it should end; {EXAMPLE}"));
         }
-        let boxes = boxes_of(&expression, false)?;
-        match boxes.iter().find_map(|tests| contradicted_column(tests)) {
-            Some(column) => Err(format!(
-                "no value of column '{column}' satisfies the condition, which contradicts itself"
-            )),
-            None => Ok(Condition { text: text.to_owned(), boxes }),
+        let mut boxes = boxes_of(&expression, false)?;
+        boxes.retain(|tests| !contradicts_itself(tests));
+        match boxes.is_empty() {
+            true => Err("no row can satisfy the condition, which contradicts itself".to_owned()),
+            false => Ok(Condition { text: text.to_owned(), boxes }),
         }
     }
 }
@@ -179,9 +189,13 @@ fn one_box(test: Test) -> Vec<Vec<Test>> {
 }
 
 fn both(left: &[Vec<Test>], right: &[Vec<Test>]) -> Result<Vec<Vec<Test>>, String> {
-    check_boxes(left.len() * right.len())?;
     let pairs = left.iter().flat_map(|one| right.iter().map(move |other| (one, other)));
-    Ok(pairs.map(|(one, other)| [&one[..], &other[..]].concat()).collect())
+    let boxes: Vec<Vec<Test>> = pairs
+        .map(|(one, other)| [&one[..], &other[..]].concat())
+        .filter(|tests| !contradicts_itself(tests))
+        .collect();
+    check_boxes(boxes.len())?;
+    Ok(boxes)
 }
 
 fn either(mut left: Vec<Vec<Test>>, right: Vec<Vec<Test>>) -> Result<Vec<Vec<Test>>, String> {
@@ -235,7 +249,10 @@ fn column_of(expression: &Expr) -> Result<String, String> {
 fn literal_of(expression: &Expr) -> Result<String, String> {
     match expression {
         Expr::Nested(inner) => literal_of(inner),
-        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => Ok(format!("-{}", literal_of(expr)?)),
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => {
+            let literal = literal_of(expr)?;
+            Ok(literal.strip_prefix('-').map_or_else(|| format!("-{literal}"), str::to_owned))
+        }
         Expr::UnaryOp { op: UnaryOperator::Plus, expr } => literal_of(expr),
         Expr::TypedString(typed) => literal_of_value(&typed.value.value),
         Expr::Value(value) => literal_of_value(&value.value),
@@ -257,22 +274,15 @@ fn literal_of_value(value: &Value) -> Result<String, String> {
     }
 }
 
-/// A column of which tests ask what no value is, whatever the table.
-fn contradicted_column(tests: &[Test]) -> Option<&str> {
-    let contradict = |(one, other): (&Test, &Test)| {
-        one.column == other.column && contradict(&one.asks, &other.asks)
-    };
-    let pairs = tests.iter().flat_map(|one| tests.iter().map(move |other| (one, other)));
-    pairs.filter(|pair| contradict(*pair)).map(|(one, _)| one.column.as_str()).next()
+/// Whether tests ask of a column what no value is, whatever the table: what texts and times mean is
+/// known later.
+fn contradicts_itself(tests: &[Test]) -> bool {
+    let mut pairs = tests.iter().flat_map(|one| tests.iter().map(move |other| (one, other)));
+    pairs.any(|(one, other)| one.column == other.column && contradict(&one.asks, &other.asks))
 }
 
 fn contradict(one: &Asks, other: &Asks) -> bool {
-    let order = |a: &str, b: &str| match (a.parse::<f64>(), b.parse::<f64>()) {
-        (Ok(a), Ok(b)) => a.partial_cmp(&b),
-        // Dates are ordered as texts are.
-        (Err(_), Err(_)) => Some(a.cmp(b)),
-        _ => None,
-    };
+    let order = |a: &str, b: &str| a.parse::<f64>().ok()?.partial_cmp(&b.parse().ok()?);
     match (one, other) {
         (Asks::Missing(true), Asks::Missing(asks_missing)) => !asks_missing,
         (Asks::Missing(true), _) => true,
@@ -285,12 +295,10 @@ fn contradict(one: &Asks, other: &Asks) -> bool {
                 _ => false,
             }
         }
-        (
-            Asks::OneOf { values, negated: false },
-            Asks::OneOf { values: others, negated: false },
-        ) => values.iter().all(|value| {
-            others.iter().all(|other| order(value, other).is_some_and(|own| own.is_ne()))
-        }),
+        (Asks::OneOf { values, negated: false }, Asks::Bound(side, bound)) => {
+            let is_beyond = |value: &String| order(value, bound).is_some_and(|own| !side.has(own));
+            values.iter().all(is_beyond)
+        }
         _ => false,
     }
 }
@@ -326,6 +334,11 @@ mod tests {
         assert_eq!(boxes("x not between 1 and 2").len(), 2);
         assert_eq!(boxes("day >= date '2020-01-31'"), [[bound("day", Side::From, "2020-01-31")]]);
         assert_eq!(boxes("smokes"), [[one_of("smokes", &["true"], false)]]);
+        assert_eq!(boxes("x = - -5"), [[one_of("x", &["5"], false)]]);
+        // What cannot be has no box, as long as something can.
+        assert_eq!(boxes("(age > 50 and age < 40) or sex = 'M'").len(), 1);
+        let apart = "not (age between 30 and 40) and not (age between 50 and 60)";
+        assert_eq!(boxes(apart).len(), 3);
         let missing = |is| Test { column: "a".to_owned(), asks: Asks::Missing(is) };
         assert_eq!(boxes("a is null"), [[missing(true)]]);
         assert_eq!(boxes("not a is null"), [[missing(false)]]);
@@ -347,7 +360,8 @@ mod tests {
             ("1 = 1", "not a column"),
             ("age > 50 and age < 40", "contradicts itself"),
             ("age > 40 and age <= 40", "contradicts itself"),
-            ("sex = 'M' and sex = 'F'", "contradicts itself"),
+            ("age = 5 and age > 10", "contradicts itself"),
+            ("age between 5 and 3", "contradicts itself"),
             ("age is null and age > 3", "contradicts itself"),
             ("age in (select 3)", "more than comparisons"),
         ] {

@@ -33,6 +33,7 @@ use crate::released::{Released, ReleasedColumns, codes_of, differing_quasi, find
 use crate::report::{ClassSize, KlBasis, Note, shown_word};
 use crate::rows::{Reading, Rows, Table, Wanted};
 
+use selections::BothRows;
 pub use selections::{MeasuredSelection, MeasuredSelections};
 pub use targets::MeasuredTarget;
 
@@ -215,7 +216,13 @@ fn measured(
     });
     let targets = targets::measured(job, &released.targets, &classes)?;
     let mut notes = released.notes;
-    let selections = selections::measured(job, &columns, &classes, &codes, &mut notes)?;
+    let behind = BothRows {
+        columns: &columns,
+        classes: &classes,
+        codes: &codes,
+        published: pairing.as_ref().map(|pairing| pairing.original_rows),
+    };
+    let selections = selections::measured(job, behind, &mut notes)?;
     let report = report(&table, &classes, loss, told, notes);
     Ok(MeasureReport { targets, selections, ..report })
 }

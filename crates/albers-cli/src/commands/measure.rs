@@ -96,18 +96,19 @@ fn selection_lines(selections: &MeasuredSelections) -> Vec<String> {
             Some(condition) => format!("select {condition}:"),
             None => "selections that fewer than k rows satisfy, as one:".to_owned(),
         };
-        format!(
-            "{what} returns {} rows, {} satisfy it, imprecision {}",
-            render::count(own.returned),
-            render::count(own.satisfying),
-            own.imprecision
-        )
+        let right = match (own.satisfying, own.imprecision) {
+            (Some(satisfying), Some(imprecision)) => format!(
+                ", {} satisfy it, imprecision {}",
+                render::count(satisfying),
+                render::count(imprecision)
+            ),
+            _ => String::new(),
+        };
+        format!("{what} returns {} rows{right}", render::count(own.returned))
     };
     let mut lines: Vec<String> = selections.each.iter().map(line).collect();
-    if !lines.is_empty() {
-        lines
-            .push(format!("weighted imprecision, box by box: {}", selections.weighted_imprecision));
-    }
+    let weighted = selections.weighted_imprecision.filter(|_| !lines.is_empty());
+    lines.extend(weighted.map(|sum| format!("weighted imprecision, box by box: {sum}")));
     lines
 }
 

@@ -18,8 +18,9 @@
 //! satisfies all the same, and more of each row is shown. See `told` for what steps tell.
 //! Guarantee: every class satisfies the requirement, if the whole table does, equal values are
 //! shown alike in all rows, and no further step is allowable. Each step has the greatest score of
-//! all allowable ones of preferred attributes, or of the others if those have none; of equals it is
-//! that of the first attribute, then of the least rank. The result depends on the table, the plan
+//! all groups of preferred attributes, or of the others if those have none, where a group that is cut
+//! stands for its allowable cut of most gain; of equals it is that of the first attribute, then of the
+//! least rank. The result depends on the table, the plan
 //! and nothing else.
 //! Cost: that of [`super::partition`] with one try, and O(rows of the group) for each group whose
 //! gain is above the best score of a round and whose classes have changed since it was last looked

@@ -8,7 +8,7 @@ use albers_table::domain::{Domain, End, OrderedValue};
 use albers_table::schema::ColumnType;
 use albers_table::value::{self, ParseProblem};
 
-use crate::condition::{Asks, Side, Test};
+use crate::condition::{Asks, MAX_BOXES, Side, Test};
 use crate::error::{Error, Result};
 use crate::plan::PlannedSelect;
 use crate::report::Note;
@@ -25,13 +25,40 @@ impl TableSelects {
     pub(crate) fn of(selects: &[PlannedSelect], quasi: &[&Domain]) -> Result<TableSelects> {
         let mut found = TableSelects { predicates: Vec::new(), ends: Vec::new() };
         for select in selects {
+            let first = found.predicates.len();
             for tests in select.condition.boxes() {
                 let terms = terms_of(tests, quasi)?;
-                found.predicates.push(Predicate { weight: select.weight, terms });
+                let predicate = |terms| Predicate { weight: select.weight, terms };
+                found.predicates.extend(terms.map(predicate));
+            }
+            if found.predicates.len() == first {
+                return Err(Error::usage(
+                    "a selection contradicts itself: no row can satisfy it",
+                    "ask for what some value can be",
+                ));
             }
             found.ends.push(found.predicates.len());
         }
         Ok(found)
+    }
+
+    /// The predicates as cuts see them: where a box asks for several runs of codes of an attribute,
+    /// as `in` and `<>` do, each run is a box of its own, as long as there are not too many. A cut
+    /// can then part the runs.
+    pub(crate) fn for_cuts(&self) -> Vec<Predicate> {
+        let mut n_boxes = self.predicates.len();
+        let mut found = Vec::new();
+        for predicate in &self.predicates {
+            let n_runs: usize =
+                predicate.terms.iter().map(|term| term.codes.len().max(1)).product();
+            if n_runs > 1 && n_boxes - 1 + n_runs <= MAX_BOXES {
+                n_boxes += n_runs - 1;
+                found.extend(run_by_run(predicate));
+            } else {
+                found.push(predicate.clone());
+            }
+        }
+        found
     }
 
     /// The predicates of each selection.
@@ -92,19 +119,41 @@ impl<'s> SelectedRows<'s> {
     }
 }
 
-/// The tests of a box, column by column.
-fn terms_of(tests: &[Test], quasi: &[&Domain]) -> Result<Vec<Term>> {
+/// A predicate for each choice of one run for each attribute.
+fn run_by_run(predicate: &Predicate) -> Vec<Predicate> {
+    let mut found = vec![Predicate { weight: predicate.weight, terms: Vec::new() }];
+    for term in &predicate.terms {
+        let runs = term.codes.iter().map(|&run| Term { axis: term.axis, codes: vec![run] });
+        let runs: Vec<Term> =
+            if term.codes.is_empty() { vec![term.clone()] } else { runs.collect() };
+        let with = |own: &Predicate, run: &Term| Predicate {
+            weight: own.weight,
+            terms: [&own.terms[..], &[run.clone()]].concat(),
+        };
+        found = found.iter().flat_map(|own| runs.iter().map(move |run| with(own, run))).collect();
+    }
+    found
+}
+
+/// The tests of a box, column by column; nothing if they contradict each other.
+fn terms_of(tests: &[Test], quasi: &[&Domain]) -> Result<Option<Vec<Term>>> {
     let mut terms: Vec<Term> = Vec::new();
     for test in tests {
         let named = quasi.iter().position(|own| own.name() == test.column);
         let axis = named.expect("selections ask for quasi-identifiers");
         let codes = codes_of(test, quasi[axis])?;
         match terms.iter_mut().find(|term| term.axis == axis) {
-            Some(term) => term.codes = common(&term.codes, &codes),
+            Some(term) => {
+                let both = common(&term.codes, &codes);
+                if both.is_empty() && !term.codes.is_empty() && !codes.is_empty() {
+                    return Ok(None);
+                }
+                term.codes = both;
+            }
             None => terms.push(Term { axis, codes }),
         }
     }
-    Ok(terms)
+    Ok(Some(terms))
 }
 
 /// The codes that pass a test, as ascending runs; none where no value of the table does.
@@ -122,7 +171,7 @@ fn codes_of(test: &Test, domain: &Domain) -> Result<Vec<Span>> {
             for text in values {
                 runs.extend(match domain.is_ordered() {
                     true => equal(domain, text).map_err(|problem| unlike(domain, problem))?,
-                    false => named(domain, text),
+                    false => named(domain, text).map_err(|problem| unlike(domain, problem))?,
                 });
             }
             let runs = merged(runs);
@@ -137,6 +186,7 @@ fn bounded(
     side: Side,
     text: &str,
 ) -> std::result::Result<Vec<Span>, ParseProblem> {
+    let text = &plain(text);
     let (lo, hi) = match side {
         Side::From => (Some(domain.bound(text, End::Low)?), None),
         Side::Above => (Some(domain.bound(text, End::High)?.inward(End::Low)), None),
@@ -146,26 +196,44 @@ fn bounded(
     Ok(domain.span_between(lo, hi).into_iter().collect())
 }
 
+/// A number as a column of numbers writes it; one that no column can hold as the nearest that some
+/// can.
+fn plain(text: &str) -> String {
+    match text.parse::<f64>() {
+        Ok(number) if number.abs() >= i64::MAX as f64 => {
+            if number > 0.0 { i64::MAX } else { i64::MIN }.to_string()
+        }
+        Ok(number) if text.contains(['e', 'E']) && number.abs() >= 1e-9 => number.to_string(),
+        _ => text.to_owned(),
+    }
+}
+
 fn equal(domain: &Domain, text: &str) -> std::result::Result<Vec<Span>, ParseProblem> {
     let ends: [OrderedValue; 2] = [domain.bound(text, End::Low)?, domain.bound(text, End::High)?];
     Ok(domain.span_between(Some(ends[0]), Some(ends[1])).into_iter().collect())
 }
 
-/// The codes of a name, or of all leaves below a label.
-fn named(domain: &Domain, text: &str) -> Vec<Span> {
+/// The codes of a name, or of all leaves below a label. A text that is neither must be of the type of
+/// the column.
+fn named(domain: &Domain, text: &str) -> std::result::Result<Vec<Span>, ParseProblem> {
     if let Some(hierarchy) = domain.hierarchy()
         && let Some(node) = hierarchy.node_by_label(text)
     {
         let leaves = hierarchy.leaves_of(node);
-        return merged(leaves.into_iter().map(|code| (code, code)).collect());
+        return Ok(merged(leaves.into_iter().map(|code| (code, code)).collect()));
     }
-    let number = number_of(domain, text).ok();
+    let truth = match domain.column_type() {
+        ColumnType::Boolean => Some(value::parse_boolean(text.as_bytes())?.to_string()),
+        _ => None,
+    };
+    let text = truth.as_deref().unwrap_or(text);
+    let number = domain.numbers().map(|_| number_of(domain, text)).transpose()?;
     let is_same = |code: Code| {
         let numbers = domain.numbers().and_then(|numbers| numbers.get(code.index()));
         domain.category(code) == Some(text)
             || numbers.zip(number).is_some_and(|(own, number)| *own == number)
     };
-    runs_of(domain, is_same)
+    Ok(runs_of(domain, is_same))
 }
 
 /// The number that a text stands for among those of a domain.
@@ -181,12 +249,7 @@ fn number_of(domain: &Domain, text: &str) -> std::result::Result<f64, ParseProbl
 
 /// The codes on one side of a value, of names that stand for numbers, days or times.
 fn ordered_names(test: &Test, domain: &Domain, side: Side, text: &str) -> Result<Vec<Span>> {
-    let lies = |order: std::cmp::Ordering| match side {
-        Side::Below => order.is_lt(),
-        Side::UpTo => order.is_le(),
-        Side::From => order.is_ge(),
-        Side::Above => order.is_gt(),
-    };
+    let lies = |order| side.has(order);
     if let Some(numbers) = domain.numbers() {
         let bound = number_of(domain, text).map_err(|problem| unlike(domain, problem))?;
         let order = |code: Code| numbers.get(code.index())?.partial_cmp(&bound);

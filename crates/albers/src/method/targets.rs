@@ -42,7 +42,7 @@ impl TableWorkload {
             return Ok(None);
         }
         let selects = TableSelects::of(selects, &domains.quasi)?;
-        let predicates = selects.predicates.clone();
+        let predicates = selects.for_cuts();
         let workload = Workload { predicates, ..Workload::default() };
         let mut found = TableWorkload { workload, carried: Vec::new(), selects };
         for target in targets {

@@ -97,6 +97,12 @@ fn weight_alone(field: Field) -> Error {
 
 fn planned_select(job: &Job, select: &SelectSpec) -> Result<PlannedSelect> {
     let role = |name: &str| job.columns.get(name).and_then(|own| own.role);
+    if let Some(name) = select.condition.columns().find(|name| role(name).is_none()) {
+        return Err(Error::usage(
+            wording![Field::Select, format!(" asks for column '{name}', which has no role")],
+            wording!["write the name as the table does, and name the column with ", Field::Quasi],
+        ));
+    }
     if let Some(name) = select.condition.columns().find(|name| role(name) != Some(Role::Quasi)) {
         return Err(Error::usage(
             wording![

@@ -97,6 +97,8 @@ pub enum Note {
         /// Which, counted from 1.
         place: usize,
     },
+    /// How many rows satisfy a selection is not told.
+    LeftOutUnknown,
     /// A finding is accepted that there is not.
     NothingToAccept {
         /// What is accepted.
@@ -143,6 +145,12 @@ impl Note {
                     " number {place} has fewer rows than a class: whatever is returned for it has \
                      others too"
                 )
+            ],
+            Note::LeftOutUnknown => wording![
+                "the release leaves rows out, so that what satisfies ",
+                Field::Select,
+                " behind it is not known: name a column that is unique in both files with ",
+                Field::Key
             ],
             Note::NothingToAccept { accepted } => {
                 wording![Field::Accept.of(accepted.to_string()), " meets no finding"]
@@ -196,6 +204,7 @@ impl fmt::Display for Note {
             | Note::NoKey
             | Note::NoKeyForPersons
             | Note::SelectsFew { .. }
+            | Note::LeftOutUnknown
             | Note::NothingToAccept { .. } => write!(f, "{}", self.wording()),
             Note::NotInOriginal { column, n_rows } => write!(
                 f,
