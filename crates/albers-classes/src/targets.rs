@@ -1,8 +1,9 @@
-//! What rows carry of the targets of a workload: the twin of the facts that a requirement looks at.
+//! What rows carry of the targets and features of a workload: the twin of the facts that a
+//! requirement looks at.
 
 use albers_table::row::RowIdx;
 
-/// Codes of carried targets, row by row.
+/// Codes of carried targets, row by row; the last may be the cell of a row's features.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TargetCodes {
     /// The codes, row by row.

@@ -125,6 +125,10 @@ pub struct MethodFlags {
     /// may be given again
     #[arg(long = "target", value_name = "COLUMN[:KIND][:WEIGHT]")]
     pub targets: Vec<TargetSpec>,
+    /// Kept columns that will be known beside the quasi-identifiers when the targets are predicted,
+    /// with --split info-gain or regression: what they tell already steers no cut
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub features: Vec<String>,
     /// Rows that the release will be asked for, with --split selection, or before the targets with
     /// info-gain or regression: "age >= 40 and sex = 'M'", or "2: age >= 40" with how much it counts;
     /// may be given again
@@ -357,6 +361,11 @@ pub fn delimiter(text: &str) -> Result<char> {
     }
 }
 
+/// Names of columns without the spaces around them.
+fn trimmed(columns: &[String]) -> Vec<String> {
+    columns.iter().map(|column| column.trim().to_owned()).collect()
+}
+
 /// A job from a job file, if one is given, and flags that override it.
 pub fn job(
     file: Option<&PathBuf>,
@@ -401,6 +410,9 @@ pub fn job(
     job.then = method.then.or(job.then);
     if !method.targets.is_empty() {
         job.workload.targets = method.targets;
+    }
+    if !method.features.is_empty() {
+        job.workload.features = trimmed(&method.features);
     }
     if !method.selects.is_empty() {
         job.workload.select = method.selects;

@@ -133,14 +133,19 @@ fn cuts_that_follow_a_target_tell_more_of_it_than_others() {
     }
 }
 
-/// Targets that are kept, sensitive, or quasi-identifiers, and both kinds.
-const WORKLOADS: [&str; 5] = [
+/// Targets that are kept, sensitive, or quasi-identifiers, and both kinds; beside features or not,
+/// whose bins follow from a class or from the rows alone.
+const WORKLOADS: [&str; 8] = [
     "--keep class,pension --split info-gain --target class",
     "--keep class,pension --split regression --target pension --then median",
     "--keep class,pension --split info-gain --target class --target pension:number:0.5",
     "--keep class --split info-gain --target city --hierarchy age=ranges:5,20",
     "--sensitive illness --l-diversity illness=distinct:2 --split info-gain --target illness \
      --hierarchy city=suppress",
+    "--keep class,pension,illness --split info-gain --target class --features pension,illness",
+    "--keep class,pension --split regression --target age --features pension,class",
+    "--sensitive illness --l-diversity illness=distinct:2 --keep pension --split info-gain \
+     --target illness --features pension",
 ];
 
 #[test]
@@ -293,21 +298,115 @@ fn mistakes_about_targets_end_with_2_and_a_hint() {
 fn a_job_file_names_a_workload_as_flags_do() {
     let folder = Folder::with(people(800));
     folder.anonymize(&format!(
-        "in.csv -o flags.csv -k 5 {QUASI} --keep class,pension --split info-gain --target class:2 \
-         --target pension:number --then median"
+        "in.csv -o flags.csv -k 5 {QUASI} --keep class,pension,illness --split info-gain \
+         --target class:2 --target pension:number --features illness --then median"
     ));
     let columns = ["age", "income", "city", "shoe"]
         .map(|name| format!("[columns.{name}]\nrole = \"quasi\"\n"));
-    let kept = ["class", "pension"].map(|name| format!("[columns.{name}]\nrole = \"keep\"\n"));
+    let kept =
+        ["class", "pension", "illness"].map(|name| format!("[columns.{name}]\nrole = \"keep\"\n"));
     folder.write(
         "job.toml",
         format!(
             "input = \"in.csv\"\noutput = \"job.csv\"\nk = 5\nsplit = \"info-gain\"\nthen = \"median\"\n\
-             [workload]\ntargets = [\"class:2\", \"pension:number\"]\n{}{}",
+             [workload]\ntargets = [\"class:2\", \"pension:number\"]\nfeatures = [\"illness\"]\n{}{}",
             columns.concat(),
             kept.concat()
         ),
     );
     folder.anonymize("--job job.toml");
     assert_eq!(folder.read("flags.csv"), folder.read("job.csv"));
+}
+
+/// People whose class follows from age, but for one sex the other way round than for the other; the
+/// note says the class in other words.
+fn sexes(n_rows: u64) -> String {
+    let mut numbers = Numbers::new(3);
+    let mut text = "age,income,city,shoe,sex,class,note\n".to_owned();
+    for _ in 0..n_rows {
+        let (age, income) = (20 + numbers.below(60), 1000 * (10 + numbers.below(90)));
+        let city = ["Ulm", "Bern", "Graz", "Riga"][numbers.below(4) as usize];
+        let (sex, shoe) = (["f", "m"][numbers.below(2) as usize], 30 + numbers.below(18));
+        let class = if (age < 45) == (sex == "f") { "buyer" } else { "other" };
+        let note = if class == "buyer" { "1" } else { "2.5" };
+        text.push_str(&format!("{age},{income},{city},{shoe},{sex},{class},{note}\n"));
+    }
+    text
+}
+
+/// Figure 3 of LeFevre et al. 2008: classes of rows hold both classes of people, and tell them
+/// apart together with what is known beside them.
+#[test]
+fn cuts_tell_a_target_together_with_the_features() {
+    let folder = Folder::with(sexes(3000));
+    let job = format!("in.csv -o out.csv -k 300 {QUASI} --split info-gain --target class");
+    let left = ["", "--features sex"].map(|features| {
+        folder.anonymize(&format!("{job} --keep sex,class,note {features}"));
+        // What is shown, and what is known, together.
+        let known = cells(&folder, "out.csv", "sex").into_iter();
+        let rows = known.zip(cells(&folder, "out.csv", "class"));
+        let classes =
+            by_class(rows.map(|((shown, sex), (_, cell))| (shown + &sex, cell)).collect());
+        let n_mixed = classes.values().filter(|cells| cells.iter().any(|cell| *cell != cells[0]));
+        n_mixed.map(Vec::len).sum::<usize>()
+    });
+    assert_eq!(left[1], 0);
+    assert!(left[0] > 1000, "{left:?}");
+    let report = folder.anonymize(&format!("{job} --keep sex,class --features sex"));
+    assert_eq!(report["method"], "auto, info-gain split, target 'class', feature 'sex'");
+}
+
+#[test]
+fn a_target_that_a_kept_feature_tells_does_not_steer_the_cuts() {
+    let folder = Folder::with(sexes(3000));
+    let job = format!("in.csv -o out.csv -k 20 {QUASI} --keep class,note");
+    let release = |more: &str| {
+        folder.anonymize(&format!("{job} {more}"));
+        folder.read("out.csv")
+    };
+    let compact = release("--split compact");
+    assert_eq!(release("--split info-gain --target class --features note"), compact);
+    // The same where the feature is a name, and where it tells a number.
+    let as_text = "--split info-gain --target class --features note --type note=text";
+    assert_eq!(release(as_text), release("--split compact --type note=text"));
+    assert_eq!(release("--split regression --target note --features class"), compact);
+    assert_ne!(release("--split regression --target age --features class"), compact);
+}
+
+#[test]
+fn mistakes_about_features_end_with_2_and_a_hint() {
+    let folder = Folder::with(people(2000));
+    let base = "anonymize in.csv -o out.csv -k 5 --quasi income --keep class,pension,shoe,city,age";
+    let follows = "--split info-gain --target class";
+    for (flags, problem, hint) in [
+        ("--features city", "--features has no effect", "--split info-gain"),
+        ("--split median --features city", "--features has no effect", "--split info-gain"),
+        ("--method tds --target class --features city", "has no effect", "--method mondrian"),
+        ("--method local --features city", "--features has no effect", "--method mondrian"),
+        ("{F} --features income", "is a quasi-identifier", "is one anyway"),
+        ("{F} --features illness --sensitive illness", "is sensitive", "--keep"),
+        ("{F} --features illness --identifier illness", "is identifier", "--keep"),
+        ("{F} --features illness", "has no role", "--keep 'illness'"),
+        ("{F} --features wages", "has no role", "--keep 'wages'"),
+        ("{F} --features city,class", "both a target and a feature", "one of them"),
+        ("{F} --features city,city", "a feature twice", "once"),
+        ("{F} --features pension --type pension=text", "'pension' has 4", "groups"),
+        (
+            "{F} --features age,shoe,city --type age=text --type shoe=text",
+            "4320 combinations of values, more than the 4096",
+            "fewer",
+        ),
+    ] {
+        let refused = folder.run(&format!("{base} {}", flags.replace("{F}", follows)));
+        assert_eq!(refused.code, Some(2), "{flags}: {}", refused.said());
+        assert!(refused.err.contains(problem), "{flags}: {}", refused.err);
+        assert!(refused.err.contains(hint), "{flags}: {}", refused.err);
+        assert!(!folder.path("out.csv").exists());
+    }
+    // Where there is no memory for it, the same is said.
+    let refused = folder.run(&format!(
+        "{base} {follows} --features pension --type pension=text --method rtree --memory 500KB \
+         --spill-dir ."
+    ));
+    assert!(refused.err.contains("groups"), "{}", refused.err);
 }

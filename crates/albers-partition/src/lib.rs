@@ -1,6 +1,7 @@
 //! Top-down partitioning of points into classes.
 //!
 //! - [`split`]: policies that choose where to cut a set of points.
+//! - [`features`]: what is known beside the attributes, as cells.
 //! - [`grain`]: sizes that decide which cuts are made.
 //! - [`grow`]: the one grower; [`split_tree`]: what it grows.
 //! - [`cell`]: points that are split to the end, at once or divided first.
@@ -12,6 +13,7 @@
 //! - [`top`]: the first cuts of a large table, chosen on a sample.
 
 pub mod cell;
+pub mod features;
 pub mod grain;
 pub mod grow;
 pub mod local;

@@ -4,12 +4,16 @@
 #[path = "mondrian/table.rs"]
 mod table;
 
+use std::collections::BTreeSet;
+
 use albers_classes::TargetCodes;
 use albers_classes::space::AxisKind;
 use albers_partition::split::gain::Gains;
 use albers_partition::split::rule::{Allowance, Rule};
 use albers_partition::split::state::NodeState;
-use albers_partition::split::workload::{Target, TargetPlace, TargetValues, Workload};
+use albers_partition::split::workload::{
+    FeatureCells, Target, TargetPlace, TargetValues, Workload,
+};
 use albers_partition::split::{Chooser, Point, Policy, Scratch, Split};
 use proptest::prelude::*;
 
@@ -25,7 +29,8 @@ fn points_of(table: &Table) -> Vec<Lanes> {
     points
 }
 
-/// A class that is carried, a number that is carried, and at times an attribute.
+/// A class that is carried, a number that is carried, and at times an attribute; at times with a
+/// feature that tells something of the class.
 fn workload(dice: &mut Dice, n_rows: usize) -> (Workload, TargetCodes) {
     let classes: Vec<u32> = (0..n_rows).map(|_| dice.below(3).min(dice.below(4))).collect();
     let numbers: Vec<u32> = (0..n_rows).map(|_| dice.below(1000)).collect();
@@ -46,7 +51,11 @@ fn workload(dice: &mut Dice, n_rows: usize) -> (Workload, TargetCodes) {
         2 => vec![class, number],
         _ => vec![axis, class],
     };
-    (Workload { targets, ..Workload::default() }, TargetCodes::of_columns(&[&classes, &numbers]))
+    let features = [None, Some(FeatureCells { place: 2, n_cells: 9 })][dice.below(2) as usize];
+    let cell = |&class: &u32| 2 * dice.below(3) + u32::from(class == 0);
+    let cells: Vec<u32> = classes.iter().map(cell).collect();
+    let carried = TargetCodes::of_columns(&[&classes, &numbers, &cells]);
+    (Workload { targets, features, ..Workload::default() }, carried)
 }
 
 /// The impurity of some rows by its definition.
@@ -74,14 +83,32 @@ fn impurity(target: &Target, rows: &[usize], points: &[Lanes], carried: &TargetC
     }
 }
 
+/// The same over the feature space: the sum of the impurities of the rows of each cell.
+fn impurity_by_cell(
+    workload: &Workload,
+    target: &Target,
+    rows: &[usize],
+    points: &[Lanes],
+    carried: &TargetCodes,
+) -> f64 {
+    let Some(FeatureCells { place, n_cells }) = workload.features else {
+        return impurity(target, rows, points, carried);
+    };
+    let of_cell = |cell: u32| -> f64 {
+        let rows = rows.iter().copied().filter(|&row| carried.of_row(row)[place] == cell);
+        impurity(target, &rows.collect::<Vec<_>>(), points, carried)
+    };
+    (0..n_cells).map(of_cell).sum()
+}
+
 /// What all targets together count for in some rows, over what they do in the whole table.
 fn score(workload: &Workload, rows: &[usize], points: &[Lanes], carried: &TargetCodes) -> f64 {
     let all: Vec<usize> = (0..points.len()).collect();
     let is_one_class =
         matches!(&workload.targets[..], [Target { values: TargetValues::Classes { .. }, .. }]);
     let of_target = |target: &Target| {
-        let root = impurity(target, &all, points, carried) / points.len() as f64;
-        let own = impurity(target, rows, points, carried);
+        let root = impurity_by_cell(workload, target, &all, points, carried) / points.len() as f64;
+        let own = impurity_by_cell(workload, target, rows, points, carried);
         match is_one_class {
             true => own,
             false if root == 0.0 => 0.0,
@@ -101,7 +128,8 @@ fn best_by_looking(
 ) -> Option<f64> {
     let all: Vec<usize> = (0..points.len()).collect();
     // A target with one value has no say.
-    let has_say = |target: &&Target| impurity(target, &all, points, carried) > 0.0;
+    let has_say =
+        |target: &&Target| impurity_by_cell(workload, target, &all, points, carried) > 0.0;
     let weights: f64 = workload.targets.iter().filter(has_say).map(|target| target.weight).sum();
     let is_one_class =
         matches!(&workload.targets[..], [Target { values: TargetValues::Classes { .. }, .. }]);
@@ -234,4 +262,48 @@ fn classes_of_two_columns_are_told_by_cuts_of_these() {
         next(expected.expect("an axis that the label looks at")),
         "between the two kinds of people"
     );
+}
+
+/// Figure 3 of LeFevre et al. 2008: a class that follows from a feature beside the attributes. Without
+/// the feature the cut that tells the class is chosen; with it nothing is left to tell, and a second
+/// class, which the feature does not tell, decides alone.
+#[test]
+fn a_target_that_a_feature_tells_does_not_steer_the_cut() {
+    let is_fine = |axis: &Vec<u32>| axis.iter().collect::<BTreeSet<_>>().len() > 20;
+    let mut tables = (0..).map(|seed| Table::draw(seed, 300, 3, false));
+    let mut table = tables.find(|own| own.columns.iter().all(is_fine)).expect("there is one");
+    table.space.axes.iter_mut().for_each(|axis| axis.preferred = false);
+    let points = points_of(&table);
+    let middle = |axis: usize| {
+        let mut codes: Vec<u32> = points.iter().map(|point| point[axis]).collect();
+        *codes.select_nth_unstable(150).1
+    };
+    let (first, second) = (middle(0), middle(1));
+    let told: Vec<u32> = points.iter().map(|point| u32::from(point[0] <= first)).collect();
+    let other: Vec<u32> = points.iter().map(|point| u32::from(point[1] <= second)).collect();
+    let carried = TargetCodes::of_columns(&[&told, &other]);
+    let class = |place: usize| Target {
+        place: TargetPlace::Carried(place),
+        values: TargetValues::Classes { n_classes: 2, missing: None },
+        weight: if place == 0 { 3.0 } else { 1.0 },
+    };
+    let locals: Vec<u32> = (0..300).collect();
+    let chosen = |targets: Vec<Target>, features: Option<FeatureCells>, follows: bool| {
+        let workload = Workload { targets, features, ..Workload::default() };
+        let gains = follows.then(|| Gains::new(&workload, Some(&carried), &points));
+        let chooser =
+            Chooser::<12, 12>::new(&table.space, Policy::Compact, false).with_gains(gains);
+        let allowance = Allowance { min_rows: 1, rule: None };
+        let mut state = NodeState::default();
+        chooser.choose(&allowance, &points, &locals, &mut state, &mut Scratch::default())
+    };
+    let feature = Some(FeatureCells { place: 0, n_cells: 2 });
+    let axis = |split: Option<Split>| match split {
+        Some(Split::Cut { axis, .. }) => axis,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(axis(chosen(vec![class(0)], None, true)), 0);
+    assert_eq!(chosen(vec![class(0)], feature, true), chosen(vec![class(0)], feature, false));
+    assert_eq!(axis(chosen(vec![class(0), class(1)], None, true)), 0);
+    assert_eq!(axis(chosen(vec![class(0), class(1)], feature, true)), 1);
 }

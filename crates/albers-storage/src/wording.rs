@@ -27,6 +27,8 @@ pub enum Field {
     Compact,
     /// The byte between cells.
     Delimiter,
+    /// Columns that are known beside the quasi-identifiers.
+    Features,
     /// Whether a file that is there may be replaced.
     Force,
     /// The format of what is read.
@@ -109,6 +111,7 @@ impl Field {
             Field::Categories => "categories",
             Field::Compact => "compact",
             Field::Delimiter => "delimiter",
+            Field::Features => "features",
             Field::Force => "force",
             Field::From => "from",
             Field::Granularity => "granularity",

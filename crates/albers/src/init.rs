@@ -450,6 +450,7 @@ pub const JOB_FILE_FIELDS: &str = r#"A job file with all its fields:
 
   [workload]
   targets = ["buys", "income:number:2"]  # what classes should tell, with info-gain, regression, tds
+  features = ["visits"]           # kept columns that will be known beside the quasi-identifiers
 
   [columns.zip]
   role = "quasi"                  # quasi, sensitive, identifier, keep, subject

@@ -154,6 +154,9 @@ pub struct WorkloadJob {
     #[serde(skip_serializing_if = "Vec::is_empty", with = "as_texts")]
     #[schemars(with = "Vec<String>")]
     pub targets: Vec<TargetSpec>,
+    /// Kept columns that will be known beside the quasi-identifiers when targets are predicted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub features: Vec<String>,
     /// What the release will be asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub select: Vec<SelectSpec>,
@@ -175,7 +178,7 @@ pub struct SelectSpec {
 impl WorkloadJob {
     /// Whether nothing is said of it.
     pub fn is_empty(&self) -> bool {
-        self.targets.is_empty() && self.select.is_empty()
+        self.targets.is_empty() && self.features.is_empty() && self.select.is_empty()
     }
 }
 

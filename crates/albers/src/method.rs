@@ -2,6 +2,7 @@
 //!
 //! A method sees points, facts and summaries. It opens no files, and has no way out but the door.
 
+mod features;
 pub(crate) mod full_domain;
 pub(crate) mod given;
 mod index;
@@ -33,6 +34,7 @@ use crate::plan::{MethodPlan, Plan, Specialization};
 use crate::protection::{Protection, TableFacts, facts_of, sensitive_codes};
 use crate::report::{Note, Prepared};
 use crate::rows::{Surveyed, Table, Wanted};
+use features::cells_of_table;
 use selects::SelectedRows;
 use targets::{TableWorkload, TargetDomains};
 
@@ -164,11 +166,16 @@ fn groups_of(
         MethodPlan::Cuts { cuts, .. } => cuts.policy,
         _ => Policy::default(),
     };
-    let workload = TableWorkload::of(run.plan, &TargetDomains::of_table(table))?;
+    let mut workload = TableWorkload::of(run.plan, &TargetDomains::of_table(table))?;
     let mut selected = SelectedRows::new(workload.as_ref().map(|own| &own.selects));
     selected.add_points(&points);
     let notes = selected.notes(run.plan.ks[0]);
-    let carried = workload.as_ref().map(|own| own.carried_codes(table, sensitive));
+    let grain = run.plan.method.grain().unwrap_or_default();
+    let cells = match &mut workload {
+        Some(own) => cells_of_table(own, table, &points, sensitive, &grain)?,
+        None => None,
+    };
+    let carried = workload.as_ref().map(|own| own.carried_codes(table, sensitive, cells));
     let workload = workload.as_ref().zip(carried.as_ref());
     let settings = CutSettings {
         space: &space,
@@ -179,7 +186,7 @@ fn groups_of(
         policy,
         keep_regions: shows_regions(run.plan),
         labels_apart: false,
-        grain: run.plan.method.grain().unwrap_or_default(),
+        grain,
         seed: run.plan.show.seed,
     };
     let groups = match &run.plan.method {

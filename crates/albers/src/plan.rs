@@ -277,7 +277,7 @@ impl Plan {
             _ => PlannedWorkload::default(),
         };
         Ok(Plan {
-            columns: columns::planned(job, columns, all_or_nothing, &workload.targets)?,
+            columns: columns::planned(job, columns, all_or_nothing, &workload)?,
             workload,
             table: columns.iter().map(of_table).collect(),
             identifiers: Vec::new(),
@@ -453,6 +453,7 @@ fn asked_words(job: &Job, method: &MethodPlan) -> String {
     let mut words = vec![job.method.unwrap_or_default().to_string()];
     words.extend(job.split.map(|split| format!("{split} split")));
     words.extend(job.workload.targets.iter().map(|target| format!("target '{target}'")));
+    words.extend(job.workload.features.iter().map(|name| format!("feature '{name}'")));
     match job.workload.select.len() {
         0 => {}
         1 => words.push("one selection".to_owned()),

@@ -176,10 +176,13 @@ impl KnownColumns {
         let hierarchy = column.hierarchy.as_ref();
         let kind = self.types.column_types[column_idx];
         match column.role {
-            Role::Keep if column.target == Some(TargetKind::Number) && kind.is_ordered() => {
+            Role::Keep
+                if (column.target == Some(TargetKind::Number) || column.is_feature)
+                    && kind.is_ordered() =>
+            {
                 Some(CodingPlan::Ordered)
             }
-            Role::Keep if column.target.is_some() => {
+            Role::Keep if column.target.is_some() || column.is_feature => {
                 Some(CodingPlan::Categories { hierarchy: None, by_frequency: false })
             }
             // Subjects are numbered, not coded.

@@ -2,8 +2,9 @@
 //! allowable cut, the one whose parts are least impure. It is `info-gain` where targets are classes
 //! and `regression` where they are numbers.
 //!
-//! Source: LeFevre, DeWitt & Ramakrishnan 2008, section 3.1.1 (equations 3 and 4) and 3.1.2
-//! (equations 5 and 6); footnote 18 for the gain below which another policy goes on.
+//! Source: LeFevre, DeWitt & Ramakrishnan 2008, section 3.1.1 (equations 3 and 4), 3.1.2
+//! (equations 5 and 6) and 3.1.3 (what is known beside the attributes); footnote 18 for the gain
+//! below which another policy goes on.
 //! Departures: see [`crate::split::workload`]. A label is also specialized into one child and the others.
 //! A split into many parts is weighed like one in two, which favours it, as in the paper.
 //! Guarantee: every part of a chosen split satisfies the requirement; of splits that tell the same,
@@ -21,7 +22,7 @@ use super::tally::Tally;
 use super::{
     Chooser, Point, Scratch, Split, kept_parts, place_of, sort_by_code, sort_by_part, value_of,
 };
-use crate::split::workload::Workload;
+use crate::split::workload::{CellNumbers, Workload};
 
 /// Nodes up to this size are cut between any two values.
 const SMALL_NODE: usize = 4096;
@@ -42,6 +43,8 @@ pub struct Gains<'a> {
 pub(crate) struct GainScratch {
     /// The values of each target, by the places of the points.
     values: Vec<Vec<u32>>,
+    /// Their cells in the feature space, where there is one.
+    cells: CellNumbers,
     /// Tallies of no rows between nodes: of the rows after a cut, which are all at first, and of
     /// those before it.
     after: Vec<Tally>,
@@ -102,6 +105,8 @@ struct Node<'n, 'c, const L: usize, const M: usize> {
     locals: &'n [u32],
     /// The values of each target, by the places of the points.
     values: &'n [Vec<u32>],
+    /// Their cells in the feature space; none where there is no such space.
+    cells: &'n [u32],
 }
 
 /// Chooses a split; see the module.
@@ -115,17 +120,21 @@ pub(crate) fn choose<const L: usize, const M: usize>(
 ) -> Option<Split> {
     let mut values = std::mem::take(&mut scratch.gain.values);
     gains.workload.values(points, locals, gains.carried, &mut values);
+    let mut cells = std::mem::take(&mut scratch.gain.cells);
+    gains.workload.cells(locals, gains.carried, &mut cells);
     if scratch.gain.after.is_empty() {
         scratch.gain.after = gains.workload.tallies();
         scratch.gain.before = gains.workload.tallies();
     }
     let mut whole = std::mem::take(&mut scratch.gain.after);
-    let node = Node { chooser, gains, allowance, points, locals, values: &values };
+    let node =
+        Node { chooser, gains, allowance, points, locals, values: &values, cells: &cells.of_rows };
     (0..points.len()).for_each(|place| node.add(place, &mut whole));
     let split = node.best_split(&mut whole, scratch);
     (0..points.len()).for_each(|place| node.remove(place, &mut whole));
     scratch.gain.after = whole;
     scratch.gain.values = values;
+    scratch.gain.cells = cells;
     split
 }
 
@@ -136,7 +145,7 @@ impl<const L: usize, const M: usize> Node<'_, '_, L, M> {
         let score = self.gains.score(whole);
         let most = score - self.gains.workload.least_gain() * self.points.len() as f64;
         // All rows agree, or nearly so: no split can tell enough.
-        if most < 0.0 {
+        if most < 0.0 || score == 0.0 {
             return None;
         }
         let extent = Extent::<L, M>::of(self.points);
@@ -171,11 +180,19 @@ impl<const L: usize, const M: usize> Node<'_, '_, L, M> {
     }
 
     fn add(&self, place: usize, tallies: &mut [Tally]) {
-        tallies.iter_mut().zip(self.values).for_each(|(tally, values)| tally.add(values[place]));
+        let own = tallies.iter_mut().zip(self.values);
+        match self.cells.get(place) {
+            None => own.for_each(|(tally, values)| tally.add(values[place])),
+            Some(&cell) => own.for_each(|(tally, values)| tally.add_in(cell, values[place])),
+        }
     }
 
     fn remove(&self, place: usize, tallies: &mut [Tally]) {
-        tallies.iter_mut().zip(self.values).for_each(|(tally, values)| tally.remove(values[place]));
+        let own = tallies.iter_mut().zip(self.values);
+        match self.cells.get(place) {
+            None => own.for_each(|(tally, values)| tally.remove(values[place])),
+            Some(&cell) => own.for_each(|(tally, values)| tally.remove_in(cell, values[place])),
+        }
     }
 
     /// How uneven a part and the rest are.

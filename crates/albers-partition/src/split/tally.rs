@@ -4,12 +4,17 @@
 //! 2^-20. So it does not depend on the order in which rows were added and removed.
 //! Cost: O(1) per row.
 
+mod cells;
+
 use std::sync::OnceLock;
+
+pub use cells::CellTally;
 
 use crate::split::workload::NO_VALUE;
 
-/// The steps in which logarithms are counted.
-const STEPS: f64 = (1 << 20) as f64;
+/// The steps in which logarithms are counted, as bits and as a number.
+const STEP_BITS: u32 = 20;
+pub(crate) const STEPS: f64 = (1 << STEP_BITS) as f64;
 /// Products up to that of this number are looked up.
 const N_KNOWN: usize = (1 << 17) + 1;
 
@@ -34,6 +39,8 @@ pub enum Tally {
         /// The sum of their squares.
         squares: i128,
     },
+    /// Of either, cell by cell of a feature space.
+    ByCell(CellTally),
 }
 
 impl Tally {
@@ -66,6 +73,7 @@ impl Tally {
                 *sum += value;
                 *squares += value * value;
             }
+            Tally::ByCell(tally) => tally.add(0, value),
         }
     }
 
@@ -88,6 +96,25 @@ impl Tally {
                 *sum -= value;
                 *squares -= value * value;
             }
+            Tally::ByCell(tally) => tally.remove(0, value),
+        }
+    }
+
+    /// Adds a row of a cell, which is counted where there is a feature space.
+    #[inline]
+    pub fn add_in(&mut self, cell: u32, value: u32) {
+        match self {
+            Tally::ByCell(tally) if value != NO_VALUE => tally.add(cell, value),
+            _ => self.add(value),
+        }
+    }
+
+    /// Removes a row of a cell.
+    #[inline]
+    pub fn remove_in(&mut self, cell: u32, value: u32) {
+        match self {
+            Tally::ByCell(tally) if value != NO_VALUE => tally.remove(cell, value),
+            _ => self.remove(value),
         }
     }
 
@@ -106,6 +133,7 @@ impl Tally {
                 let about_middle = squares - 2 * middle * sum + middle * middle * n_rows;
                 about_middle as f64 - (rest * rest) as f64 / n_rows as f64
             }
+            Tally::ByCell(tally) => tally.impurity(),
         }
     }
 
@@ -120,13 +148,14 @@ impl Tally {
             Tally::Numbers { n_rows, .. } => {
                 4.0 * f64::EPSILON * (self.impurity() + *n_rows as f64)
             }
+            Tally::ByCell(tally) => tally.rounding(),
         }
     }
 }
 
 /// n log2 n, in steps.
 #[inline]
-fn product(n: u32) -> i64 {
+pub(crate) fn product(n: u32) -> i64 {
     static KNOWN: OnceLock<Vec<i64>> = OnceLock::new();
     let known = KNOWN.get_or_init(|| (0..N_KNOWN as u32).map(computed).collect());
     known.get(n as usize).copied().unwrap_or_else(|| computed(n))

@@ -1,7 +1,7 @@
 //! What a release will be used for: targets whose values classes should tell, and predicates whose
 //! rows it will be asked for.
 //!
-//! Source: LeFevre, DeWitt & Ramakrishnan 2008, sections 3.1.1, 3.1.2 and 3.2 (equations
+//! Source: LeFevre, DeWitt & Ramakrishnan 2008, sections 3.1.1 to 3.1.3 and 3.2 (equations
 //! 3 to 7).
 //! Departures: classes and numbers may be targets side by side. Each impurity is divided by that of
 //! the whole table and weighted, since entropies and squared errors cannot be added as they are.
@@ -11,7 +11,7 @@ use albers_classes::TargetCodes;
 use albers_classes::region::Span;
 
 use crate::split::Point;
-use crate::split::tally::Tally;
+use crate::split::tally::{CellTally, Tally};
 
 /// A target that a row does not have.
 pub const NO_VALUE: u32 = u32::MAX;
@@ -25,10 +25,32 @@ const LEAST_GAIN: f64 = 0.01;
 pub struct Workload {
     /// What classes should tell.
     pub targets: Vec<Target>,
+    /// What is known beside the attributes: impurities are then summed over its cells.
+    pub features: Option<FeatureCells>,
     /// The impurity of each target in the whole table, per row; empty until it is known.
     pub roots: Vec<f64>,
     /// What it will be asked for.
     pub predicates: Vec<Predicate>,
+}
+
+/// Where rows carry their cell of a feature space.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FeatureCells {
+    /// The place of its number among what is carried.
+    pub place: usize,
+    /// How many cells there are.
+    pub n_cells: u32,
+}
+
+/// Cells of a feature space, numbered as they occur among some rows.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CellNumbers {
+    /// By the places of the rows; nothing where there is no feature space.
+    pub(crate) of_rows: Vec<u32>,
+    /// The number of each cell, [`NO_VALUE`] between uses.
+    number_of: Vec<u32>,
+    /// The cells that occur.
+    seen: Vec<u32>,
 }
 
 /// Rows that a release will be asked for: those with some codes on some attributes.
@@ -101,7 +123,7 @@ impl Target {
 
     /// The same by its code.
     #[inline]
-    pub(crate) fn value_of(&self, code: u32) -> u32 {
+    pub fn value_of(&self, code: u32) -> u32 {
         match &self.values {
             TargetValues::Classes { missing, .. } | TargetValues::Numbers { missing, .. }
                 if *missing == Some(code) =>
@@ -120,12 +142,21 @@ impl Target {
             TargetValues::Numbers { .. } => Tally::of_numbers(),
         }
     }
+
+    /// The same, cell by cell.
+    fn cell_tally(&self) -> Tally {
+        Tally::ByCell(match self.values {
+            TargetValues::Classes { n_classes, .. } => CellTally::of_classes(n_classes),
+            TargetValues::Numbers { .. } => CellTally::of_numbers(),
+        })
+    }
 }
 
 impl Workload {
-    /// Whether some targets are carried by rows instead of being attributes.
+    /// Whether rows carry something of it: targets that are no attributes, or a feature space.
     pub fn has_carried(&self) -> bool {
-        self.targets.iter().any(|target| matches!(target.place, TargetPlace::Carried(_)))
+        self.features.is_some()
+            || self.targets.iter().any(|target| matches!(target.place, TargetPlace::Carried(_)))
     }
 
     /// The values of each target, by the places of the points.
@@ -145,9 +176,33 @@ impl Workload {
         }
     }
 
+    /// The cells of the points in the feature space, by their places.
+    pub(crate) fn cells(
+        &self,
+        locals: &[u32],
+        carried: Option<&TargetCodes>,
+        out: &mut CellNumbers,
+    ) {
+        out.of_rows.clear();
+        let Some((features, carried)) = self.features.zip(carried) else { return };
+        let CellNumbers { of_rows, number_of, seen } = out;
+        number_of.resize(features.n_cells as usize, NO_VALUE);
+        for &local in locals {
+            let cell = carried.of_row(local as usize)[features.place];
+            let number = &mut number_of[cell as usize];
+            if *number == NO_VALUE {
+                *number = seen.len() as u32;
+                seen.push(cell);
+            }
+            of_rows.push(*number);
+        }
+        seen.drain(..).for_each(|cell| number_of[cell as usize] = NO_VALUE);
+    }
+
     /// Tallies of no rows, one for each target.
     pub fn tallies(&self) -> Vec<Tally> {
-        self.targets.iter().map(Target::tally).collect()
+        let tally = if self.features.is_some() { Target::cell_tally } else { Target::tally };
+        self.targets.iter().map(tally).collect()
     }
 
     /// The same workload, with the impurities of these points as those of the whole table.
@@ -159,8 +214,16 @@ impl Workload {
         let locals: Vec<u32> = (0..points.len() as u32).collect();
         let mut values = Vec::new();
         self.values(points, &locals, carried, &mut values);
+        let mut cells = CellNumbers::default();
+        self.cells(&locals, carried, &mut cells);
         let root = |(mut tally, values): (Tally, &Vec<u32>)| {
-            values.iter().for_each(|&value| tally.add(value));
+            match cells.of_rows.is_empty() {
+                true => values.iter().for_each(|&value| tally.add(value)),
+                false => {
+                    let rows = cells.of_rows.iter().zip(values);
+                    rows.for_each(|(&cell, &value)| tally.add_in(cell, value));
+                }
+            }
             tally.impurity() / points.len().max(1) as f64
         };
         let roots = self.tallies().into_iter().zip(&values).map(root).collect();

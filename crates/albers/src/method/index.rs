@@ -15,6 +15,7 @@ use albers_partition::cell::TableSize;
 use albers_partition::mondrian::Plan as CutSettings;
 use albers_partition::plan::PlannedWorkload;
 use albers_partition::sample::Tuples;
+use albers_partition::split::workload::TargetPlace;
 use albers_privacy::Facts;
 use albers_release::ReleaseError;
 use albers_release::door::{Door, GiantLeaf, LeafClasses, LeafRows, PackedRows, RowStore};
@@ -25,7 +26,8 @@ use albers_table::schema::Role;
 use albers_table::sink::Sink;
 use albers_table::source::{SourceChunk, for_each_chunk};
 
-use super::packed::{PackedTable, layout_of, sensitive_facts, space_of};
+use super::features::FeatureCounts;
+use super::packed::{PackedTable, layout_of, n_subject_facts, sensitive_facts, space_of};
 use super::selects::{SelectedRows, TableSelects};
 use super::targets::{TableWorkload, TargetDomains};
 use crate::context::{Context, DoorRows, Story};
@@ -47,10 +49,10 @@ pub(super) fn publish<'r>(
     let protection = Protection::of(run.plan, &TableFacts::of_survey(&surveyed))?;
     let budget = &run.memory.budget;
     let space = space_of(&surveyed);
-    let workload = TableWorkload::of(run.plan, &TargetDomains::of_survey(&surveyed))?;
+    let workload = workload_of(&run, &mut surveyed, &cuts)?;
     let carried = workload.as_ref().map_or(&[][..], |own| &own.carried);
     let (layout, facts) = layout_of(&surveyed, &protection, carried);
-    let n_kept = surveyed.coders_of(Role::Keep).count();
+    let n_kept = surveyed.n_kept_facts();
     let table = TableSize::of(surveyed.n_rows, &cuts.grain);
     let tuples = tuples_of(&run, &mut surveyed, &cuts, table, &facts)?;
     let no_targets = TargetCodes::default();
@@ -127,6 +129,36 @@ fn story_of(table: &PackedTable, notes: Vec<Note>) -> Story<'_> {
     }
 }
 
+/// The workload of the plan. Features are looked at once more for that, and rows are coded with
+/// their cells from then on.
+fn workload_of<'s>(
+    run: &Context<'s>,
+    surveyed: &mut Surveyed<'s>,
+    cuts: &CutPlan,
+) -> Result<Option<TableWorkload>> {
+    let domains = TargetDomains::of_survey(surveyed);
+    let Some(mut workload) = TableWorkload::of(run.plan, &domains)? else { return Ok(None) };
+    let (features, n_rows) = (&domains.features, surveyed.n_rows);
+    let counts = FeatureCounts::of(features, &workload.workload, n_rows, &cuts.grain)?;
+    let Some(mut counts) = counts else { return Ok(Some(workload)) };
+    let n_attributes = domains.quasi.len();
+    let first = n_subject_facts(surveyed);
+    let class_place = counts.class_place();
+    let _memory = run.memory.budget.try_reserve("the values of the features", counts.n_bytes())?;
+    surveyed.look_again(&run.reading(None), &mut |chunk| {
+        let class = |row: usize| match class_place {
+            None => 0,
+            Some(TargetPlace::Axis(axis)) => chunk.codes[row * n_attributes + axis],
+            Some(TargetPlace::Carried(place)) => chunk.facts[first + workload.carried[place]][row],
+        };
+        counts.add(chunk.features.iter().map(Vec::as_slice), class);
+    })?;
+    let space = counts.finish()?;
+    workload.add_features(&space);
+    surveyed.feature_space = Some(space);
+    Ok(Some(workload))
+}
+
 /// The sample on which the top of the tree of a large table is grown, with what its rows carry of a
 /// workload.
 fn tuples_of<'s>(
@@ -179,7 +211,7 @@ fn load<'t>(
     let n_attributes = surveyed.coders_of(Role::Quasi).count();
     let map = |chunk: SourceChunk| -> albers_table::Result<(RoutedRows, u64, SelectedRows<'_>)> {
         let SourceChunk { first_row, n_rows, coded, carried } = chunk;
-        let CodedChunk { codes, facts } = surveyed.code(coded, n_rows)?;
+        let CodedChunk { codes, facts, .. } = surveyed.code(coded, n_rows)?;
         let row_ids = (0..).map(|row| first_row + row);
         let rows = row_ids.zip(codes.chunks_exact(n_attributes));
         let fingerprint = rows

@@ -24,8 +24,8 @@ pub(super) fn space_of(surveyed: &Surveyed<'_>) -> Space {
 }
 
 /// How rows are packed, and where their facts stand: the halves of the subject, then all
-/// sensitive columns, then the kept ones that are targets. `targets` are the places of carried
-/// targets among these columns.
+/// sensitive columns, then the kept ones that are targets, then the cell of the features, if there
+/// are any. `targets` are the places of what a workload looks at among these columns.
 pub(super) fn layout_of(
     surveyed: &Surveyed<'_>,
     protection: &Protection,
@@ -33,19 +33,28 @@ pub(super) fn layout_of(
 ) -> (RowLayout, FactColumns) {
     let greatest = |coder: &ColumnCoder| coder.domain().greatest_code().get();
     let attributes: Vec<u32> = surveyed.coders_of(Role::Quasi).map(greatest).collect();
-    let has_subject = surveyed.known.planned.iter().any(|column| column.role == Role::Subject);
+    let first = n_subject_facts(surveyed);
+    let has_subject = first > 0;
     let subject = has_subject.then_some([u32::MAX; 2]);
     let sensitive = surveyed.coders_of(Role::Sensitive).map(greatest);
-    let kept = surveyed.coders_of(Role::Keep).map(greatest);
-    let facts: Vec<u32> = subject.into_iter().flatten().chain(sensitive).chain(kept).collect();
+    let kept = surveyed.kept_targets().map(greatest);
+    let cell = surveyed.feature_space.as_ref().map(|space| space.n_cells() as u32 - 1);
+    let facts = subject.into_iter().flatten().chain(sensitive).chain(kept).chain(cell);
+    let facts: Vec<u32> = facts.collect();
     let layout = RowLayout::new(&attributes, &facts, !surveyed.payload.is_empty());
-    let first = if has_subject { 2 } else { 0 };
     let ruled = protection.ruled.iter().map(|&column| first + column).collect();
     let targets = targets.iter().map(|&column| first + column).collect();
     (layout, FactColumns { subject: has_subject.then_some([0, 1]), ruled, targets })
 }
 
-/// The places of all sensitive columns among the facts, after which come those of kept targets.
+/// How many facts come before those of columns: the halves of the subject, if there is one.
+pub(super) fn n_subject_facts(surveyed: &Surveyed<'_>) -> usize {
+    let has_subject = surveyed.known.planned.iter().any(|column| column.role == Role::Subject);
+    if has_subject { 2 } else { 0 }
+}
+
+/// The places of all sensitive columns among the facts, after which come those of kept targets and
+/// of features.
 pub(super) fn sensitive_facts(
     layout: &RowLayout,
     facts: &FactColumns,

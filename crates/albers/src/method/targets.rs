@@ -1,7 +1,10 @@
 //! The targets of a plan, on the columns of its table.
 
 use albers_classes::TargetCodes;
-use albers_partition::split::workload::{Target, TargetPlace, TargetValues, Workload};
+use albers_partition::features::FeatureSpace;
+use albers_partition::split::workload::{
+    FeatureCells, Target, TargetPlace, TargetValues, Workload,
+};
 use albers_table::code::Code;
 use albers_table::domain::Domain;
 use albers_table::schema::Role;
@@ -23,13 +26,17 @@ pub(super) struct TargetDomains<'d> {
     pub(super) sensitive: Vec<&'d Domain>,
     /// Those kept columns that are targets.
     pub(super) kept: Vec<&'d Domain>,
+    /// Those that are features.
+    pub(super) features: Vec<&'d Domain>,
 }
 
 /// A workload, and where the codes of its carried targets stand: among the sensitive columns, or
-/// among the kept targets after them.
+/// among the kept targets after them. Behind these stands the cell of the features, if there are any.
 pub(super) struct TableWorkload {
     pub(super) workload: Workload,
     pub(super) carried: Vec<usize>,
+    /// Sensitive columns and kept targets.
+    n_columns: usize,
     /// What the release will be asked for.
     pub(super) selects: TableSelects,
 }
@@ -37,14 +44,15 @@ pub(super) struct TableWorkload {
 impl TableWorkload {
     /// The workload of a plan, if it has one.
     pub(super) fn of(plan: &Plan, domains: &TargetDomains<'_>) -> Result<Option<TableWorkload>> {
-        let PlannedWorkload { targets, selects } = &plan.workload;
+        let PlannedWorkload { targets, selects, .. } = &plan.workload;
         if targets.is_empty() && selects.is_empty() {
             return Ok(None);
         }
         let selects = TableSelects::of(selects, &domains.quasi)?;
         let predicates = selects.for_cuts();
         let workload = Workload { predicates, ..Workload::default() };
-        let mut found = TableWorkload { workload, carried: Vec::new(), selects };
+        let n_columns = domains.sensitive.len() + domains.kept.len();
+        let mut found = TableWorkload { workload, carried: Vec::new(), n_columns, selects };
         for target in targets {
             let (domain, place) = found.place_of(target, domains);
             let values = values_of(target, domain)?;
@@ -73,9 +81,22 @@ impl TableWorkload {
         (domain, TargetPlace::Carried(self.carried.len() - 1))
     }
 
-    /// What the rows of a table in memory carry of it.
-    pub(super) fn carried_codes(&self, table: &Table, sensitive: &[Vec<u32>]) -> TargetCodes {
-        let kept: Vec<Vec<u32>> = table.targets.iter().map(|own| own.codes.concat()).collect();
+    /// Lets impurities be summed over the cells of a feature space, which rows carry.
+    pub(super) fn add_features(&mut self, space: &FeatureSpace) {
+        let n_cells = space.n_cells() as u32;
+        self.workload.features = Some(FeatureCells { place: self.carried.len(), n_cells });
+        self.carried.push(self.n_columns);
+    }
+
+    /// What the rows of a table in memory carry of it; `cells` are theirs in the feature space.
+    pub(super) fn carried_codes(
+        &self,
+        table: &Table,
+        sensitive: &[Vec<u32>],
+        cells: Option<Vec<u32>>,
+    ) -> TargetCodes {
+        let kept = table.targets.iter().map(|own| own.codes.concat());
+        let kept: Vec<Vec<u32>> = kept.chain(cells).collect();
         let all: Vec<&[u32]> = sensitive.iter().chain(&kept).map(Vec::as_slice).collect();
         let chosen: Vec<&[u32]> = self.carried.iter().map(|&column| all[column]).collect();
         TargetCodes::of_columns(&chosen)
@@ -89,6 +110,7 @@ impl<'d> TargetDomains<'d> {
             quasi: table.attributes.iter().map(|own| &own.domain).collect(),
             sensitive: table.sensitive.iter().map(|own| &own.column.domain).collect(),
             kept: table.targets.iter().map(|own| &own.domain).collect(),
+            features: table.features.iter().map(|own| &own.domain).collect(),
         }
     }
 
@@ -98,7 +120,8 @@ impl<'d> TargetDomains<'d> {
         TargetDomains {
             quasi: with(Role::Quasi),
             sensitive: with(Role::Sensitive),
-            kept: with(Role::Keep),
+            kept: surveyed.kept_targets().map(|coder| coder.domain()).collect(),
+            features: surveyed.features().map(|coder| coder.domain()).collect(),
         }
     }
 }

@@ -8,7 +8,7 @@ use albers_table::hierarchy::HierarchySpec;
 use albers_table::schema::{ColumnType, Role};
 use albers_table::source::{self, ColumnRequest, SourceColumn};
 
-use super::{Plan, PlannedTarget, WEIGHTS};
+use super::{Plan, PlannedWorkload, WEIGHTS};
 use crate::error::{Error, Result};
 use crate::job::{Categories, ColumnJob, Job, TargetKind};
 
@@ -37,6 +37,8 @@ pub(crate) struct PlannedColumn {
     pub(crate) criteria: Vec<Criterion>,
     /// What classes should tell of it.
     pub(crate) target: Option<TargetKind>,
+    /// Whether it is known beside the quasi-identifiers when targets are predicted.
+    pub(crate) is_feature: bool,
 }
 
 impl PlannedColumn {
@@ -45,7 +47,7 @@ impl PlannedColumn {
         ColumnRequest {
             name: self.name.clone(),
             column_type: self.column_type,
-            coded: self.role != Role::Keep || self.target.is_some(),
+            coded: self.role != Role::Keep || self.target.is_some() || self.is_feature,
             carried: matches!(self.role, Role::Keep | Role::Sensitive),
         }
     }
@@ -57,9 +59,10 @@ pub(super) fn planned(
     job: &Job,
     columns: &[SourceColumn],
     all_or_nothing: bool,
-    targets: &[PlannedTarget],
+    workload: &PlannedWorkload,
 ) -> Result<Vec<PlannedColumn>> {
     let mut planned = Vec::new();
+    let PlannedWorkload { targets, features, .. } = workload;
     for column in columns {
         let Some(of_job) = job.columns.get(&column.name) else { continue };
         let Some(role) = of_job.role.filter(|&role| role != Role::Identifier) else { continue };
@@ -76,6 +79,7 @@ pub(super) fn planned(
             preferred: of_job.bias.unwrap_or(false),
             criteria: criteria_of(&column.name, of_job)?,
             target: targets.iter().find(|own| own.column == column.name).map(|own| own.kind),
+            is_feature: features.contains(&column.name),
         });
     }
     Ok(planned)

@@ -40,10 +40,11 @@ type Suits = fn(Method) -> bool;
 
 /// Each setting that only some methods look at: whether it is given, which methods those are, and
 /// one of them.
-fn settings(job: &Job) -> [(Field, bool, Suits, Method); 13] {
+fn settings(job: &Job) -> [(Field, bool, Suits, Method); 14] {
     let any = |says: fn(&crate::job::ColumnJob) -> bool| job.columns.values().any(says);
     [
         (Field::Then, job.then.is_some(), cuts, Method::Mondrian),
+        (Field::Features, !job.workload.features.is_empty(), cuts, Method::Mondrian),
         (Field::Target, !job.workload.targets.is_empty(), follows, Method::Mondrian),
         (Field::Select, !job.workload.select.is_empty(), cuts, Method::Mondrian),
         (Field::Split, job.split.is_some(), cuts, Method::Mondrian),

@@ -50,6 +50,15 @@ fn set_target(job: &mut Job, target: &str) {
     job.workload.targets.push(target);
 }
 
+/// Lets cuts follow a target beside a feature, which is kept.
+fn set_feature(job: &mut Job, feature: &str) {
+    if job.method != Some(Method::Tds) {
+        set_target(job, "zip");
+    }
+    job.column("extra").role = Some(Role::Keep);
+    job.workload.features.push(feature.to_owned());
+}
+
 const CUTS: [Method; 3] = [Method::Auto, Method::Mondrian, Method::Rtree];
 const FOLLOWERS: [Method; 4] = [Method::Auto, Method::Mondrian, Method::Rtree, Method::Tds];
 const SEARCHES: [Method; 4] =
@@ -66,7 +75,7 @@ fn every_method_is_planned() {
 #[test]
 fn a_setting_without_effect_is_refused_by_name_and_one_with_effect_is_taken() {
     type Set = fn(&mut Job);
-    let settings: [(Field, Set, &[Method]); 10] = [
+    let settings: [(Field, Set, &[Method]); 11] = [
         (Field::Split, |job| job.split = Some(Split::Median), &CUTS),
         (Field::Target, |job| set_target(job, "age:number"), &FOLLOWERS),
         (
@@ -79,6 +88,7 @@ fn a_setting_without_effect_is_refused_by_name_and_one_with_effect_is_taken() {
             },
             &CUTS,
         ),
+        (Field::Features, |job| set_feature(job, "extra"), &CUTS),
         (Field::Bias, |job| job.column("age").bias = Some(true), &FOLLOWERS),
         (Field::Compact, |job| job.compact = Some(false), &CUTS),
         (Field::AlsoK, |job| job.also_k = vec![10], &[Method::Auto, Method::Rtree]),
@@ -181,6 +191,57 @@ fn a_job_that_contradicts_itself_is_refused() {
         let error = plan(&job).err().map(|error| error.to_string()).unwrap_or_default();
         assert!(error.contains(expected), "{expected}: {error}");
     }
+}
+
+#[test]
+fn features_are_kept_columns_beside_targets() {
+    type Spoil = fn(&mut Job);
+    let mistakes: [(&str, Spoil); 9] = [
+        ("`features` has no effect", |job| {
+            set_feature(job, "extra");
+            job.workload.targets.clear();
+            job.split = None;
+        }),
+        ("`features` has no effect", |job| {
+            set_feature(job, "extra");
+            job.workload.targets.clear();
+            job.split = Some(Split::Selection);
+            job.workload.select.push("age >= 40".parse().unwrap());
+        }),
+        ("feature 'age' is a quasi-identifier", |job| set_feature(job, "age")),
+        ("feature 'pay' is sensitive", |job| set_feature(job, "pay")),
+        ("feature 'extra' is identifier", |job| {
+            set_feature(job, "extra");
+            job.column("extra").role = Some(Role::Identifier);
+        }),
+        ("feature 'extra' is subject", |job| {
+            set_feature(job, "extra");
+            job.column("extra").role = Some(Role::Subject);
+        }),
+        ("feature 'extra' has no role", |job| {
+            set_feature(job, "extra");
+            job.columns.remove("extra");
+        }),
+        ("both a target and a feature", |job| {
+            set_feature(job, "extra");
+            set_target(job, "extra");
+        }),
+        ("a feature twice", |job| {
+            set_feature(job, "extra");
+            job.workload.features.push("extra".to_owned());
+        }),
+    ];
+    for (expected, spoil) in mistakes {
+        let mut job = job(Method::Auto);
+        spoil(&mut job);
+        let error = plan(&job).err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(error.contains(expected), "{expected}: {error}");
+    }
+    let mut job = job(Method::Auto);
+    set_feature(&mut job, "extra");
+    let plan = plan(&job).unwrap();
+    let of_features = plan.columns.iter().filter(|column| column.is_feature);
+    assert_eq!(of_features.map(|column| &column.name[..]).collect::<Vec<_>>(), ["extra"]);
 }
 
 #[test]

@@ -37,6 +37,8 @@ pub(crate) struct PlannedSelect {
 pub(crate) struct PlannedWorkload {
     /// What classes should tell.
     pub(crate) targets: Vec<PlannedTarget>,
+    /// Kept columns that are known beside the quasi-identifiers when targets are predicted.
+    pub(crate) features: Vec<String>,
     /// What the release will be asked for.
     pub(crate) selects: Vec<PlannedSelect>,
 }
@@ -47,6 +49,7 @@ pub(super) fn planned(job: &Job) -> Result<PlannedWorkload> {
     if !split.follows_workload() {
         let has = |is_there: bool, field: Field| is_there.then_some(field);
         let without = has(!job.workload.targets.is_empty(), Field::Target)
+            .or(has(!job.workload.features.is_empty(), Field::Features))
             .or(has(!job.workload.select.is_empty(), Field::Select))
             .or(has(job.then.is_some(), Field::Then));
         return match without {
@@ -54,7 +57,9 @@ pub(super) fn planned(job: &Job) -> Result<PlannedWorkload> {
             None => Ok(PlannedWorkload::default()),
         };
     }
-    Ok(PlannedWorkload { targets: planned_targets(job, split)?, selects: selects_of(job, split)? })
+    let targets = planned_targets(job, split)?;
+    let features = planned_features(job, split, &targets)?;
+    Ok(PlannedWorkload { targets, features, selects: selects_of(job, split)? })
 }
 
 /// What a release will be asked for, whatever cuts follow.
@@ -161,6 +166,51 @@ pub(super) fn followed(job: &Job, kind: TargetKind, follower: &str) -> Result<Ve
         }
     }
     Ok(planned)
+}
+
+/// The features of a job: kept columns that are no targets.
+fn planned_features(job: &Job, split: Split, targets: &[PlannedTarget]) -> Result<Vec<String>> {
+    let features = &job.workload.features;
+    if split.target_kind().is_none() && !features.is_empty() {
+        return Err(without_effect(Field::Features, split));
+    }
+    for (place, name) in features.iter().enumerate() {
+        let role = job.columns.get(name).and_then(|own| own.role);
+        if role != Some(Role::Keep) {
+            return Err(not_kept(name, role));
+        }
+        if targets.iter().any(|target| target.column == *name) {
+            return Err(Error::usage(
+                format!("column '{name}' is both a target and a feature"),
+                "name it as one of them: nobody predicts what is known",
+            ));
+        }
+        if features[..place].contains(name) {
+            return Err(Error::usage(
+                format!("column '{name}' is a feature twice"),
+                "name it once",
+            ));
+        }
+    }
+    Ok(features.clone())
+}
+
+/// The refusal of a feature that is not published as it is, or is one anyway.
+fn not_kept(name: &str, role: Option<Role>) -> Error {
+    match role {
+        Some(Role::Quasi) => Error::usage(
+            format!("feature '{name}' is a quasi-identifier"),
+            wording!["drop it from ", Field::Features, ": every quasi-identifier is one anyway"],
+        ),
+        Some(role) => Error::usage(
+            format!("feature '{name}' is {role}, and not a column that is kept"),
+            wording!["use columns that are ", Field::Keep, ", or drop it from ", Field::Features],
+        ),
+        None => Error::usage(
+            format!("feature '{name}' has no role, and is not published"),
+            wording!["add ", Field::Keep.naming(name), ", or drop it from ", Field::Features],
+        ),
+    }
 }
 
 fn without_effect(field: Field, split: Split) -> Error {

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use albers_partition::features::FeatureSpace;
 use albers_partition::sample::Tuples;
 use albers_release::publish::{CarriedSurvey, Payload, PayloadRows};
 use albers_storage::StorageError;
@@ -36,6 +37,8 @@ pub(crate) struct Surveyed<'s> {
     pub(crate) n_subjects: u64,
     /// Some tuples of the quasi-identifiers, if a sample was wanted.
     pub(crate) sample: Sample,
+    /// The cells of the features, when they are known: rows are coded with theirs.
+    pub(crate) feature_space: Option<FeatureSpace>,
     /// What the values of the columns take.
     pub(crate) values: Reservation,
     /// What reading takes besides, for as long as there are rows to come.
@@ -349,8 +352,10 @@ pub(crate) struct CodedChunk {
     /// The codes of the attributes, row by row.
     pub(crate) codes: Vec<u32>,
     /// The facts, column by column: both halves of the subject, then all sensitive columns, then
-    /// the kept ones that are targets.
+    /// the kept ones that are targets, then the cells of the features, where these are known.
     pub(crate) facts: Vec<Vec<u32>>,
+    /// The codes of the features, column by column.
+    pub(crate) features: Vec<Vec<u32>>,
 }
 
 impl<'s> Surveyed<'s> {
@@ -398,6 +403,7 @@ impl<'s> Surveyed<'s> {
                 tuples: survey.tuples,
                 memory: survey.sample_memory,
             },
+            feature_space: None,
             values: survey.values_memory,
             _reading: survey.reading_memory,
             again,
@@ -409,6 +415,28 @@ impl<'s> Surveyed<'s> {
         let columns = self.known.planned.iter().zip(&self.coders);
         columns
             .filter(move |(column, _)| column.role == role)
+            .filter_map(|(_, coder)| coder.as_ref())
+    }
+
+    /// The coders of the kept columns that are targets, in the order of the source.
+    pub(crate) fn kept_targets(&self) -> impl Iterator<Item = &ColumnCoder> + '_ {
+        self.kept_coders(false)
+    }
+
+    /// The coders of the features, in the order of the source.
+    pub(crate) fn features(&self) -> impl Iterator<Item = &ColumnCoder> + '_ {
+        self.kept_coders(true)
+    }
+
+    /// How many facts rows have of kept columns: features are one number together.
+    pub(crate) fn n_kept_facts(&self) -> usize {
+        self.kept_targets().count() + usize::from(self.features().next().is_some())
+    }
+
+    fn kept_coders(&self, are_features: bool) -> impl Iterator<Item = &ColumnCoder> + '_ {
+        let columns = self.known.planned.iter().zip(&self.coders);
+        columns
+            .filter(move |(own, _)| own.role == Role::Keep && own.is_feature == are_features)
             .filter_map(|(_, coder)| coder.as_ref())
     }
 
@@ -441,17 +469,27 @@ impl<'s> Surveyed<'s> {
         places: &[usize],
         limit: usize,
     ) -> Result<()> {
-        let mut again = self.again.take();
         let n_attributes = self.coders_of(Role::Quasi).count();
         let mut counter = tuples.fact_counter(limit);
         let mut own = Vec::new();
-        again.look_closer(reading, &self.known, &mut |chunk| {
-            let CodedChunk { codes, facts } = self.code(chunk.coded.clone(), chunk.n_rows)?;
+        self.look_again(reading, &mut |CodedChunk { codes, facts, .. }| {
             for (row, codes) in codes.chunks_exact(n_attributes).enumerate() {
                 own.clear();
                 own.extend(places.iter().map(|&place| facts[place][row]));
                 counter.add(codes, &own);
             }
+        })
+    }
+
+    /// Shows the codes of all rows, without using the rows up.
+    pub(crate) fn look_again(
+        &mut self,
+        reading: &Reading<'s>,
+        see: &mut (dyn FnMut(CodedChunk) + Send),
+    ) -> Result<()> {
+        let mut again = self.again.take();
+        again.look_closer(reading, &self.known, &mut |chunk| {
+            see(self.code(chunk.coded.clone(), chunk.n_rows)?);
             Ok(())
         })?;
         self.again = again;
@@ -468,7 +506,7 @@ impl<'s> Surveyed<'s> {
         let n_attributes = planned.iter().filter(|column| column.role == Role::Quasi).count();
         let mut codes = vec![0; n_rows * n_attributes];
         let mut subject = None;
-        let (mut sensitive, mut targets) = (Vec::new(), Vec::new());
+        let (mut sensitive, mut targets, mut features) = (Vec::new(), Vec::new(), Vec::new());
         let mut attribute = 0;
         for (column_idx, chunk) in self.known.coded_columns().zip(coded) {
             match (planned[column_idx].role, &self.coders[column_idx]) {
@@ -478,13 +516,21 @@ impl<'s> Surveyed<'s> {
                     slots.zip(coder.encode(chunk)?).for_each(|(slot, code)| *slot = code);
                     attribute += 1;
                 }
-                (Role::Keep, Some(coder)) => targets.push(coder.encode(chunk)?),
+                (Role::Keep, Some(coder)) => {
+                    let is_feature = planned[column_idx].is_feature;
+                    let own = if is_feature { &mut features } else { &mut targets };
+                    own.push(coder.encode(chunk)?);
+                }
                 (_, Some(coder)) => sensitive.push(coder.encode(chunk)?),
                 (_, None) => {}
             }
         }
-        let facts = subject.into_iter().flatten().chain(sensitive).chain(targets).collect();
-        Ok(CodedChunk { codes, facts })
+        let cells = self.feature_space.as_ref().map(|space| {
+            let columns: Vec<&[u32]> = features.iter().map(Vec::as_slice).collect();
+            space.cells(&columns)
+        });
+        let facts = subject.into_iter().flatten().chain(sensitive).chain(targets).chain(cells);
+        Ok(CodedChunk { codes, facts: facts.collect(), features })
     }
 
     /// The columns that leave as they came, as bytes; nothing if there are none.
@@ -504,7 +550,7 @@ impl<'s> Surveyed<'s> {
         let mut memory = budget.reserve_nothing("the values that occur");
         let mut unknown = Vec::new();
         let columns = self.known.planned.iter().zip(&mut self.coders);
-        // Of targets that are kept nothing is measured.
+        // Of targets and features that are kept nothing is measured.
         let measured = columns.filter(|(column, _)| column.role != Role::Keep);
         for coder in measured.filter_map(|(_, coder)| coder.as_mut()) {
             let most_bytes = budget.limit_bytes() / 32;

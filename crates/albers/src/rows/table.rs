@@ -37,6 +37,8 @@ pub(crate) struct Table {
     sample: Vec<(u64, u64, RowIdx)>,
     /// The kept columns that are targets of a workload, coded.
     pub(crate) targets: Vec<CodedColumn>,
+    /// Those that are features of it.
+    pub(crate) features: Vec<CodedColumn>,
     /// The sensitive columns, coded as categories.
     pub(crate) sensitive: Vec<SensitiveData>,
     /// The subject of each row, if a column tells it.
@@ -120,6 +122,7 @@ impl Table {
             sample,
             sensitive: Vec::new(),
             targets: Vec::new(),
+            features: Vec::new(),
             subjects: None,
             n_subjects: 0,
             carried: Vec::new(),
@@ -145,7 +148,7 @@ impl Table {
                     let name = column.name.clone();
                     let typing = known.typing(column_idx, reading.typed_output);
                     let carried = CarriedColumn::new(name, typing, carried);
-                    table.add_carried(carried, encoded.into_column(), column.role);
+                    table.add_carried(carried, encoded.into_column(), column);
                 }
             }
         }
@@ -165,11 +168,18 @@ impl Table {
         encoded.codes
     }
 
-    /// Adds a column that leaves as it came; a sensitive one is also coded, and so is a target.
-    fn add_carried(&mut self, carried: CarriedColumn, encoded: Option<CodedColumn>, role: Role) {
+    /// Adds a column that leaves as it came; a sensitive one is also coded, and so are targets and
+    /// features.
+    fn add_carried(
+        &mut self,
+        carried: CarriedColumn,
+        encoded: Option<CodedColumn>,
+        column: &PlannedColumn,
+    ) {
         self.output_columns.push(OutputColumn::Carried(self.carried.len()));
         self.carried.push(carried);
-        match role {
+        match column.role {
+            Role::Keep if column.is_feature => self.features.extend(encoded),
             Role::Keep => self.targets.extend(encoded),
             _ => self.sensitive.extend(encoded.map(|column| SensitiveData { column })),
         }

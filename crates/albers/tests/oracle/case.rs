@@ -47,6 +47,9 @@ impl Case {
         if method == Method::Tds {
             columns.push(column::told(&mut dice, n_rows));
         }
+        if cuts(method) && dice.chance(0.5) {
+            columns.push(Column::draw(&mut dice, "known", Role::Keep, n_rows));
+        }
         dice.shuffle(&mut columns);
 
         let mut job = draw_job(&mut dice, method, folder);
@@ -265,6 +268,20 @@ fn draw_targets(dice: &mut Dice, columns: &[Column], job: &mut Job) {
     });
     job.then = any_or_none(dice, Policy::ALL);
     job.workload.targets = targets;
+    draw_features(dice, columns, job);
+}
+
+/// Lets what is kept and no target be known to readers, at times.
+fn draw_features(dice: &mut Dice, columns: &[Column], job: &mut Job) {
+    for column in columns.iter().filter(|column| column.role == Some(Role::Keep)) {
+        let is_target = job.workload.targets.iter().any(|own| own.column == column.name);
+        // More values of a category are refused.
+        let n_values = column.cells.iter().collect::<BTreeSet<_>>().len();
+        let may_be_one = !is_target && (column.kind.is_ordered() || n_values <= 64);
+        if may_be_one && dice.chance(0.7) {
+            job.workload.features.push(column.name.clone());
+        }
+    }
 }
 
 /// Lets the release be asked for some rows.

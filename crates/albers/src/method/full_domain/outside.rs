@@ -136,7 +136,7 @@ impl Packer<'_> {
     fn pack(&self, chunk: SourceChunk) -> albers_table::Result<PackedChunk> {
         let Packer { keys, layout, facts, surveyed, keeps_rows } = self;
         let SourceChunk { first_row, n_rows, coded, carried } = chunk;
-        let CodedChunk { codes, facts: of_rows } = surveyed.code(coded, n_rows)?;
+        let CodedChunk { codes, facts: of_rows, .. } = surveyed.code(coded, n_rows)?;
         let payload = if *keeps_rows { surveyed.encode_payload(&carried)? } else { None };
         let mut packed = PackedChunk {
             keys: Vec::with_capacity(n_rows * keys.n_words()),
