@@ -164,6 +164,55 @@ fn a_selection_of_few_rows_is_said_without_their_number() {
 }
 
 #[test]
+fn what_few_rows_or_rows_left_out_satisfy_is_not_measured() {
+    let mut table = "id,age,sex\n".to_owned();
+    for (row, (age, sex)) in [(20, 'M'); 40].iter().chain(&[(30, 'M'); 40]).enumerate() {
+        table.push_str(&format!("{row},{age},{sex}\n"));
+    }
+    (80..83).for_each(|row| table.push_str(&format!("{row},90,F\n")));
+    let folder = Folder::with(table);
+    folder.write("release.csv", {
+        let kept = folder.read("in.csv");
+        kept.lines().filter(|line| !line.ends_with('F')).collect::<Vec<_>>().join("\n") + "\n"
+    });
+    let measured = |more: &[&str]| -> serde_json::Value {
+        let base = ["measure", "in.csv", "release.csv", "--quasi", "age,sex", "--json"];
+        let run = folder.run_with(&[&base[..], more].concat());
+        assert_eq!(run.code, Some(0), "{}", run.said());
+        serde_json::from_str(&run.out).unwrap()
+    };
+    // Who was left out would be told by the difference.
+    let report = measured(&["--select", "age > 25"]);
+    let selection = &report["selections"]["each"][0];
+    assert_eq!((&selection["returned"], selection.get("satisfying")), (&40.into(), None));
+    assert!(report["notes"].to_string().contains("leaves rows out"), "{report}");
+    let report = measured(&["--select", "age > 25", "--key", "id"]);
+    assert_eq!(report["selections"]["each"][0]["satisfying"], 40);
+    // The sum is over boxes that enough rows satisfy, and not over those of few.
+    folder.write("release.csv", folder.read("in.csv").replace(",90,", ",\"[30, 90]\","));
+    let flags = ["--key", "id", "--select", "1000: age = 90 or age = 20", "--select", "age = 90"];
+    folder.write("job.toml", "k = 5\n");
+    let report = measured(&[&["--job", "job.toml"][..], &flags].concat());
+    assert_eq!(report["selections"]["weighted_imprecision"], 0.0, "{report}");
+    assert_eq!(report["selections"]["each"].as_array().unwrap().len(), 1, "{report}");
+}
+
+#[test]
+fn lists_of_values_are_as_good_as_alternatives() {
+    let folder = Folder::with(people(3000));
+    let in_vain = |select: &str| {
+        release(&folder, "in.csv", &format!("--split selection\n--then median\n--select {select}"));
+        let report = measured(&folder, &[select]);
+        report["selections"]["each"][0]["imprecision"].as_i64().unwrap()
+    };
+    assert_eq!(in_vain("town in ('Bern', 'Riga')"), 0);
+    assert_eq!(in_vain("town = 'Bern' or town = 'Riga'"), 0);
+    assert!(in_vain("age not in (40, 41, 42)") < 20);
+    // A box that cannot be is no reason to refuse the others.
+    assert!(in_vain("not (age between 30 and 40) and not (age between 50 and 60)") < 60);
+}
+
+#[test]
 fn mistakes_about_selections_end_with_2_and_a_hint() {
     let folder = Folder::with(people(200));
     for (more, word) in [
