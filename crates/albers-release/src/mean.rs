@@ -114,10 +114,10 @@ impl ValueSum {
             self.n_values += 1;
             match &mut self.sum {
                 Sum::Ticks(sum) => {
-                    *sum += i128::from(domain.ticks(code).expect("a sum of ticks is of ticks"))
+                    *sum += i128::from(domain.ticks(code).expect("a sum of ticks is of ticks"));
                 }
                 Sum::Floats(sum) => {
-                    sum.add(domain.float(code).expect("a sum of floats is of floats"), 1)
+                    sum.add(domain.float(code).expect("a sum of floats is of floats"), 1);
                 }
             }
         }

@@ -368,7 +368,7 @@ mod tests {
             let why = text.parse::<Condition>().expect_err(text);
             assert!(why.contains(hint), "{text}: {why}");
         }
-        let many = vec!["(a = 1 or b = 2)"; 7].join(" and ");
+        let many = ["(a = 1 or b = 2)"; 7].join(" and ");
         assert!(many.parse::<Condition>().expect_err("128 boxes").contains("64 boxes"));
         let deep = "(".repeat(5_000);
         assert!(deep.parse::<Condition>().is_err());

@@ -87,30 +87,41 @@ pub(super) fn publish<'r>(
     drop(tuples);
     let tree = BufferTree::new(&bulk, top, n_rows, surveyed.payload_bytes)?;
     let selects = workload.as_ref().map(|own| &own.selects);
-    let LoadedTree { table, tree, payload, fingerprint, notes, _memory } =
-        load(&run, surveyed, tree, selects)?;
+    let loaded = load(&run, surveyed, tree, selects)?;
     run.clock.read();
-
     let sensitive_facts = sensitive_facts(&layout, &facts, n_kept);
+    publish_loaded(run, &bulk, loaded, &protection, (&sensitive_facts, granularity), sinks)
+}
+
+/// Publishes all releases of a tree that has its rows.
+fn publish_loaded(
+    mut run: Context<'_>,
+    bulk: &BulkPlan<'_>,
+    loaded: LoadedTree<'_>,
+    protection: &Protection,
+    (sensitive_facts, granularity): (&[usize], Granularity),
+    sinks: Vec<Box<dyn Sink>>,
+) -> Result<Prepared> {
+    let LoadedTree { table, tree, payload, fingerprint, notes, _memory } = loaded;
     let rows = PackedRows {
-        layout: &layout,
-        facts: &facts,
-        sensitive_facts: &sensitive_facts,
+        layout: bulk.layout,
+        facts: bulk.facts,
+        sensitive_facts,
         payload: &payload,
         payload_bytes: tree.n_payload_bytes(),
-        budget,
+        budget: bulk.budget,
         store: &run.memory.release_store,
     };
     let door_plan = run.door_plan(DoorRows {
         attributes: &table.attributes,
         columns: &table.output_columns,
-        shows_regions: cuts.shows_regions,
-        n_rows,
+        shows_regions: bulk.plan.keep_regions,
+        n_rows: tree.n_rows(),
         fingerprint,
         rows: RowStore::Packed(rows),
     })?;
     let mut door = Door::open(&door_plan, protection.requirements.clone(), run.watch)?;
-    drain(&run, &bulk, tree, granularity, &mut door)?;
+    drain(&run, bulk, tree, granularity, &mut door)?;
     run.clock.partition();
     let mut notes = [protection.notes.clone(), notes].concat();
     notes.extend((sinks.len() > 1).then_some(Note::BoundTogether));

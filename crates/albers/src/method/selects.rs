@@ -128,7 +128,7 @@ fn run_by_run(predicate: &Predicate) -> Vec<Predicate> {
             if term.codes.is_empty() { vec![term.clone()] } else { runs.collect() };
         let with = |own: &Predicate, run: &Term| Predicate {
             weight: own.weight,
-            terms: [&own.terms[..], &[run.clone()]].concat(),
+            terms: [&own.terms[..], std::slice::from_ref(run)].concat(),
         };
         found = found.iter().flat_map(|own| runs.iter().map(move |run| with(own, run))).collect();
     }
