@@ -2,6 +2,8 @@
 
 use albers_storage::memory_budget::Reservation;
 use albers_storage::watch::{Phase, Watch};
+use albers_storage::wording;
+use albers_storage::wording::Field;
 use albers_table::coding::{CodedColumn, CodingPlan, RawColumn, encode};
 use albers_table::schema::ColumnType;
 use albers_table::source::{
@@ -9,7 +11,8 @@ use albers_table::source::{
     with_settled_types,
 };
 
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::job::Job;
 use crate::memory::Memory;
 use crate::plan::{BOUND_ENDINGS, place_of};
 use crate::report::Note;
@@ -82,6 +85,23 @@ impl ShownIn {
             }
         }
     }
+}
+
+/// The column of a table that tells how deep the regions of its classes lie: that of the job, which
+/// must be there if the job names it.
+pub fn level_of<'j>(job: &'j Job, source: &dyn Source) -> Result<Option<&'j str>> {
+    if let Some(name) = &job.level_column {
+        place_of(source.name(), source.columns(), name)?;
+        if job.columns.get(name).is_some_and(|own| own.role.is_some()) {
+            return Err(Error::usage(
+                format!("column '{name}' is said to have a role, and to tell levels"),
+                wording!["drop one of them; without ", Field::LevelColumn, " there are no levels"],
+            ));
+        }
+    }
+    let is_there = |name: &&str| source.columns().iter().any(|own| own.name == *name);
+    let has_role = |name: &str| job.columns.get(name).is_some_and(|own| own.role.is_some());
+    Ok(job.level_column().filter(is_there).filter(|name| !has_role(name)))
 }
 
 /// Columns of a table that are in memory as a whole.

@@ -69,7 +69,10 @@ impl<'r> Context<'r> {
     }
 
     /// What comes to the door.
-    pub(crate) fn door_plan<'a>(&self, rows: DoorRows<'a>) -> Result<DoorPlan<'a>> {
+    pub(crate) fn door_plan<'a>(&self, rows: DoorRows<'a>) -> Result<DoorPlan<'a>>
+    where
+        'r: 'a,
+    {
         let DoorRows { attributes, columns, shows_regions, n_rows, fingerprint, rows } = rows;
         let has_intervals = attributes.iter().any(|own| own.shown == Shown::Interval);
         if self.values == Values::Mean && !has_intervals {
@@ -78,14 +81,14 @@ impl<'r> Context<'r> {
         Ok(DoorPlan {
             attributes,
             columns,
-            features: &[],
+            features: self.plan.method.features(),
             values: self.values,
             delimiter: self.plan.show.delimiter.or(self.source.delimiter()),
             seed: self.plan.show.seed,
             show_regions: shows_regions,
             // The groups of a recoding are told by the values that occur in them.
             ends_in_gaps: !matches!(self.plan.method, MethodPlan::Specialize { .. }),
-            is_nested: false,
+            is_nested: matches!(self.plan.method, MethodPlan::Bang { .. }),
             n_rows,
             fingerprint,
             max_left_out: self.plan.max_left_out(n_rows),
@@ -269,7 +272,13 @@ impl<'r> Context<'r> {
                 weight: attribute.map(|own| own.weight).filter(|&weight| weight != 1.0),
             }
         };
-        self.plan.table.iter().map(report).collect()
+        let mut columns: Vec<ColumnReport> = self.plan.table.iter().map(report).collect();
+        // As in the release: behind the last quasi-identifier.
+        let is_quasi = |own: &ColumnReport| own.missing.is_some();
+        let place = columns.iter().rposition(is_quasi).map_or(columns.len(), |last| last + 1);
+        let features = self.plan.method.features().iter();
+        columns.splice(place..place, features.map(|own| ColumnReport::of_level(&own.name)));
+        columns
     }
 }
 
@@ -368,7 +377,8 @@ impl<'a> Story<'a> {
     fn is_disjoint(&self, plan: &Plan, release: usize) -> bool {
         match plan.method {
             MethodPlan::FullDomain(_) | MethodPlan::Specialize { .. } => true,
-            MethodPlan::Cuts { .. } | MethodPlan::Index { .. } => {
+            MethodPlan::Bang { .. } if plan.method.is_nested() => false,
+            MethodPlan::Cuts { .. } | MethodPlan::Index { .. } | MethodPlan::Bang { .. } => {
                 release == 0 && self.attributes.iter().all(|own| own.shown != Shown::Label)
             }
             MethodPlan::Local | MethodPlan::Given { .. } => false,

@@ -68,15 +68,23 @@ fn job(method: Method, rule: &str, draws: &mut Draws) -> Job {
         job.set_role(name, Role::Quasi).unwrap();
         let climbs = match method {
             Method::OrderedSet => false,
-            Method::Auto | Method::Mondrian | Method::Rtree | Method::Tds | Method::Local => {
-                name == "zip" && draws.below(2) == 0
-            }
+            Method::Auto
+            | Method::Mondrian
+            | Method::Rtree
+            | Method::Tds
+            | Method::Local
+            | Method::Bang => name == "zip" && draws.below(2) == 0,
             _ => true,
         };
         job.column(name).hierarchy = climbs.then(|| hierarchy.parse().unwrap());
     }
     let leaves_out = match method {
-        Method::Auto | Method::Mondrian | Method::Rtree | Method::Tds | Method::Local => false,
+        Method::Auto
+        | Method::Mondrian
+        | Method::Rtree
+        | Method::Tds
+        | Method::Local
+        | Method::Bang => false,
         // Recodings that leave rows out do not know what the others are close to.
         Method::Subtree | Method::OrderedSet => rule != "closeness",
         _ => true,

@@ -75,6 +75,10 @@ pub struct Arguments {
     /// A risk of being found above this is too high; 1 in 11, 0.0909, when not given
     #[arg(long, value_name = "RISK")]
     threshold: Option<f64>,
+    /// The column that tells how deep the regions of nested classes lie, of a release by --method
+    /// bang, where no manifest tells it; without it, classes that show the same are one
+    #[arg(long, value_name = "COLUMN")]
+    level_column: Option<String>,
     /// Print the audit as JSON on standard output
     #[arg(long)]
     json: bool,
@@ -112,13 +116,14 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         force,
         accept,
         threshold,
+        level_column,
         json,
         columns,
         requirement,
         resources,
     } = arguments;
     let tables = Tables { table, from, manifest, original, key };
-    let method = MethodFlags { categories, resources, ..MethodFlags::default() };
+    let method = MethodFlags { categories, level_column, resources, ..MethodFlags::default() };
     let header = columns.header.given();
     let mut job = columns.job(job.as_ref(), subject, requirement, method)?;
     for name in &keep {
