@@ -87,20 +87,17 @@ impl ShownIn {
     }
 }
 
-/// The column of a table that tells how deep the regions of its classes lie: that of the job, which
-/// must be there if the job names it.
+/// The column of a table that tells how deep the regions of its classes lie: that of the job, where
+/// the table has it. Without it classes are one that show the same, which are larger.
 pub fn level_of<'j>(job: &'j Job, source: &dyn Source) -> Result<Option<&'j str>> {
-    if let Some(name) = &job.level_column {
-        place_of(source.name(), source.columns(), name)?;
-        if job.columns.get(name).is_some_and(|own| own.role.is_some()) {
-            return Err(Error::usage(
-                format!("column '{name}' is said to have a role, and to tell levels"),
-                wording!["drop one of them; without ", Field::LevelColumn, " there are no levels"],
-            ));
-        }
+    let has_role = |name: &str| job.columns.get(name).is_some_and(|own| own.role.is_some());
+    if let Some(name) = job.level_column.as_deref().filter(|name| has_role(name)) {
+        return Err(Error::usage(
+            format!("column '{name}' is said to have a role, and to tell levels"),
+            wording!["drop its role, or ", Field::LevelColumn],
+        ));
     }
     let is_there = |name: &&str| source.columns().iter().any(|own| own.name == *name);
-    let has_role = |name: &str| job.columns.get(name).is_some_and(|own| own.role.is_some());
     Ok(job.level_column().filter(is_there).filter(|name| !has_role(name)))
 }
 

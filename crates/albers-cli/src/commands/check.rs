@@ -123,7 +123,12 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         resources,
     } = arguments;
     let tables = Tables { table, from, manifest, original, key };
-    let method = MethodFlags { categories, level_column, resources, ..MethodFlags::default() };
+    let method = MethodFlags {
+        categories,
+        level_column: level_column.clone(),
+        resources,
+        ..MethodFlags::default()
+    };
     let header = columns.header.given();
     let mut job = columns.job(job.as_ref(), subject, requirement, method)?;
     for name in &keep {
@@ -136,8 +141,8 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     tables.check(&job, rows.as_deref())?;
     job.accept.extend(accept);
     let threshold = threshold.unwrap_or(DEFAULT_THRESHOLD);
-    let (report, concerned) =
-        tables.audit((job, header), &identifier, rows.is_some(), threshold)?;
+    let named: Vec<String> = identifier.into_iter().chain(level_column).collect();
+    let (report, concerned) = tables.audit((job, header), &named, rows.is_some(), threshold)?;
     let rows = match &rows {
         Some(path) => Some(files::rows_file(path, &concerned)?),
         None => None,
@@ -169,7 +174,7 @@ impl Tables {
     fn audit(
         &self,
         (mut job, header): (Job, Option<bool>),
-        identifiers: &[String],
+        named: &[String],
         wants_rows: bool,
         threshold: f64,
     ) -> Result<(CheckReport, Vec<ConcernedRows>)> {
@@ -187,7 +192,7 @@ impl Tables {
         };
         let table = files::open_table(&job, &self.table, self.from)?;
         // A job file may name what a release dropped, a flag may not.
-        for name in identifiers {
+        for name in named {
             albers::source::place_of(table.name(), table.columns(), name)?;
         }
         let key = self.key.as_deref();

@@ -76,7 +76,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         categories,
         targets,
         selects,
-        level_column,
+        level_column: level_column.clone(),
         resources,
         ..MethodFlags::default()
     };
@@ -89,6 +89,10 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     }
     let original = files::open_table(&job, &original, None)?;
     let release = files::open_release(&job, &release)?;
+    // A job file may name what a release lacks, a flag may not.
+    if let Some(name) = &level_column {
+        albers::source::place_of(release.name(), release.columns(), name)?;
+    }
     let report = {
         let bar = Bar::new();
         let key = key.as_deref();

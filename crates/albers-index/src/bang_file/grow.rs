@@ -59,7 +59,7 @@ pub(super) fn grow(
                 || Judge::new(allowance.rule),
                 |judge, block| {
                     watch.check()?;
-                    Ok(if nests { grower.split(block, judge) } else { grower.halve(block, judge) })
+                    Ok(if nests { grower.split(block, judge) } else { grower.halve(&block, judge) })
                 },
             )
             .collect::<Result<_>>()?;
@@ -149,7 +149,7 @@ impl Grower<'_> {
     }
 
     /// Halves a region while both halves that hold rows satisfy, and cuts off those without rows.
-    fn halve(&self, block: Block, judge: &mut Judge<'_>) -> Grown {
+    fn halve(&self, block: &Block, judge: &mut Judge<'_>) -> Grown {
         let mut grown = Grown::default();
         let mut run = 0..block.places.len();
         judge.begin(self.keys.rows(&block.places));

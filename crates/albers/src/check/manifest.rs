@@ -175,7 +175,7 @@ fn job_of(
         }
     }
     let level = manifest.columns.iter().find(|column| column.role == LEVEL.0);
-    if let (None, Some(level)) = (job.level_column(), level) {
+    if let (None, Some(level)) = (&job.level_column, level) {
         match source.columns().iter().any(|own| own.name == level.name) {
             true => told.level_column = Some(level.name.clone()),
             false => compared.unverified.push(format!(

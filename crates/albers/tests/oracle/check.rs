@@ -179,6 +179,15 @@ impl<'a> Pair<'a> {
                 tally.count("rows left out under t-closeness");
             }
         }
+        let quasi = self.case.with_role(Role::Quasi);
+        let shows_labels = { quasi }.any(|column| column.shown == Shown::Label);
+        if let Some(name) = self.case.level_column().filter(|_| !shows_labels) {
+            let place = self.release.place(name);
+            let is_nested = self.release.rows.iter().any(|row| row[place] != "0");
+            if is_nested && self.origin.is_some() {
+                tally.count("nested classes looked up");
+            }
+        }
         if self.origin.is_some() && self.values_are_known() {
             tally.count("divergence recomputed");
         }
