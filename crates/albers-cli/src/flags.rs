@@ -173,9 +173,9 @@ pub struct MethodFlags {
     /// level when not given
     #[arg(long, value_name = "NAME")]
     pub level_column: Option<String>,
-    /// How the values of a column become cells that are halved (with --method bang): ranges of equal
-    /// length, equal[:LO..HI][:BITS], of about equally many rows, quantile[:BITS], hierarchy, or a
-    /// FILE with a range LO,HI on each line
+    /// How the values of a column are halved (with --method bang): equal, ranges of equal length,
+    /// or with their ends and how often at most, equal:0..120:6; quantile or quantile:6, of about
+    /// equally many rows; hierarchy; or a FILE with a range LO,HI on each line
     #[arg(long = "scale", value_name = "COLUMN=SCALE")]
     pub scales: Vec<HierarchyFlag>,
     /// Columns that are cut before all others

@@ -23,7 +23,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    Anonymize(commands::anonymize::Arguments),
+    Anonymize(Box<commands::anonymize::Arguments>),
     Check(commands::check::Arguments),
     Compact(commands::compact::Arguments),
     Experiment(commands::experiment::Arguments),
@@ -43,7 +43,7 @@ fn main() -> ExitCode {
         render::warn(&format!("an interrupt may leave a temporary file behind: {error}"));
     }
     let outcome = match arguments.command {
-        Command::Anonymize(arguments) => commands::anonymize::run(arguments),
+        Command::Anonymize(arguments) => commands::anonymize::run(*arguments),
         Command::Check(arguments) => commands::check::run(arguments),
         Command::Compact(arguments) => commands::compact::run(arguments),
         Command::Experiment(arguments) => commands::experiment::run(arguments),

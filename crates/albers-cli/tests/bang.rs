@@ -221,14 +221,15 @@ fn a_job_file_says_the_same_as_flags() {
     let folder = Folder::with(table(&crowd(300)));
     folder.write("ages.csv", "0,18\n18,40\n40,65\n65,120\n");
     folder.anonymize(
-        "in.csv -o flags.csv -k 4 --quasi age,height --keep id --method bang --level-column how-deep \
-         --scale age=ages.csv --scale height=quantile:4",
+        "in.csv -o flags.csv -k 4 --quasi age,height --keep id --method bang \
+         --level-column how-deep --scale age=ages.csv --scale height=quantile:4",
     );
     folder.write(
         "job.toml",
         "input = \"in.csv\"\noutput = \"file.csv\"\nk = 4\nmethod = \"bang\"\n\
          level-column = \"how-deep\"\n[columns.age]\nrole = \"quasi\"\nscale = \"ages.csv\"\n\
-         [columns.height]\nrole = \"quasi\"\nscale = \"quantile:4\"\n[columns.id]\nrole = \"keep\"\n",
+         [columns.height]\nrole = \"quasi\"\nscale = \"quantile:4\"\n\
+         [columns.id]\nrole = \"keep\"\n",
     );
     folder.anonymize("--job job.toml");
     assert_eq!(folder.read("flags.csv"), folder.read("file.csv"));

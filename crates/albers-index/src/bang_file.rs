@@ -1,7 +1,7 @@
 //! A BANG file: blocks of rows in regions that may lie in each other.
 //!
 //! ```text
-//!   codes ──scale──► cells ──interleave──► keys ──sort──► runs ──grow──► blocks ──contain──► depths, holes
+//!   codes ──scale──► cells ──interleave──► keys ──sort──► runs ──grow──► blocks ──contain──► holes
 //!
 //!   ┌─────────────────┐  depth 0      a block is its region without those that lie in it; a point
 //!   │        ┌──────┐ │  depth 1      belongs to the block of the smallest region around it
@@ -10,17 +10,17 @@
 //!   └─────────────────┘
 //! ```
 //!
-//! Source: Freeston 1987 (the BANG file); Raschia & Anjum 2011; Anjum & Raschia 2017, sections 2.2 and
-//! 3 (its blocks as classes).
-//! Departures: there is no directory of pages, since the file is built for one release and in memory:
-//! sorted regions are searched instead. Scales, keys and splits: see there.
-//! Guarantee: every row is in one block, that of the smallest region around it; every block satisfies
-//! the requirement, if all rows together do. The file is a function of the rows, the scales and the
-//! requirement, whatever the order of the rows and the threads.
+//! Source: Freeston 1987 (the BANG file); Raschia & Anjum 2011; Anjum & Raschia 2017, sections 2.2
+//! and 3 (its blocks as classes).
+//! Departures: there is no directory of pages, since the file is built for one release and in
+//! memory: sorted regions are searched instead. Scales, keys and splits: see there.
+//! Guarantee: every row is in one block, that of the smallest region around it; every block
+//! satisfies the requirement, if all rows together do. The file is a function of the rows, the
+//! scales and the requirement, whatever the order of the rows and the threads.
 //! Cost: O(rows log rows) and a key for each row.
 //!
-//! - [`scale`]: which cell a code lies in. [`key`]: cells as keys, and regions as prefixes. `sorted`: the
-//!   keys of all rows.
+//! - [`scale`]: which cell a code lies in. [`key`]: cells as keys, and regions as prefixes.
+//!   `sorted`: the keys of all rows.
 //! - [`grow`]: how blocks come about. [`contain`]: which region lies in which.
 //! - `groups`: the blocks as classes of a release. `invariants`: what must be true of every file.
 

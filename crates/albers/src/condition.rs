@@ -1,7 +1,7 @@
 //! Conditions on rows, as `select` gives them: SQL expressions that come to boxes.
 //!
 //! `age >= 40 and sex = 'M'` is one box; a disjunction is several. A condition is read once, when
-//! its job is: what it means on a table is told by [`crate::method`], which knows the values.
+//! its job is: what it means on a table is told by `crate::method`, which knows the values.
 //! Missing values satisfy nothing but `is null`, as in SQL.
 
 use std::fmt;
@@ -354,7 +354,7 @@ mod tests {
             let why = text.parse::<Condition>().expect_err(text);
             assert!(why.contains(hint), "{text}: {why}");
         }
-        let many = vec!["(a = 1 or b = 2)"; 7].join(" and ");
+        let many = ["(a = 1 or b = 2)"; 7].join(" and ");
         assert!(many.parse::<Condition>().expect_err("128 boxes").contains("64 boxes"));
         let deep = "(".repeat(5_000);
         assert!(deep.parse::<Condition>().is_err());

@@ -169,7 +169,8 @@ impl Released {
         self.quasi.iter().any(|quasi| quasi.name == name && quasi.is_bounds)
     }
 
-    /// Rows that show the same text on all quasi-identifiers, and the same level, whether or not it is understood.
+    /// Rows that show the same text on all quasi-identifiers, and the same level, whether or not it
+    /// is understood.
     pub(crate) fn classes_of_texts(&self) -> Classes {
         let columns = self.quasi.iter().flat_map(|quasi| &quasi.columns);
         let codes = columns.map(|column| (column.codes.concat(), column.domain.n_values() as u32));

@@ -1,8 +1,8 @@
 //! Which region lies in which: parents, depths and holes.
 //!
 //! Source: Anjum & Raschia 2017, section 3.1.3, equation 2; Raschia & Anjum 2011, section 3.2.
-//! Departures: the depth of a region is how many others hold it, which ranks the regions around a point
-//! as the number of halvings does and tells less.
+//! Departures: the depth of a region is how many others hold it, which ranks the regions around a
+//! point as the number of halvings does and tells less.
 //! Guarantee: a parent is the smallest region around another; regions of one parent share no point.
 //! Cost: O(blocks log blocks) to sort; a search is a binary search and a climb.
 

@@ -11,7 +11,8 @@ use super::BangFile;
 const RUN_ROWS: usize = 1 << 14;
 
 impl BangFile {
-    /// The blocks with their regions and holes, and the depth of each where regions lie in each other.
+    /// The blocks with their regions and holes, and the depth of each where regions lie in each
+    /// other.
     pub fn groups(&self, points: Points) -> Groups {
         let n_attributes = points.n_attributes();
         let mut columns = vec![Vec::with_capacity(points.n_rows()); n_attributes];

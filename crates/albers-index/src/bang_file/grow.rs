@@ -11,13 +11,13 @@
 //! Source: Freeston 1987 (balanced splits by iterative halving); Anjum & Raschia 2017, section 3.3.
 //! Departures: no block is split at a fixed size, but wherever both parts satisfy the whole
 //! requirement; whole blocks are split, not single insertions, so that the order of the rows has no
-//! part in it. The other half of each step is a candidate too. Without nesting a region is only halved
-//! where both halves satisfy, and a half without rows is cut off.
-//! Guarantee: every block satisfies the requirement if all rows together do; rows with equal keys stay
-//! together; the result depends on neither the order of the rows nor the threads. A row's block is that
-//! of the smallest region that holds its key.
-//! Cost: O(rows log rows) where the number of rows decides, since a split leaves a third on each side
-//! or a part of equal keys; a rule that allows only uneven splits takes more. No recursion.
+//! part in it. The other half of each step is a candidate too. Without nesting a region is only
+//! halved where both halves satisfy, and a half without rows is cut off.
+//! Guarantee: every block satisfies the requirement if all rows together do; rows with equal keys
+//! stay together; the result depends on neither the order of the rows nor the threads. A row's
+//! block is that of the smallest region that holds its key.
+//! Cost: O(rows log rows) where the number of rows decides, since a split leaves a third on each
+//! side or a part of equal keys; a rule that allows only uneven splits takes more. No recursion.
 
 use std::ops::Range;
 

@@ -8,8 +8,8 @@ use super::BangFile;
 use super::contain::encloses;
 
 impl BangFile {
-    /// Asserts every invariant; for tests. `codes` are those of each row, `holds` tells whether rows
-    /// satisfy the requirement.
+    /// Asserts every invariant; for tests. `codes` are those of each row, `holds` tells whether
+    /// rows satisfy the requirement.
     ///
     /// # Panics
     /// When an invariant is broken.

@@ -9,10 +9,11 @@
 //! ```
 //!
 //! Source: Anjum & Raschia 2017, section 3.2, rules 1 to 5 and algorithm 1; Freeston 1987.
-//! Departures: algorithm 1 never ends when an attribute is exhausted; here rounds and bits are counted
-//! apart. A key is kept with its first halving as the most significant bit, so that rows sorted by
-//! their keys have every region in one run and enclosing is a prefix test; the number of a region as
-//! the papers have it, with the first halving as the least significant bit, is only shown.
+//! Departures: algorithm 1 never ends when an attribute is exhausted; here rounds and bits are
+//! counted apart. A key is kept with its first halving as the most significant bit, so that rows
+//! sorted by their keys have every region in one run and enclosing is a prefix test; the number of
+//! a region as the papers have it, with the first halving as the least significant bit, is only
+//! shown.
 //! Guarantee: of two regions one holds the other, or they share no point.
 //! Cost: O(bits) for a key.
 
@@ -23,7 +24,8 @@ use albers_classes::Span;
 
 use super::scale::Scale;
 
-/// Which attribute each halving of space halves: one after another, those without more bits left out.
+/// Which attribute each halving of space halves: one after another, those without more bits left
+/// out.
 #[derive(Debug, Clone)]
 pub struct Interleaving {
     n_bits: Vec<u32>,

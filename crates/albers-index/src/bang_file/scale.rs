@@ -7,11 +7,11 @@
 //! ```
 //!
 //! Source: Anjum & Raschia 2017, section 3.1.1 and equation 3; Raschia & Anjum 2011, section 3.
-//! Departures: ranges are half-open and the greatest value falls into the last one, which equation 3
-//! leaves open. A missing value has a range of its own, told apart by the first bit. Besides ranges of
-//! equal length there are ranges of about equally many rows, given ones, and a scale whose halves are
-//! the nodes of a hierarchy: children are padded to a power of two, so that every label is one half of
-//! one half, and so on.
+//! Departures: ranges are half-open and the greatest value falls into the last one, which equation
+//! 3 leaves open. A missing value has a range of its own, told apart by the first bit. Besides
+//! ranges of equal length there are ranges of about equally many rows, given ones, and a scale
+//! whose halves are the nodes of a hierarchy: children are padded to a power of two, so that every
+//! label is one half of one half, and so on.
 //! Guarantee: cells never fall as codes rise, but for the missing value's, so that the codes of any
 //! dyadic range of cells are an interval, and no two such ranges of one length share a code.
 //! Cost: O(1) for a code of a scale of equal ranges, a binary search for any other.

@@ -80,7 +80,7 @@ pub(super) fn measured(
         let selection = table.selection(&pooled, None);
         match selection.satisfying < k {
             true => {
-                notes.extend(few.iter().map(|(place, _)| Note::SelectsFew { place: place + 1 }))
+                notes.extend(few.iter().map(|(place, _)| Note::SelectsFew { place: place + 1 }));
             }
             false => {
                 told.extend(pooled);

@@ -314,10 +314,8 @@ fn term(dice: &mut Dice, column: &Column) -> String {
         return format!("{name} is {}null", dice.pick(&["", "not "]));
     }
     let literal = format!("'{}'", cell.replace('\'', "''"));
-    let has_order = match column.kind {
-        ColumnType::Text | ColumnType::Code | ColumnType::Boolean => false,
-        _ => true,
-    };
+    let has_order =
+        !matches!(column.kind, ColumnType::Text | ColumnType::Code | ColumnType::Boolean);
     match has_order && dice.chance(0.8) {
         true => format!("{name} {} {literal}", dice.pick(&["<", "<=", ">", ">="])),
         false => format!("{name} {} {literal}", dice.pick(&["=", "<>"])),

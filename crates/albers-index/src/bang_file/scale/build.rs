@@ -24,8 +24,8 @@ impl ScaleProblem {
 }
 
 impl Scale {
-    /// The scale of the attribute at this place of the points: what is asked for, or the nodes of the
-    /// hierarchy where labels are shown, and ranges of equal length everywhere else.
+    /// The scale of the attribute at this place of the points: what is asked for, or the nodes of
+    /// the hierarchy where labels are shown, and ranges of equal length everywhere else.
     pub fn of(
         spec: Option<&ScaleSpec>,
         attribute: &Attribute,
@@ -163,8 +163,8 @@ fn of_hierarchy(domain: &Domain) -> Result<Scale, ScaleProblem> {
     Ok(listed(domain, n_bits, (0..).zip(numbers)))
 }
 
-/// The cell of each leaf, and the bits of these cells: below each node its children are numbered, in
-/// as many bits as tell apart those of the node of its level that has most.
+/// The cell of each leaf, and the bits of these cells: below each node its children are numbered,
+/// in as many bits as tell apart those of the node of its level that has most.
 fn leaf_cells(tree: &Hierarchy) -> (Vec<u64>, u32) {
     let mut numbers = vec![0u64; tree.n_leaves() as usize];
     let mut n_bits = 0u32;

@@ -176,13 +176,16 @@ fn a_scale_that_does_not_suit_its_column_is_refused() {
     }
 }
 
+const SPECS: [&str; 5] = ["equal", "equal:3", "quantile", "quantile:2", "equal:-20..33:4"];
+const KINDS: [ColumnType; 3] = [ColumnType::Integer, ColumnType::Float, ColumnType::Text];
+
 proptest! {
     #[test]
     fn dyadic_ranges_are_intervals_of_codes(
         numbers in prop::collection::vec(prop_oneof![-50i64..50, any::<i64>()], 1..25),
         n_missing in 0usize..3,
-        spec in prop::sample::select(&["equal", "equal:3", "quantile", "quantile:2", "equal:-20..33:4"][..]),
-        kind in prop::sample::select(&[ColumnType::Integer, ColumnType::Float, ColumnType::Text][..]),
+        spec in prop::sample::select(&SPECS[..]),
+        kind in prop::sample::select(&KINDS[..]),
     ) {
         let mut texts: Vec<String> = numbers.iter().map(|number| number.to_string()).collect();
         texts.extend((0..n_missing).map(|_| String::new()));
