@@ -171,7 +171,9 @@ fn leaf_cells(tree: &Hierarchy) -> (Vec<u64>, u32) {
     for level in 0..tree.height() {
         let parents = (0..tree.n_nodes(level + 1)).map(|index| Node { level: level + 1, index });
         let mut most_children = 1;
-        for leaves in parents.map(|parent| tree.leaves_of(parent)) {
+        // Where all values are missing, the top holds none.
+        let leaves = parents.map(|parent| tree.leaves_of(parent));
+        for leaves in leaves.filter(|leaves| !leaves.is_empty()) {
             let first_child = tree.node_at(level, leaves.start);
             most_children =
                 most_children.max(tree.node_at(level, leaves.end - 1) - first_child + 1);
