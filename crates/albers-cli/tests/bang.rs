@@ -181,6 +181,28 @@ fn a_release_is_measured_with_its_levels() {
 }
 
 #[test]
+fn a_release_is_compared_with_its_original_class_by_class() {
+    // Everybody has two rows, so that a class may be ruled by one person.
+    let rows = crowd(400).into_iter().enumerate();
+    let rows: Vec<String> = rows.map(|(at, row)| format!("{row},s{}", at / 2)).collect();
+    let text = format!("id,age,height,pay,disease,person\n{}\n", rows.join("\n"));
+    let folder = Folder::with(text);
+    let report = folder.anonymize(&format!("{NESTED} --subject person"));
+    let run = folder.run(
+        "check out.csv --original in.csv --key id --subject person --json --accept unique-keep",
+    );
+    let checked: Value = serde_json::from_str(&run.out).unwrap();
+    let found = |of: &Value| -> Vec<Value> {
+        let all = of["findings"].as_array().unwrap().iter();
+        let both = ["own-value-bounds", "person-rules-class"];
+        let both = all.filter(|own| both.iter().any(|name| own["name"] == *name));
+        both.map(|own| own["count"].clone()).collect()
+    };
+    assert_eq!(found(&checked), found(&report));
+    assert!(!found(&report).is_empty());
+}
+
+#[test]
 fn classes_side_by_side_have_no_level() {
     let folder = Folder::with(table(&crowd(600)));
     let nested = folder.anonymize(NESTED);

@@ -112,6 +112,22 @@ fn a_missing_value_has_a_range_of_its_own() {
 }
 
 #[test]
+fn a_column_without_any_value_is_one_cell() {
+    let kinds = [
+        (ColumnType::Integer, Shown::Interval),
+        (ColumnType::Text, Shown::Set),
+        (ColumnType::Text, Shown::Label),
+    ];
+    for (kind, shown) in kinds {
+        let (column, points) = column(kind, shown, &["", "", ""]);
+        let scale = Scale::of(None, &column, (&points, 0)).unwrap();
+        let cells = cells(&scale, &points);
+        assert!(cells.iter().all(|&cell| cell == cells[0]));
+        check_spans(&scale, &points);
+    }
+}
+
+#[test]
 fn quantiles_follow_the_rows() {
     let ages = ["1", "1", "1", "1", "2", "3", "90", "91"];
     let (column, points) = column(ColumnType::Integer, Shown::Interval, &ages);
