@@ -448,6 +448,10 @@ fn how_classes_lie_to_each_other_is_told_to_the_owner_and_by_check_alike() {
         case("--method rtree --also-k 9", "", labels()),
         case("--method local", "", numbers()),
         case("--method local", "", labels()),
+        case("--method bang", "", numbers()),
+        case("--method bang --no-compact", "", numbers()),
+        case("--method bang --no-compact", "", without_hierarchies()),
+        case("--method bang --no-nesting", "", numbers()),
         case("--method subtree", "", labels()),
         case("--method ordered-set", "", without_hierarchies()),
         case("--method tds --target city", "", mixed()[..7].to_vec()),
@@ -469,7 +473,7 @@ fn how_classes_lie_to_each_other_is_told_to_the_owner_and_by_check_alike() {
             }
         }
     }
-    assert!(told["disjoint"] > 5 && told["overlapping"] > 2, "{told:?}");
+    assert!(told["disjoint"] > 5 && told["overlapping"] > 2 && told["nested"] > 2, "{told:?}");
 }
 
 // What is said, and to whom.

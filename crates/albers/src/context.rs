@@ -170,7 +170,9 @@ impl<'r> Context<'r> {
         let sensitive: Vec<String> = sensitive.map(|own| own.name.clone()).collect();
         let quasi = story.attributes.iter().map(|own| own.domain.name().to_owned());
         let class_relation = match figures.relation {
-            None => Some(Relation::Disjoint),
+            // One class lies in no other.
+            None if passage.classes.n_classes == 1 => Some(Relation::Disjoint),
+            None => story.relation(plan, release),
             Some(relation) => relation.finish(),
         };
         let is_disjoint = class_relation == Some(Relation::Disjoint);
@@ -368,20 +370,23 @@ pub(crate) struct Story<'a> {
 
 impl<'a> Story<'a> {
     fn no_figures(&self, plan: &'a Plan, release: usize) -> Figures<'a> {
-        Figures::of_nothing(plan, self.attributes, !self.is_disjoint(plan, release))
+        Figures::of_nothing(plan, self.attributes, self.relation(plan, release).is_none())
     }
 
-    /// Whether the classes of a release cannot overlap in space, by how they were found: cuts divide
-    /// it, and a recoding of columns does; labels may reach beyond what was cut, and classes that
-    /// are grouped or brought together may lie in each other.
-    fn is_disjoint(&self, plan: &Plan, release: usize) -> bool {
-        match plan.method {
-            MethodPlan::FullDomain(_) | MethodPlan::Specialize { .. } => true,
-            MethodPlan::Bang { .. } if plan.method.is_nested() => false,
-            MethodPlan::Cuts { .. } | MethodPlan::Index { .. } | MethodPlan::Bang { .. } => {
-                release == 0 && self.attributes.iter().all(|own| own.shown != Shown::Label)
+    /// How the classes of a release lie to each other in space, where that is known by how they were
+    /// found: cuts divide it, and a recoding of columns does; one region lies in another. Labels may
+    /// reach beyond what was cut, and classes that are grouped or brought together, or shown by the
+    /// bounds of their rows where their regions are nested, may overlap.
+    fn relation(&self, plan: &Plan, release: usize) -> Option<Relation> {
+        let has_labels = self.attributes.iter().any(|own| own.shown == Shown::Label);
+        match &plan.method {
+            MethodPlan::FullDomain(_) | MethodPlan::Specialize { .. } => Some(Relation::Disjoint),
+            MethodPlan::Local | MethodPlan::Given { .. } => None,
+            _ if release > 0 || has_labels => None,
+            MethodPlan::Bang { shows_regions, .. } if plan.method.is_nested() => {
+                shows_regions.then_some(Relation::Nested)
             }
-            MethodPlan::Local | MethodPlan::Given { .. } => false,
+            _ => Some(Relation::Disjoint),
         }
     }
 }
