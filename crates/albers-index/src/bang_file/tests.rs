@@ -81,6 +81,43 @@ fn a_region_within_a_region_divides_what_no_cut_divides() {
     assert_eq!(file.region_number(inner).unwrap().to_string(), "(4, 3)");
 }
 
+/// Figure 5 of Anjum & Raschia 2017, as far as its text tells: A holds B, D and G directly, B holds C,
+/// and D holds E and F. With it the point query of Raschia & Anjum 2011, section 3.2.
+#[test]
+fn regions_of_the_paper_lie_in_each_other_as_it_says() {
+    let rows: Vec<Vec<i64>> = (0..64).map(|at| vec![at / 8, at % 8]).collect();
+    let (points, scales) = points_of(&rows);
+    let keys = SortedKeys::of(&points, &scales);
+    let starts = |key: &[u64], bits: &str| {
+        bits.bytes().enumerate().all(|(at, own)| key::bit(key, at) == (own == b'1'))
+    };
+    let regions = ["", "00", "0010", "1", "100", "1110", "01"];
+    let blocks: Vec<Block> = regions
+        .iter()
+        .map(|bits| {
+            let at = (0..64).find(|&place| starts(keys.key(place), bits)).unwrap();
+            Block { at, n_bits: bits.len() as u32, places: Vec::new() }
+        })
+        .collect();
+    let nesting = Nesting::of(&blocks, &keys);
+    let [a, b, c, d, e, f, g] = [0, 1, 2, 3, 4, 5, 6];
+    assert_eq!([a, b, c, d, e, f, g].map(|block| nesting.depth(block)), [0, 1, 2, 1, 2, 2, 1]);
+    assert_eq!(nesting.children(a), [b, g, d]);
+    assert_eq!((nesting.children(b), nesting.children(d)), (&[c][..], &[e, f][..]));
+    for place in 0..64 {
+        let key = keys.key(place);
+        let around = (0..7).filter(|&block| starts(key, regions[block as usize]));
+        let innermost = around.max_by_key(|&block| nesting.depth(block));
+        assert_eq!(nesting.search(key, &blocks, &keys), innermost);
+    }
+    let in_e = (0..64).find(|&place| starts(keys.key(place), "1001")).unwrap();
+    let around: Vec<(u32, u32)> = (0..7)
+        .filter(|&block| starts(keys.key(in_e), regions[block as usize]))
+        .map(|block| (block, nesting.depth(block)))
+        .collect();
+    assert_eq!(around, [(a, 0), (d, 1), (e, 2)]);
+}
+
 #[test]
 fn one_value_everywhere_is_one_block() {
     for nests in [false, true] {
