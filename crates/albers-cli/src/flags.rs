@@ -169,6 +169,19 @@ pub struct MethodFlags {
     /// Publish the regions of the classes instead of the bounds of their rows
     #[arg(long)]
     pub no_compact: bool,
+    /// Publish classes side by side, none within another: no level column, larger classes (with
+    /// --method bang)
+    #[arg(long)]
+    pub no_nesting: bool,
+    /// The column that tells how deep the region of a class lies in others (with --method bang);
+    /// level when not given
+    #[arg(long, value_name = "NAME")]
+    pub level_column: Option<String>,
+    /// How the values of a column are halved (with --method bang): equal, ranges of equal length,
+    /// or with their ends and how often at most, equal:0..120:6; quantile or quantile:6, of about
+    /// equally many rows; hierarchy; or a FILE with a range LO,HI on each line
+    #[arg(long = "scale", value_name = "COLUMN=SCALE")]
+    pub scales: Vec<HierarchyFlag>,
     /// Columns that are cut before all others
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub bias: Vec<String>,
@@ -330,7 +343,7 @@ impl<V: FromStr<Err: std::fmt::Display>> FromStr for Assignment<V> {
     }
 }
 
-/// `COLUMN=HIERARCHY`, where both may hold a `=` of their own.
+/// `COLUMN=HIERARCHY` or `COLUMN=SCALE`, where both may hold a `=` of their own.
 #[derive(Clone)]
 pub struct HierarchyFlag(String);
 
@@ -428,6 +441,15 @@ pub fn job(
         job.least_memory = Some(size_of("least-memory", text)?);
     }
     job.compact = if method.no_compact { Some(false) } else { job.compact };
+    job.nesting = if method.no_nesting { Some(false) } else { job.nesting };
+    job.level_column = method.level_column.or(job.level_column);
+    for scale in method.scales {
+        let Assignment { column, value } = scale.split(&job);
+        let spec = value
+            .parse()
+            .map_err(|problem: String| anyhow!("scale of column '{column}': {problem}"))?;
+        job.column(&column).scale = Some(spec);
+    }
     for column in method.bias {
         job.column(column.trim()).bias = Some(true);
     }

@@ -109,6 +109,7 @@ fn flag(setting: &Setting) -> String {
         Field::Output => "-o".to_owned(),
         // The flag is its value.
         Field::Compact => return "--no-compact".to_owned(),
+        Field::Nesting => return "--no-nesting".to_owned(),
         field => format!("--{}", field.name()),
     };
     match (&setting.column, &setting.value) {

@@ -175,6 +175,9 @@ fn cases() -> Vec<Case> {
         case("--method ordered-set --suppress 0.3", "ordered-set", without_hierarchies()),
         case("--method ordered-set", "ordered-set", without_hierarchies()),
         case("--method tds --target city", "tds, target 'city'", mixed()),
+        case("--method bang", "bang", mixed()),
+        case("--method bang --no-compact", "bang", without_hierarchies()),
+        case("--method bang --no-nesting", "bang, no nesting", climbed()),
         case("--level zip=2,job=1 --suppress 0.4", "auto, given levels", two()),
     ]
 }
@@ -191,9 +194,12 @@ fn recomputed(folder: &Folder, release: &str, case: &Case, k: u64, n_left_out: u
     let column = |name: &str| -> Vec<&str> {
         rows[1..].iter().map(|row| row[place(name)].as_str()).collect()
     };
+    let level = rows[0].iter().any(|name| name == "level").then_some("level");
     let mut sizes: BTreeMap<Vec<&str>, u64> = BTreeMap::new();
     for row in &rows[1..] {
-        let shown = case.quasi.iter().map(|own| row[place(own.name)].as_str()).collect();
+        // Levels are part of what classes show.
+        let names = case.quasi.iter().map(|own| own.name).chain(level);
+        let shown = names.map(|name| row[place(name)].as_str()).collect();
         *sizes.entry(shown).or_default() += 1;
     }
     let n_published = rows.len() as u64 - 1;
@@ -249,6 +255,9 @@ fn recomputed(folder: &Folder, release: &str, case: &Case, k: u64, n_left_out: u
 fn columns(header: &[String], case: &Case) -> Vec<Value> {
     let column = |name: &String| {
         let Some(own) = case.quasi.iter().find(|own| own.name == name) else {
+            if name == "level" {
+                return json!({ "name": name, "role": "level", "shown": "depth" });
+            }
             let role = if name == "note" { "keep" } else { "sensitive" };
             return json!({ "name": name, "role": role, "shown": "as is" });
         };
@@ -439,6 +448,10 @@ fn how_classes_lie_to_each_other_is_told_to_the_owner_and_by_check_alike() {
         case("--method rtree --also-k 9", "", labels()),
         case("--method local", "", numbers()),
         case("--method local", "", labels()),
+        case("--method bang", "", numbers()),
+        case("--method bang --no-compact", "", numbers()),
+        case("--method bang --no-compact", "", without_hierarchies()),
+        case("--method bang --no-nesting", "", numbers()),
         case("--method subtree", "", labels()),
         case("--method ordered-set", "", without_hierarchies()),
         case("--method tds --target city", "", mixed()[..7].to_vec()),
@@ -460,7 +473,7 @@ fn how_classes_lie_to_each_other_is_told_to_the_owner_and_by_check_alike() {
             }
         }
     }
-    assert!(told["disjoint"] > 5 && told["overlapping"] > 2, "{told:?}");
+    assert!(told["disjoint"] > 5 && told["overlapping"] > 2 && told["nested"] > 2, "{told:?}");
 }
 
 // What is said, and to whom.

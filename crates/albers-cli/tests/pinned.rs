@@ -141,7 +141,7 @@ fn check_kinds(jobs: &[Job], outcomes: &[Outcome]) {
 }
 
 /// The methods, and how many jobs of each publish at least.
-const METHODS: [(&str, usize); 12] = [
+const METHODS: [(&str, usize); 13] = [
     ("auto", 50),
     ("mondrian", 20),
     ("rtree", 30),
@@ -153,6 +153,7 @@ const METHODS: [(&str, usize); 12] = [
     ("ordered-set", 10),
     ("tds", 5),
     ("local", 10),
+    ("bang", 6),
     ("compact", 12),
 ];
 

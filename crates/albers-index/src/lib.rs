@@ -3,8 +3,10 @@
 //! - [`rplus_tree`]: the index: disjoint regions, minimum bounding boxes, leaves that satisfy the
 //!   requirement.
 //! - [`buffer_tree`]: loads it from more rows than fit in memory.
+//! - [`bang_file`]: another index: regions that may lie in each other.
 //! - [`granularity`]: coarser releases from the leaves of an index built once.
 
+pub mod bang_file;
 pub mod buffer_tree;
 pub mod granularity;
 pub mod rplus_tree;

@@ -51,6 +51,8 @@ pub enum Field {
     LeastMemory,
     /// The level at which a column is shown.
     Level,
+    /// The column of a release that tells how deep the region of a class lies.
+    LevelColumn,
     /// Where the manifest goes.
     Manifest,
     /// The memory to work in.
@@ -61,10 +63,14 @@ pub enum Field {
     Minimize,
     /// Texts that stand for a missing value.
     Missing,
+    /// Whether the regions of classes may lie in each other.
+    Nesting,
     /// Where the release goes.
     Output,
     /// Columns that identify people in combination.
     Quasi,
+    /// How the values of a column become cells.
+    Scale,
     /// What a release will be asked for.
     Select,
     /// Columns that must not be linked to a person.
@@ -123,13 +129,16 @@ impl Field {
             Field::K => "k",
             Field::LeastMemory => "least-memory",
             Field::Level => "level",
+            Field::LevelColumn => "level-column",
             Field::Manifest => "manifest",
             Field::Memory => "memory",
             Field::Method => "method",
             Field::Minimize => "minimize",
             Field::Missing => "missing",
+            Field::Nesting => "nesting",
             Field::Output => "output",
             Field::Quasi => "quasi",
+            Field::Scale => "scale",
             Field::Select => "select",
             Field::Sensitive => "sensitive",
             Field::Sort => "sort",

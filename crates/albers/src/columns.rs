@@ -2,6 +2,8 @@
 
 use albers_storage::memory_budget::Reservation;
 use albers_storage::watch::{Phase, Watch};
+use albers_storage::wording;
+use albers_storage::wording::Field;
 use albers_table::coding::{CodedColumn, CodingPlan, RawColumn, encode};
 use albers_table::schema::ColumnType;
 use albers_table::source::{
@@ -9,7 +11,8 @@ use albers_table::source::{
     with_settled_types,
 };
 
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::job::Job;
 use crate::memory::Memory;
 use crate::plan::{BOUND_ENDINGS, place_of};
 use crate::report::Note;
@@ -82,6 +85,20 @@ impl ShownIn {
             }
         }
     }
+}
+
+/// The column of a table that tells how deep the regions of its classes lie: that of the job, where
+/// the table has it. Without it classes are one that show the same, which are larger.
+pub fn level_of<'j>(job: &'j Job, source: &dyn Source) -> Result<Option<&'j str>> {
+    let has_role = |name: &str| job.columns.get(name).is_some_and(|own| own.role.is_some());
+    if let Some(name) = job.level_column.as_deref().filter(|name| has_role(name)) {
+        return Err(Error::usage(
+            format!("column '{name}' is said to have a role, and to tell levels"),
+            wording!["drop its role, or ", Field::LevelColumn],
+        ));
+    }
+    let is_there = |name: &&str| source.columns().iter().any(|own| own.name == *name);
+    Ok(job.level_column().filter(is_there).filter(|name| !has_role(name)))
 }
 
 /// Columns of a table that are in memory as a whole.

@@ -1,7 +1,7 @@
 //! Conditions on rows, as `select` gives them: SQL expressions that come to boxes.
 //!
 //! `age >= 40 and sex = 'M'` is one box; a disjunction is several. A condition is read once, when
-//! its job is: what it means on a table is told by [`crate::method`], which knows the values.
+//! its job is: what it means on a table is told by `crate::method`, which knows the values.
 //! Missing values satisfy nothing but `is null`, as in SQL.
 
 use std::cmp::Ordering;

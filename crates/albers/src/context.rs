@@ -69,7 +69,10 @@ impl<'r> Context<'r> {
     }
 
     /// What comes to the door.
-    pub(crate) fn door_plan<'a>(&self, rows: DoorRows<'a>) -> Result<DoorPlan<'a>> {
+    pub(crate) fn door_plan<'a>(&self, rows: DoorRows<'a>) -> Result<DoorPlan<'a>>
+    where
+        'r: 'a,
+    {
         let DoorRows { attributes, columns, shows_regions, n_rows, fingerprint, rows } = rows;
         let has_intervals = attributes.iter().any(|own| own.shown == Shown::Interval);
         if self.values == Values::Mean && !has_intervals {
@@ -78,14 +81,14 @@ impl<'r> Context<'r> {
         Ok(DoorPlan {
             attributes,
             columns,
-            features: &[],
+            features: self.plan.method.features(),
             values: self.values,
             delimiter: self.plan.show.delimiter.or(self.source.delimiter()),
             seed: self.plan.show.seed,
             show_regions: shows_regions,
             // The groups of a recoding are told by the values that occur in them.
             ends_in_gaps: !matches!(self.plan.method, MethodPlan::Specialize { .. }),
-            is_nested: false,
+            is_nested: matches!(self.plan.method, MethodPlan::Bang { .. }),
             n_rows,
             fingerprint,
             max_left_out: self.plan.max_left_out(n_rows),
@@ -167,7 +170,9 @@ impl<'r> Context<'r> {
         let sensitive: Vec<String> = sensitive.map(|own| own.name.clone()).collect();
         let quasi = story.attributes.iter().map(|own| own.domain.name().to_owned());
         let class_relation = match figures.relation {
-            None => Some(Relation::Disjoint),
+            // One class lies in no other.
+            None if passage.classes.n_classes == 1 => Some(Relation::Disjoint),
+            None => story.relation(plan, release),
             Some(relation) => relation.finish(),
         };
         let is_disjoint = class_relation == Some(Relation::Disjoint);
@@ -281,7 +286,13 @@ impl<'r> Context<'r> {
                 weight: attribute.map(|own| own.weight).filter(|&weight| weight != 1.0),
             }
         };
-        self.plan.table.iter().map(report).collect()
+        let mut columns: Vec<ColumnReport> = self.plan.table.iter().map(report).collect();
+        // As in the release: behind the last quasi-identifier.
+        let is_quasi = |own: &ColumnReport| own.missing.is_some();
+        let place = columns.iter().rposition(is_quasi).map_or(columns.len(), |last| last + 1);
+        let features = self.plan.method.features().iter();
+        columns.splice(place..place, features.map(|own| ColumnReport::of_level(&own.name)));
+        columns
     }
 }
 
@@ -371,19 +382,23 @@ pub(crate) struct Story<'a> {
 
 impl<'a> Story<'a> {
     fn no_figures(&self, plan: &'a Plan, release: usize) -> Figures<'a> {
-        Figures::of_nothing(plan, self.attributes, !self.is_disjoint(plan, release))
+        Figures::of_nothing(plan, self.attributes, self.relation(plan, release).is_none())
     }
 
-    /// Whether the classes of a release cannot overlap in space, by how they were found: cuts divide
-    /// it, and a recoding of columns does; labels may reach beyond what was cut, and classes that
-    /// are grouped or brought together may lie in each other.
-    fn is_disjoint(&self, plan: &Plan, release: usize) -> bool {
-        match plan.method {
-            MethodPlan::FullDomain(_) | MethodPlan::Specialize { .. } => true,
-            MethodPlan::Cuts { .. } | MethodPlan::Index { .. } => {
-                release == 0 && self.attributes.iter().all(|own| own.shown != Shown::Label)
+    /// How the classes of a release lie to each other in space, where that is known by how they were
+    /// found: cuts divide it, and a recoding of columns does; one region lies in another. Labels may
+    /// reach beyond what was cut, and classes that are grouped or brought together, or shown by the
+    /// bounds of their rows where their regions are nested, may overlap.
+    fn relation(&self, plan: &Plan, release: usize) -> Option<Relation> {
+        let has_labels = self.attributes.iter().any(|own| own.shown == Shown::Label);
+        match &plan.method {
+            MethodPlan::FullDomain(_) | MethodPlan::Specialize { .. } => Some(Relation::Disjoint),
+            MethodPlan::Local | MethodPlan::Given { .. } => None,
+            _ if release > 0 || has_labels => None,
+            MethodPlan::Bang { shows_regions, .. } if plan.method.is_nested() => {
+                shows_regions.then_some(Relation::Nested)
             }
-            MethodPlan::Local | MethodPlan::Given { .. } => false,
+            _ => Some(Relation::Disjoint),
         }
     }
 }

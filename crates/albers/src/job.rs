@@ -9,6 +9,7 @@ mod values;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use albers_index::bang_file::scale::ScaleSpec;
 use albers_index::granularity::Granularity;
 use albers_lattice::choose::Minimize;
 use albers_partition::split::Policy;
@@ -28,6 +29,9 @@ use crate::finding::Acceptance;
 pub use choices::{Categories, Method, SearchVariant, Split, TargetKind};
 pub use values::{ByteSize, Diversity, TargetSpec, TimeLimit};
 pub(crate) use values::{as_plain_text, as_text, as_texts, as_word};
+
+/// What the column is called that tells how deep the region of a class lies, unless a job says so.
+const LEVEL_COLUMN: &str = "level";
 
 /// A job. Every field can stand in a job file; flags of the program override them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -103,6 +107,12 @@ pub struct Job {
     /// Whether classes show the bounds of their rows; otherwise their regions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compact: Option<bool>,
+    /// Whether the regions of a BANG file may lie in each other; they may when not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nesting: Option<bool>,
+    /// The column that tells how deep the region of a class lies in others; `level` when not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub level_column: Option<String>,
     /// Decides the order of classes and rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
@@ -207,6 +217,10 @@ pub struct ColumnJob {
     /// Whether it is cut before all others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bias: Option<bool>,
+    /// How a BANG file halves it: `equal`, `quantile`, `hierarchy` or a file of ranges.
+    #[serde(skip_serializing_if = "Option::is_none", with = "as_text")]
+    #[schemars(with = "Option<String>")]
+    pub scale: Option<ScaleSpec>,
     /// `distinct:3`, `entropy:3` or `recursive:c,l`.
     #[serde(skip_serializing_if = "Option::is_none", with = "as_text")]
     #[schemars(with = "Option<String>")]
@@ -264,6 +278,9 @@ impl Job {
             if let Some(HierarchySpec::File(file)) = &mut column.hierarchy {
                 *file = folder.join(&*file);
             }
+            if let Some(ScaleSpec::File(file)) = &mut column.scale {
+                *file = folder.join(&*file);
+            }
         }
         Ok(job)
     }
@@ -310,6 +327,13 @@ impl Job {
         }
     }
 
+    /// The column that tells how deep the region of a class lies in others, where classes may be
+    /// nested.
+    pub fn level_column(&self) -> Option<&str> {
+        let is_nested = self.method == Some(Method::Bang) && self.nesting != Some(false);
+        self.level_column.as_deref().or(is_nested.then_some(LEVEL_COLUMN))
+    }
+
     /// How tables are to be read.
     pub fn read_options(&self) -> Result<ReadOptions> {
         let delimiter = match self.delimiter {
@@ -327,7 +351,8 @@ impl Job {
         Ok(ReadOptions { delimiter, missing: self.missing.clone(), header: self.header })
     }
 
-    /// The job with its hierarchy files read, so that nothing below it needs a path.
+    /// The job with the files of its hierarchies and scales read, so that nothing below it needs a
+    /// path.
     pub(crate) fn with_hierarchies(&self) -> Result<Job> {
         let mut job = self.clone();
         for (name, column) in &mut job.columns {
@@ -336,6 +361,14 @@ impl Job {
                     Error::usage(
                         format!("hierarchy of column '{name}': {error}"),
                         "or use prefix, ranges:5,10,20, dates or suppress, which need no file",
+                    )
+                })?;
+            }
+            if let Some(spec) = &mut column.scale {
+                spec.read_file().map_err(|problem| {
+                    Error::usage(
+                        format!("scale of column '{name}': {problem}"),
+                        "or use equal, quantile or hierarchy, which need no file",
                     )
                 })?;
             }

@@ -23,6 +23,7 @@ use albers_table::source::Source;
 use rayon::prelude::*;
 use serde::Serialize;
 
+use crate::columns::level_of;
 use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::memory::{Memory, on_threads};
@@ -139,7 +140,7 @@ pub fn measure(
         let memory = Memory::of_resources(&resources);
         let too_large =
             |error| works_in_memory(error, "measure", wording!["give more ", Field::Memory]);
-        let columns = released_columns(&job, key);
+        let columns = released_columns(&job, release, key)?;
         let released = Released::read(release, &columns, &memory, watch).map_err(too_large)?;
         let roles = [Role::Quasi, Role::Sensitive];
         let is_by_bounds = |name: &str| released.is_by_bounds(name);
@@ -163,13 +164,18 @@ pub fn measure(
 }
 
 /// The columns of a release that a job tells of.
-fn released_columns<'j>(job: &'j Job, key: Option<&'j str>) -> ReleasedColumns<'j> {
-    ReleasedColumns {
+fn released_columns<'j>(
+    job: &'j Job,
+    release: &dyn Source,
+    key: Option<&'j str>,
+) -> Result<ReleasedColumns<'j>> {
+    Ok(ReleasedColumns {
         quasi: job.with_role(Role::Quasi).collect(),
+        level: level_of(job, release)?,
         key,
         sensitive: job.with_role(Role::Sensitive).collect(),
         targets: job.workload.targets.iter().map(|own| own.column.as_str()).collect(),
-    }
+    })
 }
 
 fn measured(
@@ -186,10 +192,12 @@ fn measured(
         .par_iter()
         .map(|attribute| released.column(attribute))
         .collect::<Result<Vec<ReleasedColumn<'_>>>>()?;
-    let places: Vec<Codes<'_>> = columns
+    let levels = released.levels();
+    let places = columns
         .iter()
-        .map(|column| Codes { codes: &column.places, n_values: column.cells.len() as u32 })
-        .collect();
+        .map(|column| Codes { codes: &column.places, n_values: column.cells.len() as u32 });
+    let levels = levels.iter().map(|(codes, n_values)| Codes { codes, n_values: *n_values });
+    let places: Vec<Codes<'_>> = places.chain(levels).collect();
     let classes = Classes::of(released.n_rows, &places);
     let rows = match (&table.key, &released.key) {
         (Some(of_original), Some(keys)) => {

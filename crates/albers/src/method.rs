@@ -2,6 +2,7 @@
 //!
 //! A method sees points, facts and summaries. It opens no files, and has no way out but the door.
 
+mod bang;
 mod features;
 pub(crate) mod full_domain;
 pub(crate) mod given;
@@ -148,6 +149,7 @@ pub(crate) fn another_method() -> Wording {
 fn shows_regions(plan: &Plan) -> bool {
     match &plan.method {
         MethodPlan::Cuts { cuts, .. } | MethodPlan::Index { cuts, .. } => cuts.shows_regions,
+        MethodPlan::Bang { shows_regions, .. } => *shows_regions,
         MethodPlan::Specialize { .. } => true,
         _ => false,
     }
@@ -204,6 +206,9 @@ fn groups_of(
             let max_suppressed = run.plan.max_left_out(table.n_rows as u64) as usize;
             let plan = SpecializePlan { plan: &settings, max_suppressed };
             specialize::partition(points, &plan, run.watch)
+        }
+        MethodPlan::Bang { .. } => {
+            return Ok((bang::groups(run, table, points, &settings)?, notes));
         }
         _ => mondrian::partition(points, tuples, &settings, run.watch),
     };

@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use albers_index::granularity::Granularity;
 use albers_partition::grain::Grain;
 use albers_partition::split::Policy;
-use albers_release::publish::Values;
+use albers_release::publish::{FeatureColumn, FeatureKind, Values};
 use albers_storage::memory_budget;
 use albers_storage::wording;
 use albers_storage::wording::Field;
@@ -102,6 +102,14 @@ pub(crate) enum MethodPlan {
     },
     /// Rows grouped by least added loss.
     Local,
+    /// A BANG file.
+    Bang {
+        /// What classes show beside their cells: the depth of their regions, where these may lie in
+        /// each other.
+        features: Vec<FeatureColumn>,
+        /// Whether classes show their regions instead of their rows' bounds.
+        shows_regions: bool,
+    },
     /// The classes of a given release.
     Given {
         /// The k that the job asks for; without one, the given release tells it.
@@ -253,6 +261,7 @@ impl Plan {
         method: MethodPlan,
     ) -> Result<Plan> {
         columns::check_header(job, table, columns)?;
+        columns::check_level_name(job, method.features())?;
         let categories = match method {
             // Values are ordered, not climbed: hierarchies have no part in it.
             MethodPlan::Specialize { kind: Specialization::OrderedSet, .. } => {
@@ -361,6 +370,15 @@ impl MethodPlan {
             }
             Method::Tds => MethodPlan::Specialize { kind: Specialization::Tds, suppress },
             Method::Local => MethodPlan::Local,
+            Method::Bang => {
+                let level = job.level_column().filter(|_| job.nesting != Some(false));
+                let feature = |name: &str| FeatureColumn {
+                    name: name.to_owned(),
+                    kind: FeatureKind::Integer,
+                };
+                let features = level.map(feature).into_iter().collect();
+                MethodPlan::Bang { features, shows_regions: cuts.shows_regions }
+            }
         })
     }
 
@@ -378,6 +396,10 @@ impl MethodPlan {
             MethodPlan::FullDomain(search) => search.words(),
             MethodPlan::Specialize { kind, .. } => kind.method().to_string(),
             MethodPlan::Local => "local".to_owned(),
+            MethodPlan::Bang { features, .. } => match features.is_empty() {
+                true => "bang, no nesting".to_owned(),
+                false => "bang".to_owned(),
+            },
             MethodPlan::Given { .. } => "compaction of a given release".to_owned(),
         }
     }
@@ -398,7 +420,20 @@ impl MethodPlan {
 
     /// Whether classes come of cuts, so that one class means that no cut was allowable.
     pub(crate) fn is_cut(&self) -> bool {
-        matches!(self, MethodPlan::Cuts { .. } | MethodPlan::Index { .. })
+        matches!(self, MethodPlan::Cuts { .. } | MethodPlan::Index { .. } | MethodPlan::Bang { .. })
+    }
+
+    /// What classes show beside their cells.
+    pub(crate) fn features(&self) -> &[FeatureColumn] {
+        match self {
+            MethodPlan::Bang { features, .. } => features,
+            _ => &[],
+        }
+    }
+
+    /// Whether the regions of classes may lie in each other.
+    pub(crate) fn is_nested(&self) -> bool {
+        !self.features().is_empty()
     }
 }
 
@@ -463,6 +498,7 @@ fn asked_words(job: &Job, method: &MethodPlan) -> String {
     words.extend(job.variant.map(|variant| variant.to_string()));
     words.extend(job.granularity.map(|granularity| granularity.to_string()));
     words.extend(job.minimize.map(|minimize| format!("least {minimize}")));
+    words.extend((job.nesting == Some(false)).then(|| "no nesting".to_owned()));
     if job.columns.values().any(|column| column.level.is_some()) {
         words.push("given levels".to_owned());
     }

@@ -34,6 +34,8 @@ use crate::rows::Table;
 pub(crate) struct ReleasedColumns<'n> {
     /// The quasi-identifiers.
     pub(crate) quasi: Vec<&'n str>,
+    /// The column that tells how deep the regions of its classes lie.
+    pub(crate) level: Option<&'n str>,
     /// The column that pairs its rows with those of the original.
     pub(crate) key: Option<&'n str>,
     /// The sensitive columns, or others that leave as they came.
@@ -95,6 +97,7 @@ pub(crate) struct Released {
     pub(crate) name: String,
     pub(crate) n_rows: usize,
     quasi: Vec<QuasiTexts>,
+    level: Option<CodedColumn>,
     pub(crate) key: Option<CodedColumn>,
     pub(crate) sensitive: Vec<CodedColumn>,
     pub(crate) targets: Vec<CodedColumn>,
@@ -132,7 +135,8 @@ impl Released {
             let is_bounds = matches!(shown_in, ShownIn::Bounds(_));
             places.push((name.to_owned(), is_bounds, shown_in.names().len()));
         }
-        for &name in columns.key.iter().chain(&columns.sensitive).chain(&columns.targets) {
+        let levels = columns.level.iter();
+        for &name in levels.chain(&columns.key).chain(&columns.sensitive).chain(&columns.targets) {
             place_of(source.name(), source.columns(), name)?;
             wanted.push(as_text(name));
         }
@@ -147,11 +151,13 @@ impl Released {
                 QuasiTexts { name, is_bounds, columns }
             })
             .collect();
+        let level = columns.level.and_then(|_| texts.next());
         let key = columns.key.and_then(|_| texts.next());
         Ok(Released {
             name: source.name().to_owned(),
             n_rows: whole.n_rows,
             quasi,
+            level,
             key,
             sensitive: texts.by_ref().take(columns.sensitive.len()).collect(),
             targets: texts.collect(),
@@ -165,15 +171,21 @@ impl Released {
         self.quasi.iter().any(|quasi| quasi.name == name && quasi.is_bounds)
     }
 
-    /// Rows that show the same text on all quasi-identifiers, whether or not it is understood.
+    /// Rows that show the same text on all quasi-identifiers, and the same level, whether or not it
+    /// is understood.
     pub(crate) fn classes_of_texts(&self) -> Classes {
         let columns = self.quasi.iter().flat_map(|quasi| &quasi.columns);
-        let codes: Vec<(Vec<u32>, u32)> = columns
-            .map(|column| (column.codes.concat(), column.domain.n_values() as u32))
-            .collect();
+        let codes = columns.map(|column| (column.codes.concat(), column.domain.n_values() as u32));
+        let codes: Vec<(Vec<u32>, u32)> = codes.chain(self.levels()).collect();
         let columns: Vec<Codes<'_>> =
             codes.iter().map(|(codes, n_values)| Codes { codes, n_values: *n_values }).collect();
         Classes::of(self.n_rows, &columns)
+    }
+
+    /// The levels of all rows as codes, and how many there are; nothing where none are told.
+    pub(crate) fn levels(&self) -> Option<(Vec<u32>, u32)> {
+        let column = self.level.as_ref()?;
+        Some((column.codes.concat(), column.domain.n_values() as u32))
     }
 
     fn quasi_of(&self, attribute: &Attribute) -> &QuasiTexts {

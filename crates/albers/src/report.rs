@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use clock::Clock;
 pub use manifest::{AlsoFile, Manifest, PublishedColumn};
 pub use notes::{Distance, Note};
-pub(crate) use owner::{AUDIENCE, DROPPED, MEAN};
+pub(crate) use owner::{AUDIENCE, DROPPED, LEVEL, MEAN};
 pub use owner::{
     AlsoReport, ColumnReport, GeneralizationReport, KlBasis, MovedBytes, Report, Seconds,
 };

@@ -68,15 +68,23 @@ fn job(method: Method, rule: &str, draws: &mut Draws) -> Job {
         job.set_role(name, Role::Quasi).unwrap();
         let climbs = match method {
             Method::OrderedSet => false,
-            Method::Auto | Method::Mondrian | Method::Rtree | Method::Tds | Method::Local => {
-                name == "zip" && draws.below(2) == 0
-            }
+            Method::Auto
+            | Method::Mondrian
+            | Method::Rtree
+            | Method::Tds
+            | Method::Local
+            | Method::Bang => name == "zip" && draws.below(2) == 0,
             _ => true,
         };
         job.column(name).hierarchy = climbs.then(|| hierarchy.parse().unwrap());
     }
     let leaves_out = match method {
-        Method::Auto | Method::Mondrian | Method::Rtree | Method::Tds | Method::Local => false,
+        Method::Auto
+        | Method::Mondrian
+        | Method::Rtree
+        | Method::Tds
+        | Method::Local
+        | Method::Bang => false,
         // Recodings that leave rows out do not know what the others are close to.
         Method::Subtree | Method::OrderedSet => rule != "closeness",
         _ => true,
@@ -113,9 +121,17 @@ fn published(job: &Job, rows: &[Row]) -> Option<(String, String)> {
     Some((std::fs::read_to_string(output).unwrap(), std::fs::read_to_string(manifest).unwrap()))
 }
 
-/// What the rows of a release show of the quasi-identifiers, in their order.
+/// What the rows of a release show of the quasi-identifiers, and of levels, in their order.
 fn shown(release: &str) -> Vec<Vec<&str>> {
-    release.lines().map(|line| line.split('\t').take(3).collect()).collect()
+    release.lines().map(|line| shown_and_carried(line).0).collect()
+}
+
+/// What a row shows, and the note that it carries behind its illness.
+fn shown_and_carried(line: &str) -> (Vec<&str>, &str) {
+    let mut cells: Vec<&str> = line.split('\t').collect();
+    let note = cells.pop().unwrap();
+    cells.pop();
+    (cells, note)
 }
 
 /// The rows of each class of a release, as numbers of rows of the table.
@@ -124,8 +140,8 @@ fn classes(release: &str, rows: &[Row]) -> Vec<Vec<usize>> {
         rows.iter().enumerate().map(|(at, row)| (note_of(&row.carried), at)).collect();
     let mut classes: BTreeMap<Vec<&str>, Vec<usize>> = BTreeMap::new();
     for line in release.lines().skip(1) {
-        let cells: Vec<&str> = line.split('\t').collect();
-        classes.entry(cells[..3].to_vec()).or_default().push(row_of[cells[4]]);
+        let (shown, note) = shown_and_carried(line);
+        classes.entry(shown).or_default().push(row_of[note]);
     }
     classes.into_values().collect()
 }

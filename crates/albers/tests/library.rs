@@ -225,8 +225,14 @@ fn a_job_that_is_cancelled_at_any_moment_leaves_nothing_and_the_process_usable()
     let text = table(600);
     for &method in Method::ALL {
         for memory in [None, Some("300KB")] {
-            let in_memory =
-                [Method::Mondrian, Method::Subtree, Method::OrderedSet, Method::Tds, Method::Local];
+            let in_memory = [
+                Method::Mondrian,
+                Method::Subtree,
+                Method::OrderedSet,
+                Method::Tds,
+                Method::Local,
+                Method::Bang,
+            ];
             if memory.is_some() && in_memory.contains(&method) {
                 continue;
             }

@@ -249,6 +249,7 @@ fn every_release_satisfies_covers_and_is_measured_as_brute_force_says() {
     CHECKED.assert_at_least(n_cases / 40, &often);
     CHECKED.assert_at_least(n_cases / 4, &["divergence recomputed"]);
     CHECKED.assert_at_least(n_cases / 1000, &["rows left out under t-closeness"]);
+    CHECKED.assert_at_least(n_cases / 200, &["nested classes looked up"]);
     for method in Method::ALL.iter().filter(|method| can_leave_out(**method)) {
         CHECKED.assert_at_least(n_cases / 1500, &[format!("rows left out by {method}")]);
     }

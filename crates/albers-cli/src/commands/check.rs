@@ -75,6 +75,10 @@ pub struct Arguments {
     /// A risk of being found above this is too high; 1 in 11, 0.0909, when not given
     #[arg(long, value_name = "RISK")]
     threshold: Option<f64>,
+    /// The column that tells how deep the regions of nested classes lie, of a release by --method
+    /// bang, where no manifest tells it; without it, classes that show the same are one
+    #[arg(long, value_name = "COLUMN")]
+    level_column: Option<String>,
     /// Print the audit as JSON on standard output
     #[arg(long)]
     json: bool,
@@ -112,13 +116,19 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         force,
         accept,
         threshold,
+        level_column,
         json,
         columns,
         requirement,
         resources,
     } = arguments;
     let tables = Tables { table, from, manifest, original, key };
-    let method = MethodFlags { categories, resources, ..MethodFlags::default() };
+    let method = MethodFlags {
+        categories,
+        level_column: level_column.clone(),
+        resources,
+        ..MethodFlags::default()
+    };
     let header = columns.header.given();
     let mut job = columns.job(job.as_ref(), subject, requirement, method)?;
     for name in &keep {
@@ -131,8 +141,8 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     tables.check(&job, rows.as_deref())?;
     job.accept.extend(accept);
     let threshold = threshold.unwrap_or(DEFAULT_THRESHOLD);
-    let (report, concerned) =
-        tables.audit((job, header), &identifier, rows.is_some(), threshold)?;
+    let named: Vec<String> = identifier.into_iter().chain(level_column).collect();
+    let (report, concerned) = tables.audit((job, header), &named, rows.is_some(), threshold)?;
     let rows = match &rows {
         Some(path) => Some(files::rows_file(path, &concerned)?),
         None => None,
@@ -164,7 +174,7 @@ impl Tables {
     fn audit(
         &self,
         (mut job, header): (Job, Option<bool>),
-        identifiers: &[String],
+        named: &[String],
         wants_rows: bool,
         threshold: f64,
     ) -> Result<(CheckReport, Vec<ConcernedRows>)> {
@@ -182,7 +192,7 @@ impl Tables {
         };
         let table = files::open_table(&job, &self.table, self.from)?;
         // A job file may name what a release dropped, a flag may not.
-        for name in identifiers {
+        for name in named {
             albers::source::place_of(table.name(), table.columns(), name)?;
         }
         let key = self.key.as_deref();

@@ -41,6 +41,10 @@ pub struct Arguments {
     /// may be given again
     #[arg(long = "select", value_name = "[WEIGHT:] CONDITION")]
     selects: Vec<SelectSpec>,
+    /// The column that tells how deep the regions of nested classes lie, of a release by --method
+    /// bang; without it, classes that show the same are one
+    #[arg(long, value_name = "COLUMN")]
+    level_column: Option<String>,
     /// Print the losses as JSON on standard output
     #[arg(long)]
     json: bool,
@@ -61,13 +65,21 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         categories,
         targets,
         selects,
+        level_column,
         json,
         columns,
         limits,
     } = arguments;
     let resources = limits.into();
-    let method =
-        MethodFlags { weights, categories, targets, selects, resources, ..MethodFlags::default() };
+    let method = MethodFlags {
+        weights,
+        categories,
+        targets,
+        selects,
+        level_column: level_column.clone(),
+        resources,
+        ..MethodFlags::default()
+    };
     let is_from_job = method.targets.is_empty();
     let mut job = columns.job(job.as_ref(), None, RequirementFlags::default(), method)?;
     if is_from_job {
@@ -77,6 +89,10 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     }
     let original = files::open_table(&job, &original, None)?;
     let release = files::open_release(&job, &release)?;
+    // A job file may name what a release lacks, a flag may not.
+    if let Some(name) = &level_column {
+        albers::source::place_of(release.name(), release.columns(), name)?;
+    }
     let report = {
         let bar = Bar::new();
         let key = key.as_deref();

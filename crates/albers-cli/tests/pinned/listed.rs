@@ -19,7 +19,7 @@ pub fn jobs() -> impl Iterator<Item = String> {
 }
 
 /// Job files, types of Parquet, points in time with offsets, and the ends of what can be asked for.
-const RELEASES: [&str; 36] = [
+const RELEASES: [&str; 42] = [
     "--job tables/job.toml -o out.csv",
     "--job tables/job.toml -o out.parquet -k 4 --split compact --weight age=1 --seed 2",
     "--job tables/job.toml -o out.csv --hierarchy born=suppress --quasi code --keep pay",
@@ -79,6 +79,18 @@ const RELEASES: [&str; 36] = [
     "tables/visits.tsv -o out.tsv -k 3 --quasi age,city,code --sensitive diagnosis
         --t-closeness diagnosis=0.4 --hierarchy age=ranges:10 --hierarchy code=prefix
         --categories set --method tds --target city",
+    "tables/voters.csv -o out.csv -k 5 --quasi age,zipcode --method bang",
+    "tables/adult.csv -o out.csv -k 4 --quasi age,sex,education,race --sensitive occupation
+        --l-diversity occupation=3 --hierarchy age=ranges:5,20 --hierarchy sex=suppress
+        --method bang --scale education=quantile --level-column depth",
+    "tables/adult.parquet -o out.parquet -k 6 --quasi age,sex,education --method bang
+        --no-nesting --scale age=equal:0..100:4",
+    "tables/visits.csv -o out.csv -k 4 --quasi age,born,code,smoker --subject person --method bang
+        --hierarchy code=prefix --categories set --no-compact",
+    "tables/visits.tsv -o out.tsv -k 3 --quasi age,city,code,pay --sensitive diagnosis
+        --t-closeness diagnosis=0.4 --hierarchy code=prefix --method bang --no-compact",
+    "tables/zones.csv -o out.csv -k 4 --quasi far,share --method bang --scale far=quantile:6
+        --values mean",
 ];
 
 /// Above 131,072 rows the top of the tree is grown on a sample.

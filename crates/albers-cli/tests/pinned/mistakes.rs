@@ -14,7 +14,7 @@ const GOOD: &str = "anonymize tables/voters.csv -o out.csv -k 5 --quasi age,zipc
 const TREES: &str = "anonymize tables/adult.csv -o out.csv -k 3 --quasi age,sex \
     --hierarchy age=ranges:5 --hierarchy sex=suppress --sensitive occupation";
 
-const MISTAKES: [&str; 82] = [
+const MISTAKES: [&str; 87] = [
     // Columns and roles.
     "{good} --quasi height",
     "{good} --keep height",
@@ -84,6 +84,11 @@ const MISTAKES: [&str; 82] = [
     "{trees} --method tds --target sex --split info-gain",
     "{trees} --method tds --target sex --suppress 0.1",
     "{trees} --method tds --target occupation",
+    "{trees} --method bang --split median",
+    "{trees} --method bang --scale age=equal:0..100",
+    "{trees} --method bang --no-nesting --level-column depth",
+    "{trees} --method bang --level-column occupation",
+    "{trees} --method mondrian --scale age=equal",
     "{good} --method incognito",
     "{good} --method subtree --hierarchy age=ranges:5",
     // Files.

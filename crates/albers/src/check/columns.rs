@@ -7,7 +7,7 @@ use albers_table::schema::Role;
 use albers_table::source::{ColumnRequest, RequestedTypes, Source, place_of};
 
 use super::seen::counted_columns;
-use crate::columns::{ShownIn, WantedColumn};
+use crate::columns::{ShownIn, WantedColumn, level_of};
 use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::report::Note;
@@ -18,7 +18,7 @@ pub(super) struct AuditedColumns {
     pub(super) requests: Vec<ColumnRequest>,
     /// Their types.
     pub(super) types: RequestedTypes,
-    /// How many of them show quasi-identifiers.
+    /// How many of them show quasi-identifiers, or the levels of nested classes.
     pub(super) n_quasi: usize,
     /// Columns that are only counted as rows are first read, kept ones before identifiers, and their
     /// types.
@@ -33,6 +33,9 @@ impl AuditedColumns {
     /// The columns of a job, and what the user should know of them.
     pub(super) fn of(job: &Job, source: &dyn Source) -> Result<(AuditedColumns, Vec<Note>)> {
         let (mut wanted, notes) = quasi_columns(job, source)?;
+        // What tells classes apart beside their quasi-identifiers is part of what they show.
+        let level = level_of(job, source)?;
+        wanted.extend(level.map(|name| WantedColumn::as_it_stands(source.columns(), name)));
         let n_quasi = wanted.len();
         let subject = subject_column(job, source)?;
         wanted.extend(subject.map(|name| WantedColumn::as_it_stands(source.columns(), name)));

@@ -22,7 +22,7 @@ use super::{CheckReport, audited};
 use crate::error::{Error, Result};
 use crate::finding::{Finding, FindingName};
 use crate::job::{Diversity, Job};
-use crate::report::{ConcernedRows, Manifest};
+use crate::report::{ConcernedRows, LEVEL, Manifest};
 
 /// What came of the comparison of a release with its manifest.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -78,7 +78,7 @@ pub(super) fn compared(
 ) -> Result<(CheckReport, Vec<ConcernedRows>)> {
     let described = Described::read(manifest)?;
     let mut compared = ManifestCheck::default();
-    let told = job_of(job, manifest, &described, &mut compared)?;
+    let told = job_of(job, release, manifest, &described, &mut compared)?;
     let (mut report, mut looked) = audited(&told, release, threshold, looked, watch)?;
     // Closeness is a rule too, though the audit was not asked for it.
     report.findings.retain(|own| !described.protects(own));
@@ -162,6 +162,7 @@ impl Described {
 /// The job, with the columns and the requirement of the manifest where it names none.
 fn job_of(
     job: &Job,
+    source: &dyn Source,
     manifest: &Manifest,
     described: &Described,
     compared: &mut ManifestCheck,
@@ -171,6 +172,16 @@ fn job_of(
         // What is asked for of a column goes before what the manifest says of it.
         if told.column(&column.name).role.is_none() {
             told.set_role(&column.name, Role::Keep)?;
+        }
+    }
+    let level = manifest.columns.iter().find(|column| column.role == LEVEL.0);
+    if let (None, Some(level)) = (&job.level_column, level) {
+        match source.columns().iter().any(|own| own.name == level.name) {
+            true => told.level_column = Some(level.name.clone()),
+            false => compared.unverified.push(format!(
+                "the levels of its classes: the release has no column '{}'",
+                level.name
+            )),
         }
     }
     if job.with_role(Role::Quasi).next().is_some() {

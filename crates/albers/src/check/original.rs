@@ -29,7 +29,7 @@ use rustc_hash::FxHashMap;
 
 use super::asked::requirement_of;
 use super::manifest::{built_in, closeness_by};
-use crate::columns::{WantedColumn, intern, read_columns};
+use crate::columns::{WantedColumn, intern, level_of, read_columns};
 use crate::error::{Error, Result};
 use crate::finding::Finding;
 use crate::findings::{keep_tells_quasi, own_value_bounds, person_rules_class};
@@ -133,6 +133,7 @@ impl Comparison<'_> {
         }
         let columns = ReleasedColumns {
             quasi: self.job.with_role(Role::Quasi).collect(),
+            level: level_of(&self.job, self.release)?,
             key,
             sensitive: carried.clone(),
             targets: Vec::new(),

@@ -31,6 +31,8 @@ pub enum Method {
     Tds,
     /// Local recoding: rows grouped by least added loss.
     Local,
+    /// A BANG file: regions of halved space that may lie in each other.
+    Bang,
 }
 
 choices!(Method {
@@ -45,6 +47,7 @@ choices!(Method {
     OrderedSet: "ordered-set", "One interval or set for each value of a column, wherever it stands";
     Tds: "tds", "One label, interval or set for each value of a column: what tells most of the targets";
     Local: "local", "Rows grouped by least added loss: loses least, takes longest; classes may overlap";
+    Bang: "bang", "Halves of halves of space, one within another, told apart by a level column";
 });
 
 /// How cuts are chosen.

@@ -1,7 +1,9 @@
 //! What a job says of its columns, checked before any row is read.
 
+use albers_index::bang_file::scale::ScaleSpec;
 use albers_partition::mondrian::MAX_ATTRIBUTES;
 use albers_privacy::{Criterion, PrivacyError};
+use albers_release::publish::FeatureColumn;
 use albers_storage::wording;
 use albers_storage::wording::{Field, Wording};
 use albers_table::hierarchy::HierarchySpec;
@@ -33,6 +35,8 @@ pub(crate) struct PlannedColumn {
     pub(crate) weight: f64,
     /// Whether it is cut before all others.
     pub(crate) preferred: bool,
+    /// How it is halved, where the job says so.
+    pub(crate) scale: Option<ScaleSpec>,
     /// The requirements on it, besides k-anonymity.
     pub(crate) criteria: Vec<Criterion>,
     /// What classes should tell of it.
@@ -77,6 +81,7 @@ pub(super) fn planned(
             hierarchy,
             weight: weight_of(&column.name, of_job)?,
             preferred: of_job.bias.unwrap_or(false),
+            scale: of_job.scale.clone(),
             criteria: criteria_of(&column.name, of_job)?,
             target: targets.iter().find(|own| own.column == column.name).map(|own| own.kind),
             is_feature: features.contains(&column.name),
@@ -213,7 +218,7 @@ fn check_effects(name: &str, column: &ColumnJob) -> Result<()> {
     let has_hierarchy = is_quasi || column.role == Some(Role::Sensitive);
     let quasi = || wording![Field::Quasi];
     type Needed = fn() -> Wording;
-    let without_effect: [(&str, bool, Needed); 5] = [
+    let without_effect: [(&str, bool, Needed); 6] = [
         ("type", column.column_type.is_some() && column.role.is_none(), || "any role".into()),
         ("hierarchy", column.hierarchy.is_some() && !has_hierarchy, || {
             wording![Field::Quasi, " or ", Field::Sensitive]
@@ -221,6 +226,7 @@ fn check_effects(name: &str, column: &ColumnJob) -> Result<()> {
         ("weight", column.weight.is_some() && !is_quasi, quasi),
         ("level", column.level.is_some() && !is_quasi, quasi),
         ("bias", column.bias == Some(true) && !is_quasi, quasi),
+        ("scale", column.scale.is_some() && !is_quasi, quasi),
     ];
     for (field, is_idle, needed) in without_effect {
         if is_idle {
@@ -237,6 +243,25 @@ fn check_effects(name: &str, column: &ColumnJob) -> Result<()> {
     Ok(())
 }
 
+/// What classes show beside their cells takes a name that no other published column has.
+pub(super) fn check_level_name(job: &Job, features: &[FeatureColumn]) -> Result<()> {
+    let published = |name: &str| {
+        let role = job.columns.get(name).and_then(|column| column.role);
+        matches!(role, Some(Role::Quasi | Role::Sensitive | Role::Keep))
+    };
+    match features.iter().find(|own| published(&own.name)) {
+        None => Ok(()),
+        Some(own) => Err(Error::usage(
+            format!(
+                "column '{}': there would be two columns of this name, one of them that of the \
+                 levels of nested classes",
+                own.name
+            ),
+            wording!["give the other a name with ", Field::LevelColumn.of("depth")],
+        )),
+    }
+}
+
 /// Bounds and means take new names; a column with a role that has one of them would be taken for
 /// the bound. Means without an interval have no effect.
 pub(super) fn check_bound_names(
@@ -244,7 +269,10 @@ pub(super) fn check_bound_names(
     columns: &[SourceColumn],
     shows_means: bool,
 ) -> Result<()> {
-    let is_taken = |name: &str| plan.table.iter().any(|own| own.name == name && own.role.is_some());
+    let is_taken = |name: &str| {
+        plan.table.iter().any(|own| own.name == name && own.role.is_some())
+            || plan.method.features().iter().any(|own| own.name == name)
+    };
     let quasi = plan.columns.iter().filter(|column| column.role == Role::Quasi);
     let mut n_shown = 0;
     for column in quasi.filter(|column| may_show_bounds(plan, columns, column)) {

@@ -30,6 +30,12 @@ pub(super) fn check(job: &Job) -> Result<()> {
             wording!["add ", Field::AlsoK.of("10,100"), ", for example"],
         ));
     }
+    if job.level_column.is_some() && job.nesting == Some(false) {
+        return Err(Error::usage(
+            wording![Field::LevelColumn, " has no effect with ", Field::Nesting.of("false")],
+            "drop one of them: classes side by side have no levels",
+        ));
+    }
     check_means(job)?;
     check_categories(job, method)?;
     check_suppression(job, method)?;
@@ -40,7 +46,7 @@ type Suits = fn(Method) -> bool;
 
 /// Each setting that only some methods look at: whether it is given, which methods those are, and
 /// one of them.
-fn settings(job: &Job) -> [(Field, bool, Suits, Method); 14] {
+fn settings(job: &Job) -> [(Field, bool, Suits, Method); 17] {
     let any = |says: fn(&crate::job::ColumnJob) -> bool| job.columns.values().any(says);
     [
         (Field::Then, job.then.is_some(), cuts, Method::Mondrian),
@@ -49,7 +55,7 @@ fn settings(job: &Job) -> [(Field, bool, Suits, Method); 14] {
         (Field::Select, !job.workload.select.is_empty(), cuts, Method::Mondrian),
         (Field::Split, job.split.is_some(), cuts, Method::Mondrian),
         (Field::Bias, any(|column| column.bias == Some(true)), follows, Method::Mondrian),
-        (Field::Compact, job.compact == Some(false), cuts, Method::Mondrian),
+        (Field::Compact, job.compact == Some(false), has_regions, Method::Mondrian),
         (Field::LeastMemory, job.least_memory.is_some(), cuts, Method::Mondrian),
         (Field::AlsoK, !job.also_k.is_empty(), is_index, Method::Rtree),
         (Field::Variant, job.variant.is_some(), searches, Method::Incognito),
@@ -57,11 +63,24 @@ fn settings(job: &Job) -> [(Field, bool, Suits, Method); 14] {
         (Field::Level, any(|column| column.level.is_some()), searches, Method::Incognito),
         (Field::Time, job.time.is_some(), searches, Method::Incognito),
         (Field::Suppress, job.suppress.is_some(), can_suppress, Method::Incognito),
+        (Field::Scale, any(|column| column.scale.is_some()), halves, Method::Bang),
+        (Field::Nesting, job.nesting == Some(false), halves, Method::Bang),
+        (Field::LevelColumn, job.level_column.is_some(), halves, Method::Bang),
     ]
 }
 
 fn cuts(method: Method) -> bool {
     matches!(method, Method::Auto | Method::Mondrian | Method::Rtree)
+}
+
+/// Whether space is halved again and again.
+fn halves(method: Method) -> bool {
+    method == Method::Bang
+}
+
+/// Whether classes have regions beyond the bounds of their rows.
+fn has_regions(method: Method) -> bool {
+    cuts(method) || halves(method)
 }
 
 /// Whether a column can come before the others, or targets can.

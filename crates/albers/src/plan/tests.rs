@@ -4,7 +4,7 @@ use albers_table::schema::Role;
 use albers_table::source::SourceColumn;
 
 use super::*;
-use crate::job::{Diversity, TargetKind, TargetSpec, TimeLimit};
+use crate::job::{Diversity, SelectSpec, TargetKind, TargetSpec, TimeLimit};
 
 /// A job on `age`, `zip` (with a hierarchy) and the secret `pay`, by a method.
 fn job(method: Method) -> Job {
@@ -59,6 +59,14 @@ fn set_feature(job: &mut Job, feature: &str) {
     job.workload.features.push(feature.to_owned());
 }
 
+fn add_select(job: &mut Job, condition: &str) {
+    if CUTS.contains(&job.method()) {
+        job.split = Some(Split::Selection);
+    }
+    let condition = condition.parse().unwrap();
+    job.workload.select.push(SelectSpec { condition, weight: None });
+}
+
 const CUTS: [Method; 3] = [Method::Auto, Method::Mondrian, Method::Rtree];
 const FOLLOWERS: [Method; 4] = [Method::Auto, Method::Mondrian, Method::Rtree, Method::Tds];
 const SEARCHES: [Method; 4] =
@@ -75,7 +83,7 @@ fn every_method_is_planned() {
 #[test]
 fn a_setting_without_effect_is_refused_by_name_and_one_with_effect_is_taken() {
     type Set = fn(&mut Job);
-    let settings: [(Field, Set, &[Method]); 11] = [
+    let settings: [(Field, Set, &[Method]); 16] = [
         (Field::Split, |job| job.split = Some(Split::Median), &CUTS),
         (Field::Target, |job| set_target(job, "age:number"), &FOLLOWERS),
         (
@@ -90,7 +98,20 @@ fn a_setting_without_effect_is_refused_by_name_and_one_with_effect_is_taken() {
         ),
         (Field::Features, |job| set_feature(job, "extra"), &CUTS),
         (Field::Bias, |job| job.column("age").bias = Some(true), &FOLLOWERS),
-        (Field::Compact, |job| job.compact = Some(false), &CUTS),
+        (
+            Field::Compact,
+            |job| job.compact = Some(false),
+            &[Method::Auto, Method::Mondrian, Method::Rtree, Method::Bang],
+        ),
+        (
+            Field::Scale,
+            |job| job.column("age").scale = Some("equal".parse().unwrap()),
+            &[Method::Bang],
+        ),
+        (Field::Nesting, |job| job.nesting = Some(false), &[Method::Bang]),
+        (Field::LevelColumn, |job| job.level_column = Some("depth".to_owned()), &[Method::Bang]),
+        (Field::LeastMemory, |job| job.least_memory = Some("128MB".parse().unwrap()), &CUTS),
+        (Field::Select, |job| add_select(job, "age >= 40"), &CUTS),
         (Field::AlsoK, |job| job.also_k = vec![10], &[Method::Auto, Method::Rtree]),
         (Field::Minimize, |job| job.minimize = Some(Default::default()), &SEARCHES),
         (Field::Level, |job| job.column("zip").level = Some(1), &SEARCHES),
@@ -242,6 +263,28 @@ fn features_are_kept_columns_beside_targets() {
     let plan = plan(&job).unwrap();
     let of_features = plan.columns.iter().filter(|column| column.is_feature);
     assert_eq!(of_features.map(|column| &column.name[..]).collect::<Vec<_>>(), ["extra"]);
+}
+
+#[test]
+fn the_levels_of_nested_classes_have_a_name_of_their_own() {
+    let name_of = |job: &Job| -> Vec<String> {
+        let plan = plan(job).unwrap();
+        plan.method.features().iter().map(|own| own.name.clone()).collect()
+    };
+    let mut bang = job(Method::Bang);
+    assert_eq!(name_of(&bang), ["level"]);
+    bang.level_column = Some("depth".to_owned());
+    assert_eq!(name_of(&bang), ["depth"]);
+    bang.level_column = Some("pay".to_owned());
+    assert_eq!(refused_field(&bang), Some(Field::LevelColumn));
+    bang.nesting = Some(false);
+    assert_eq!(refused_field(&bang), Some(Field::LevelColumn));
+    bang.level_column = None;
+    assert!(name_of(&bang).is_empty());
+    assert_eq!(plan(&bang).unwrap().method.words(false, false), "bang, no nesting");
+    bang.column("pay").scale = Some("equal".parse().unwrap());
+    let error = plan(&bang).err().unwrap().to_string();
+    assert!(error.contains("the scale of column 'pay' has no effect"), "{error}");
 }
 
 #[test]

@@ -56,9 +56,9 @@ pub struct Manifest {
 pub struct PublishedColumn {
     /// Its name.
     pub name: String,
-    /// Its role.
+    /// Its role; `level` for the column that tells how deep the regions of classes lie.
     pub role: String,
-    /// `interval`, `label`, `set` or `as is`.
+    /// `interval`, `label`, `set`, `depth` or `as is`.
     pub shown: String,
     /// What classes show of its values beside that: `mean`.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]

@@ -224,7 +224,7 @@ pub struct ColumnReport {
     /// Cells without a value, where they were looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<u64>,
-    /// `interval`, `label`, `set`, `as is` or `dropped`.
+    /// `interval`, `label`, `set`, `depth`, `as is` or `dropped`.
     pub shown: String,
     /// What classes show of its values beside that: `mean`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -240,10 +240,28 @@ pub struct ColumnReport {
 /// The statistic that a column shows beside its bounds.
 pub(crate) const MEAN: &str = "mean";
 
+/// The role of the column that tells how deep the regions of classes lie, and what it shows.
+pub(crate) const LEVEL: (&str, &str) = ("level", "depth");
+
 /// What a column shows that is not published.
 pub(crate) const DROPPED: &str = "dropped";
 
 impl ColumnReport {
+    /// The column that tells how deep the regions of classes lie.
+    pub(crate) fn of_level(name: &str) -> ColumnReport {
+        let (role, shown) = LEVEL;
+        ColumnReport {
+            name: name.to_owned(),
+            role: Some(role.to_owned()),
+            column_type: None,
+            missing: None,
+            shown: shown.to_owned(),
+            statistics: Vec::new(),
+            hierarchy: None,
+            weight: None,
+        }
+    }
+
     /// What may be published of it; nothing of a column that is not.
     fn published(&self) -> Option<PublishedColumn> {
         let role = self.role.clone().filter(|_| self.shown != DROPPED)?;

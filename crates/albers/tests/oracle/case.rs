@@ -127,7 +127,13 @@ impl Case {
 
     /// Whether classes show no more than their rows need.
     pub fn is_compacted(&self) -> bool {
-        (cuts(self.method) && self.job.compact != Some(false)) || self.method == Method::Local
+        let shows_regions = self.job.compact == Some(false);
+        (has_regions(self.method) && !shows_regions) || self.method == Method::Local
+    }
+
+    /// The column that tells how deep classes lie in others, where they may.
+    pub fn level_column(&self) -> Option<&str> {
+        self.job.level_column()
     }
 }
 
@@ -148,9 +154,14 @@ fn cuts(method: Method) -> bool {
     matches!(method, Method::Auto | Method::Mondrian | Method::Rtree)
 }
 
+/// Whether classes have regions beyond the bounds of their rows.
+fn has_regions(method: Method) -> bool {
+    cuts(method) || method == Method::Bang
+}
+
 /// Whether means may stand beside bounds.
 fn may_show_means(method: Method, job: &Job) -> bool {
-    cuts(method) && job.compact != Some(false) && job.also_k.is_empty()
+    has_regions(method) && job.compact != Some(false) && job.also_k.is_empty()
 }
 
 /// Whether a lattice of levels is searched.
@@ -207,6 +218,13 @@ fn draw_job(dice: &mut Dice, method: Method, folder: &Path) -> Job {
     if cuts(method) {
         job.split = any_or_none(dice, &[Split::Compact, Split::Median]);
         job.compact = any_or_none(dice, &[true, false]);
+    }
+    if method == Method::Bang {
+        job.compact = any_or_none(dice, &[true, false]);
+        job.nesting = any_or_none(dice, &[true, false]);
+        if job.nesting != Some(false) && dice.chance(0.3) {
+            job.level_column = Some("how deep".to_owned());
+        }
     }
     if is_full_domain(method) {
         job.minimize = any_or_none(dice, Minimize::ALL);
@@ -377,6 +395,14 @@ fn plan(dice: &mut Dice, column: &mut Column, job: &mut Job, method: Method, fol
     let may_come_first = cuts(method) || method == Method::Tds;
     of_job.bias = (may_come_first && dice.chance(0.2)).then_some(true);
     column.shown = column.shown_by(categories, as_bounds);
+    if method == Method::Bang && dice.chance(0.6) {
+        let scales: &[&str] = match column.shown {
+            Shown::Label => &["hierarchy", "equal", "quantile:2"],
+            Shown::Set => &["equal", "equal:1", "quantile"],
+            Shown::Interval | Shown::Bounds => &["equal", "equal:3", "quantile", "quantile:2"],
+        };
+        of_job.scale = Some(dice.pick(scales).parse().expect("a scale"));
+    }
 }
 
 /// A requirement on a sensitive column that the whole table satisfies.

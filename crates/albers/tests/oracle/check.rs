@@ -128,7 +128,9 @@ impl<'a> Pair<'a> {
     fn read(case: &'a Case, path: &Path, k: usize, is_coarser: bool, report: Json) -> Pair<'a> {
         let release = files::read(path);
         let quasi = case.with_role(Role::Quasi);
-        let places: Vec<usize> = quasi.flat_map(|column| shown::places(column, &release)).collect();
+        let mut places: Vec<usize> =
+            quasi.flat_map(|column| shown::places(column, &release)).collect();
+        places.extend(case.level_column().map(|name| release.place(name)));
         let mut by_text: BTreeMap<Vec<&str>, Vec<usize>> = BTreeMap::new();
         for (row_idx, row) in release.rows.iter().enumerate() {
             let key = places.iter().map(|&place| row[place].as_str()).collect();
@@ -177,6 +179,15 @@ impl<'a> Pair<'a> {
                 tally.count("rows left out under t-closeness");
             }
         }
+        let quasi = self.case.with_role(Role::Quasi);
+        let shows_labels = { quasi }.any(|column| column.shown == Shown::Label);
+        if let Some(name) = self.case.level_column().filter(|_| !shows_labels) {
+            let place = self.release.place(name);
+            let is_nested = self.release.rows.iter().any(|row| row[place] != "0");
+            if is_nested && self.origin.is_some() {
+                tally.count("nested classes looked up");
+            }
+        }
         if self.origin.is_some() && self.values_are_known() {
             tally.count("divergence recomputed");
         }
@@ -193,16 +204,21 @@ impl<'a> Pair<'a> {
     }
 
     fn check_columns(&self) {
+        let is_quasi = |column: &Column| column.role == Some(Role::Quasi);
+        let last_quasi = self.case.columns.iter().rposition(is_quasi);
         let expected: Vec<String> = self
             .case
             .columns
             .iter()
-            .flat_map(|column| match column.role {
+            .enumerate()
+            .flat_map(|(at, column)| match column.role {
                 Some(Role::Quasi) => {
                     let has_mean =
                         self.case.job.values == Some(Values::Mean) && column.shown == Shown::Bounds;
                     let mean = has_mean.then(|| format!("{}_mean", column.name));
-                    shown::names(column, &self.release).into_iter().chain(mean).collect()
+                    let level = self.case.level_column().filter(|_| Some(at) == last_quasi);
+                    let names = shown::names(column, &self.release).into_iter().chain(mean);
+                    names.chain(level.map(str::to_owned)).collect()
                 }
                 Some(Role::Sensitive | Role::Keep) => vec![column.name.clone()],
                 _ => Vec::new(),
@@ -264,6 +280,9 @@ impl<'a> Pair<'a> {
             return;
         }
         let boxes: Vec<Vec<Cover>> = self.classes.iter().map(|class| self.covers(class)).collect();
+        if self.case.level_column().is_some() {
+            return self.check_innermost(&boxes);
+        }
         for (at, one) in boxes.iter().enumerate() {
             for other in &boxes[..at] {
                 let apart = quasi.iter().zip(one.iter().zip(other)).any(|(column, (a, b))| {
@@ -271,6 +290,32 @@ impl<'a> Pair<'a> {
                     !a.meets(b) || cut.is_some_and(|cut| !column.values.contains(cut))
                 });
                 assert!(apart, "classes overlap: {one:?} and {other:?}");
+            }
+        }
+    }
+
+    /// Of all classes that a row fits, its own is the only one of the greatest level.
+    fn check_innermost(&self, boxes: &[Vec<Cover>]) {
+        let (Some(origin), Some(name)) = (&self.origin, self.case.level_column()) else { return };
+        let place = self.release.place(name);
+        let level = |class: &[usize]| -> u32 {
+            self.release.rows[class[0]][place].parse().expect("a level is a whole number")
+        };
+        let quasi: Vec<&Column> = self.case.with_role(Role::Quasi).collect();
+        for (own_idx, class) in self.classes.iter().enumerate() {
+            for &row in class {
+                let fits = |covers: &[Cover]| {
+                    let mut cells = quasi.iter().zip(covers);
+                    cells.all(|(column, cover)| cover.covers(column, &column.values[origin[row]]))
+                };
+                let found = boxes.iter().enumerate().filter(|(_, covers)| fits(covers));
+                let mut levels: Vec<(u32, usize)> =
+                    found.map(|(at, _)| (level(&self.classes[at]), at)).collect();
+                levels.sort_unstable();
+                let innermost = levels.pop();
+                assert_eq!(innermost.map(|(_, at)| at), Some(own_idx), "a class is not innermost");
+                let is_alone = levels.last().map(|own| own.0) != innermost.map(|own| own.0);
+                assert!(is_alone, "two classes of one level");
             }
         }
     }
