@@ -443,13 +443,7 @@ pub fn job(
     job.compact = if method.no_compact { Some(false) } else { job.compact };
     job.nesting = if method.no_nesting { Some(false) } else { job.nesting };
     job.level_column = method.level_column.or(job.level_column);
-    for scale in method.scales {
-        let Assignment { column, value } = scale.split(&job);
-        let spec = value
-            .parse()
-            .map_err(|problem: String| anyhow!("scale of column '{column}': {problem}"))?;
-        job.column(&column).scale = Some(spec);
-    }
+    set_scales(&mut job, &method.scales)?;
     for column in method.bias {
         job.column(column.trim()).bias = Some(true);
     }
@@ -458,6 +452,18 @@ pub fn job(
     }
     job.seed = method.seed.or(job.seed);
     Ok(job)
+}
+
+/// Scales from flags replace those of the job file.
+fn set_scales(job: &mut Job, flags: &[HierarchyFlag]) -> Result<()> {
+    for scale in flags {
+        let Assignment { column, value } = scale.split(job);
+        let spec = value
+            .parse()
+            .map_err(|problem: String| anyhow!("scale of column '{column}': {problem}"))?;
+        job.column(&column).scale = Some(spec);
+    }
+    Ok(())
 }
 
 /// Roles from flags replace those of the job file, but must not contradict each other.

@@ -169,12 +169,8 @@ impl<'r> Context<'r> {
         let sensitive = in_table.filter(|column| column.role == Some(Role::Sensitive));
         let sensitive: Vec<String> = sensitive.map(|own| own.name.clone()).collect();
         let quasi = story.attributes.iter().map(|own| own.domain.name().to_owned());
-        let class_relation = match figures.relation {
-            // One class lies in no other.
-            None if passage.classes.n_classes == 1 => Some(Relation::Disjoint),
-            None => story.relation(plan, release),
-            Some(relation) => relation.finish(),
-        };
+        let n_classes = passage.classes.n_classes;
+        let class_relation = story.told_relation(plan, (release, n_classes), figures.relation);
         let is_disjoint = class_relation == Some(Relation::Disjoint);
         let notes = self.notes(story, passage, &table_loss, &findings);
         let bytes = self.moved_bytes();
@@ -182,7 +178,7 @@ impl<'r> Context<'r> {
             audience: AUDIENCE,
             rows: passage.classes.n_rows,
             suppressed: passage.n_left_out,
-            classes: passage.classes.n_classes,
+            classes: n_classes,
             class_size: ClassSize {
                 min: passage.classes.min,
                 mean: passage.classes.mean(),
@@ -383,6 +379,22 @@ pub(crate) struct Story<'a> {
 impl<'a> Story<'a> {
     fn no_figures(&self, plan: &'a Plan, release: usize) -> Figures<'a> {
         Figures::of_nothing(plan, self.attributes, self.relation(plan, release).is_none())
+    }
+
+    /// How the so many classes of a release lie to each other: known by how they were found, or by
+    /// comparing them.
+    fn told_relation(
+        &self,
+        plan: &Plan,
+        (release, n_classes): (usize, u64),
+        compared: Option<RelationOfParts>,
+    ) -> Option<Relation> {
+        match compared {
+            Some(relation) => relation.finish(),
+            // One class lies in no other.
+            None if n_classes == 1 => Some(Relation::Disjoint),
+            None => self.relation(plan, release),
+        }
     }
 
     /// How the classes of a release lie to each other in space, where that is known by how they were
