@@ -7,10 +7,10 @@
 //! original, also if it leaves some out.
 //! Cost: a count per row and ordered attribute; memory that is given.
 
+use albers_classes::Attribute;
 use albers_classes::space::Shown;
-use albers_classes::{Attribute, ClassId};
 use albers_release::describe::{CellContent, Describer, ShownCell};
-use albers_release::door::{Passed, PassedClasses};
+use albers_release::door::{Class, Passed};
 use albers_release::parse::ReadCell;
 use albers_table::code::Code;
 use rayon::prelude::*;
@@ -38,18 +38,28 @@ pub struct OwnEnds {
     pub is_about: bool,
 }
 
-/// The codes of an attribute, with their rows, and how often each is an end.
-struct ColumnEnds(CountedCodes);
+/// The codes of an attribute, with their rows, and which of them are ends.
+enum ColumnEnds {
+    /// All of them, by code: the rows as far as [`MOST_ROWS`], and [`IS_END`].
+    Few(Vec<u16>),
+    /// With all their rows, where more are asked for, or not all codes fit.
+    Counted(CountedCodes),
+}
+
+/// Marks a code that is an end.
+const IS_END: u16 = 1 << 15;
+/// Rows of a code beyond this are not counted: no more are asked for.
+const MOST_ROWS: u16 = IS_END - 1;
 
 impl EndParts {
-    /// Of no part yet, in so many bytes.
-    pub fn new(attributes: &[Attribute], n_bytes: usize) -> EndParts {
+    /// Of no part yet, in so many bytes; no more than `most_k` rows will be asked for.
+    pub fn new(attributes: &[Attribute], n_bytes: usize, most_k: u64) -> EndParts {
         let is_shown = |own: &&Attribute| own.shown == Shown::Interval;
         let n_columns = attributes.iter().filter(is_shown).count().max(1);
         let column = |attribute: &Attribute| {
             is_shown(&attribute).then(|| {
                 let greatest = attribute.domain.code_range().1;
-                ColumnEnds(CountedCodes::new(greatest, n_bytes / n_columns))
+                ColumnEnds::new(greatest, n_bytes / n_columns, most_k)
             })
         };
         EndParts { columns: attributes.iter().map(column).collect() }
@@ -61,7 +71,10 @@ impl EndParts {
             Passed::Classes(classes) => {
                 // A block of classes stays in a cache while all columns look at it.
                 for block in classes.classes_by_memory().chunks(CLASSES_PER_BLOCK) {
-                    self.each_column(|attribute, column| column.add(*classes, block, attribute));
+                    let block: Vec<Class<'_>> =
+                        block.iter().map(|&class_id| classes.class(class_id)).collect();
+                    let describers = classes.describers();
+                    self.each_column(|attribute, column| column.add(describers, &block, attribute));
                 }
             }
             Passed::Giant(giant) => self.each_column(|attribute, column| {
@@ -101,10 +114,16 @@ impl EndParts {
 }
 
 impl ColumnEnds {
-    fn add(&mut self, classes: PassedClasses<'_, '_>, block: &[ClassId], attribute: usize) {
-        let describers = classes.describers();
-        for &class_id in block {
-            let class = classes.class(class_id);
+    fn new(greatest: Code, n_bytes: usize, most_k: u64) -> ColumnEnds {
+        let all_bytes = (greatest.index() + 1).saturating_mul(size_of::<u16>());
+        match all_bytes <= n_bytes && most_k <= u64::from(MOST_ROWS) {
+            true => ColumnEnds::Few(vec![0; greatest.index() + 1]),
+            false => ColumnEnds::Counted(CountedCodes::new(greatest, n_bytes)),
+        }
+    }
+
+    fn add(&mut self, describers: &[Describer<'_>], block: &[Class<'_>], attribute: usize) {
+        for class in block {
             for (_, codes) in class.parts() {
                 self.add_codes(codes, attribute, describers.len());
             }
@@ -115,7 +134,23 @@ impl ColumnEnds {
     /// Counts the rows that have these codes, which stand row by row.
     fn add_codes(&mut self, codes: &[u32], attribute: usize, n_attributes: usize) {
         let own = codes.iter().skip(attribute).step_by(n_attributes);
-        own.for_each(|&code| self.0.add(Code::new(code), 1, 0));
+        match self {
+            ColumnEnds::Few(counts) => own.for_each(|&code| {
+                let count = &mut counts[code as usize];
+                *count += u16::from(*count & MOST_ROWS < MOST_ROWS);
+            }),
+            ColumnEnds::Counted(counts) => {
+                own.for_each(|&code| counts.add(Code::new(code), 1, 0));
+            }
+        }
+    }
+
+    /// Marks an end.
+    fn add_end(&mut self, code: Code) {
+        match self {
+            ColumnEnds::Few(counts) => counts[code.index()] |= IS_END,
+            ColumnEnds::Counted(counts) => counts.add(code, 0, 1),
+        }
     }
 
     /// Marks the ends that a class shows.
@@ -127,7 +162,7 @@ impl ColumnEnds {
             // The ends of a region may lie between the values of its codes.
             for (code, end) in [(lo, least), (hi, greatest)] {
                 if domain.value(code) == Some(end) {
-                    self.0.add(code, 0, 1);
+                    self.add_end(code);
                 }
             }
         }
@@ -137,18 +172,27 @@ impl ColumnEnds {
     fn add_read_ends(&mut self, cell: &ReadCell) {
         if let CellContent::Interval { lo, hi, .. } = cell.content {
             let ends = [lo, hi].into_iter().zip(cell.are_values);
-            ends.filter(|(_, is_value)| *is_value).for_each(|(code, _)| self.0.add(code, 0, 1));
+            ends.filter(|(_, is_value)| *is_value).for_each(|(code, _)| self.add_end(code));
         }
     }
 
     fn own_ends(&self, k: u64) -> OwnEnds {
         let (mut n_few, mut n_ends) = (0u64, 0u64);
-        self.0.for_each(|n_rows, n_times_end| {
-            let is_end = n_times_end > 0;
+        let mut see = |n_rows: u64, is_end: bool| {
             n_ends += u64::from(is_end);
-            n_few += u64::from(is_end && n_rows > 0 && u64::from(n_rows) < k);
-        });
-        let share = self.0.sampled_share();
+            n_few += u64::from(is_end && n_rows > 0 && n_rows < k);
+        };
+        let share = match self {
+            ColumnEnds::Few(counts) => {
+                let each = counts.iter().map(|own| (u64::from(own & MOST_ROWS), own & IS_END > 0));
+                each.for_each(|(n_rows, is_end)| see(n_rows, is_end));
+                1.0
+            }
+            ColumnEnds::Counted(counts) => {
+                counts.for_each(|n_rows, n_times_end| see(n_rows.into(), n_times_end > 0));
+                counts.sampled_share()
+            }
+        };
         let all = |n: u64| (n as f64 / share).round() as u64;
         OwnEnds { n_few: all(n_few), n_ends: all(n_ends), is_about: share < 1.0 }
     }
@@ -159,7 +203,21 @@ mod tests {
     use super::*;
 
     fn own_ends(codes: CountedCodes, k: u64) -> OwnEnds {
-        ColumnEnds(codes).own_ends(k)
+        ColumnEnds::Counted(codes).own_ends(k)
+    }
+
+    #[test]
+    fn rows_that_are_counted_as_far_as_is_asked_tell_the_same_ends() {
+        let codes: Vec<u32> = (0..400).flat_map(|code| vec![code; (code % 13) as usize]).collect();
+        let found = |most_k: u64| {
+            let mut ends = ColumnEnds::new(Code::new(400), 1 << 12, most_k);
+            assert_eq!(matches!(ends, ColumnEnds::Few(_)), most_k < 1000);
+            (0..90).for_each(|_| ends.add_codes(&codes, 0, 1));
+            (0..400).filter(|code| code % 3 == 0).for_each(|code| ends.add_end(Code::new(code)));
+            ends.add_codes(&vec![7; 40_000], 0, 1);
+            [2, 91, 300, 900].map(|k| ends.own_ends(k))
+        };
+        assert_eq!(found(900), found(100_000));
     }
 
     #[test]

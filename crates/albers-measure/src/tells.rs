@@ -17,9 +17,9 @@ pub mod released;
 
 use std::collections::BTreeMap;
 
-use albers_classes::{Attribute, ClassId};
+use albers_classes::Attribute;
 use albers_release::describe::{Describer, ShownCell};
-use albers_release::door::{GiantRows, Passed, PassedClasses};
+use albers_release::door::{Class, GiantRows, Passed, PassedClasses};
 use albers_release::publish::CarriedColumn;
 use albers_table::code::Code;
 use albers_table::distinct_sample::halved;
@@ -108,9 +108,11 @@ impl TellParts {
                 self.n_rows += classes.n_rows();
                 // A block of classes stays in a cache while all attributes look at it.
                 for block in classes.classes_by_memory().chunks(CLASSES_PER_BLOCK) {
+                    let block: Vec<Class<'_>> =
+                        block.iter().map(|&class_id| classes.class(class_id)).collect();
                     let attributes = self.attributes.par_iter_mut().enumerate();
                     attributes.for_each(|(attribute, counted)| {
-                        count_codes(*classes, block, attribute, counted);
+                        count_codes(classes.describers(), &block, attribute, counted);
                     });
                 }
                 self.add_carried(classes.carried(), |values, hashes| values.add(*classes, hashes));
@@ -185,14 +187,12 @@ fn coarser_cells(describers: &[Describer<'_>], cells: &[ShownCell]) -> Vec<bool>
 
 /// Counts the codes of an attribute, and those whose class shows them coarser.
 fn count_codes(
-    classes: PassedClasses<'_, '_>,
-    block: &[ClassId],
+    describers: &[Describer<'_>],
+    block: &[Class<'_>],
     attribute: usize,
     counted: &mut CountedCodes,
 ) {
-    let describers = classes.describers();
-    for &class_id in block {
-        let class = classes.class(class_id);
+    for class in block {
         let is_coarser = describers[attribute].lost_steps(class.cells[attribute]) > 0;
         for (_, codes) in class.parts() {
             let own = codes[attribute..].iter().step_by(describers.len());

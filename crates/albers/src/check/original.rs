@@ -237,7 +237,7 @@ impl Comparison<'_> {
         let columns = columns.collect::<Result<Vec<ReleasedColumn<'_>>>>()?;
         // As much as the owner's findings were counted in.
         let n_bytes = Grain::default().sample_bytes;
-        let mut ends = EndParts::new(&table.attributes, n_bytes);
+        let mut ends = EndParts::new(&table.attributes, n_bytes, self.k);
         ends.add_released(&columns, &codes);
         let ends = table.attributes.iter().zip(ends.own_ends(self.k));
         let findings = &mut compared.findings;

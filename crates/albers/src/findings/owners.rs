@@ -48,7 +48,7 @@ impl<'a> OwnersCounts<'a> {
             attributes,
             is_compact,
             secret_targets: plan.secret_targets(),
-            ends: EndParts::new(attributes, n_bytes),
+            ends: EndParts::new(attributes, n_bytes, plan.greatest_k()),
             persons: PersonParts::new(grain.whole_rows),
             tells: TellParts::new(attributes, n_bytes),
         }
