@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 use albers::sink::FileSink;
 use albers::source::{ReadOptions, StreamSource};
-use albers::{Choice, Job, Method, Role, Silent, Values, anonymize};
+use albers::{Choice, Job, Method, Role, Silent, Split, Values, anonymize};
 
 /// Numbers that look random, by a seed.
 struct Draws(u64);
@@ -214,5 +214,68 @@ fn with_a_requirement_on_rows_alone_nothing_that_is_carried_changes_a_cell_or_a_
             assert!(shown(&release) == shown(&release_of_all), "{method}, case {case}");
             assert!(release != release_of_all, "something was exchanged");
         }
+    }
+}
+
+/// Lets cuts follow what others know: a target that is a quasi-identifier, or a selection.
+fn follow_quasi(job: &mut Job, case: u64) {
+    match case % 2 {
+        0 => {
+            job.split = Some(Split::InfoGain);
+            job.workload.targets = vec!["city".parse().unwrap()];
+        }
+        _ => {
+            job.split = Some(Split::Selection);
+            job.workload.select = vec!["age >= 26 and city <> 'Bonn'".parse().unwrap()];
+        }
+    }
+}
+
+const CUTS: [Method; 3] = [Method::Auto, Method::Mondrian, Method::Rtree];
+
+#[test]
+fn cuts_for_what_others_know_do_not_look_at_what_is_carried() {
+    for method in CUTS {
+        for case in 0..N_CASES {
+            let mut draws = Draws(case * 1_000_003 + 37);
+            let table = rows(&mut draws);
+            let mut job = job(method, "rows", &mut draws);
+            let plain = published(&job, &table).unwrap();
+            follow_quasi(&mut job, case);
+            let (release, _) = published(&job, &table).unwrap();
+            assert!(case > 3 || release != plain.0, "the workload has a say");
+            let all: Vec<usize> = (0..table.len()).collect();
+            let over_all = exchanged(&table, &all, &mut draws);
+            let (release_of_all, _) = published(&job, &over_all).unwrap();
+            assert!(shown(&release) == shown(&release_of_all), "{method}, case {case}");
+        }
+    }
+}
+
+/// A carried target steers the cuts, so that the release may be another one; where it is not, nothing
+/// beside it is.
+#[test]
+fn what_is_published_for_a_secret_target_does_not_tell_who_of_a_class_has_which_secret() {
+    for rule in ["distinct", "entropy", "recursive", "alpha"] {
+        let mut n_same = 0;
+        for case in 0..2 * N_CASES {
+            let mut draws = Draws(case * 1_000_003 + 41);
+            let table = rows(&mut draws);
+            let mut job = job(CUTS[case as usize % 3], rule, &mut draws);
+            job.split = Some(Split::InfoGain);
+            job.workload.targets = vec!["ill".parse().unwrap()];
+            let Some((release, manifest)) = published(&job, &table) else { continue };
+            // Two rows of one class exchange what they carry: most cuts stay.
+            let class = classes(&release, &table).swap_remove(0);
+            let within = exchanged(&table, &class[..2], &mut draws);
+            let Some((release_within, manifest_within)) = published(&job, &within) else {
+                continue;
+            };
+            if release == release_within {
+                n_same += 1;
+                assert!(manifest == manifest_within, "{rule}, case {case}");
+            }
+        }
+        assert!(n_same >= LEAST_SAME, "{rule}: only {n_same} releases are the same");
     }
 }
