@@ -129,7 +129,8 @@ impl Scale {
         };
         let within = |code: i128| code.clamp(first.into(), last.into()) as u32;
         let lo = if least == 0 { first } else { within(start_of(least)) };
-        let is_last = end == 1 << self.n_value_bits;
+        // The cell of the last step holds whatever lies beyond it, and those behind it nothing.
+        let is_last = end > cell_on_line(length - 1, length, self.n_value_bits);
         (lo, if is_last { last } else { within(start_of(end) - 1) })
     }
 }

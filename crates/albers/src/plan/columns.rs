@@ -249,6 +249,12 @@ pub(super) fn check_level_name(job: &Job, features: &[FeatureColumn]) -> Result<
         let role = job.columns.get(name).and_then(|column| column.role);
         matches!(role, Some(Role::Quasi | Role::Sensitive | Role::Keep))
     };
+    if features.iter().any(|own| own.name.trim().is_empty()) {
+        return Err(Error::usage(
+            "the levels of nested classes have no name",
+            wording!["give them one with ", Field::LevelColumn.of("level")],
+        ));
+    }
     match features.iter().find(|own| published(&own.name)) {
         None => Ok(()),
         Some(own) => Err(Error::usage(

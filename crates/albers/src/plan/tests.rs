@@ -277,6 +277,9 @@ fn the_levels_of_nested_classes_have_a_name_of_their_own() {
     assert_eq!(name_of(&bang), ["depth"]);
     bang.level_column = Some("pay".to_owned());
     assert_eq!(refused_field(&bang), Some(Field::LevelColumn));
+    bang.level_column = Some(" ".to_owned());
+    assert!(plan(&bang).err().unwrap().to_string().contains("have no name"));
+    bang.level_column = Some("pay".to_owned());
     bang.nesting = Some(false);
     assert_eq!(refused_field(&bang), Some(Field::LevelColumn));
     bang.level_column = None;

@@ -399,6 +399,9 @@ fn plan(dice: &mut Dice, column: &mut Column, job: &mut Job, method: Method, fol
         let scales: &[&str] = match column.shown {
             Shown::Label => &["hierarchy", "equal", "quantile:2"],
             Shown::Set => &["equal", "equal:1", "quantile"],
+            Shown::Interval | Shown::Bounds if column.kind == ColumnType::Integer => {
+                &["equal", "equal:3", "quantile", "quantile:2", "equal:-5..5", "equal:0..60:9"]
+            }
             Shown::Interval | Shown::Bounds => &["equal", "equal:3", "quantile", "quantile:2"],
         };
         of_job.scale = Some(dice.pick(scales).parse().expect("a scale"));

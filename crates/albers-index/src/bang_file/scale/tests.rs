@@ -194,7 +194,16 @@ fn a_scale_that_does_not_suit_its_column_is_refused() {
     }
 }
 
-const SPECS: [&str; 5] = ["equal", "equal:3", "quantile", "quantile:2", "equal:-20..33:4"];
+const SPECS: [&str; 8] = [
+    "equal",
+    "equal:3",
+    "quantile",
+    "quantile:2",
+    "equal:-20..33:4",
+    "equal:-5..5",
+    "equal:-5..5:24",
+    "equal:0..60",
+];
 const KINDS: [ColumnType; 3] = [ColumnType::Integer, ColumnType::Float, ColumnType::Text];
 
 proptest! {
