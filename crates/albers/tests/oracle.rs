@@ -64,10 +64,10 @@ fn large_sizes() -> impl Strategy<Value = (u64, usize, usize)> {
     (any::<u64>().no_shrink(), 300..1500usize, 1..=5usize)
 }
 
-/// Every method, those that cut more often: more settings have an effect on them.
+/// Every method, those that cut and nested ones more often: more is looked at with them.
 fn any_method() -> impl Strategy<Value = Method> {
     let cutting = prop::sample::select(&[Method::Auto, Method::Mondrian, Method::Rtree][..]);
-    prop_oneof![1 => cutting, 2 => prop::sample::select(Method::ALL)]
+    prop_oneof![3 => cutting, 6 => prop::sample::select(Method::ALL), 1 => Just(Method::Bang)]
 }
 
 const FULL_DOMAIN_METHODS: [Method; 4] =

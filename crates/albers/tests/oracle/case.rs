@@ -291,12 +291,16 @@ fn draw_targets(dice: &mut Dice, columns: &[Column], job: &mut Job) {
 
 /// Lets what is kept and no target be known to readers, at times.
 fn draw_features(dice: &mut Dice, columns: &[Column], job: &mut Job) {
+    let mut n_cells = 1;
     for column in columns.iter().filter(|column| column.role == Some(Role::Keep)) {
         let is_target = job.workload.targets.iter().any(|own| own.column == column.name);
         // More values of a category are refused.
         let n_values = column.cells.iter().collect::<BTreeSet<_>>().len();
         let may_be_one = !is_target && (column.kind.is_ordered() || n_values <= 64);
-        if may_be_one && dice.chance(0.7) {
+        let n_bins = 1 + if column.kind.is_ordered() { 16 } else { n_values };
+        // More combinations are refused, and fewer beside a target of many classes.
+        if may_be_one && n_cells * n_bins <= 1024 && dice.chance(0.7) {
+            n_cells *= n_bins;
             job.workload.features.push(column.name.clone());
         }
     }
@@ -375,7 +379,9 @@ fn plan(dice: &mut Dice, column: &mut Column, job: &mut Job, method: Method, fol
     if role != Role::Quasi && role != Role::Sensitive {
         return;
     }
-    if (role == Role::Quasi && climbs(method)) || dice.chance(0.5) {
+    // Only without labels a row's own class is sure to be the innermost around it.
+    let share_climbing = if method == Method::Bang { 0.15 } else { 0.5 };
+    if (role == Role::Quasi && climbs(method)) || dice.chance(share_climbing) {
         let leaves = column.leaves();
         let (text, tree) = tree::draw(dice, column.kind, &column.name, &leaves, folder);
         of_job.hierarchy = Some(text.parse().expect("a hierarchy"));
