@@ -394,16 +394,7 @@ pub fn job(
     for Assignment { column, value } in columns.types {
         job.column(&column).column_type = Some(value);
     }
-    for hierarchy in columns.hierarchies {
-        let Assignment { column, value } = hierarchy.split(&job);
-        let spec = value.parse().map_err(|problem: String| {
-            anyhow!(
-                "hierarchy of column '{column}': {problem}; use a file, prefix, ranges:SIZES, \
-                 dates or suppress"
-            )
-        })?;
-        job.column(&column).hierarchy = Some(spec);
-    }
+    set_hierarchies(&mut job, &columns.hierarchies)?;
     job.delimiter = columns.delimiter.or(job.delimiter);
     job.header = columns.header.given().or(job.header);
     job.missing.extend(columns.missing);
@@ -452,6 +443,21 @@ pub fn job(
     }
     job.seed = method.seed.or(job.seed);
     Ok(job)
+}
+
+/// Hierarchies from flags replace those of the job file.
+fn set_hierarchies(job: &mut Job, flags: &[HierarchyFlag]) -> Result<()> {
+    for hierarchy in flags {
+        let Assignment { column, value } = hierarchy.split(job);
+        let spec = value.parse().map_err(|problem: String| {
+            anyhow!(
+                "hierarchy of column '{column}': {problem}; use a file, prefix, ranges:SIZES, \
+                 dates or suppress"
+            )
+        })?;
+        job.column(&column).hierarchy = Some(spec);
+    }
+    Ok(())
 }
 
 /// Scales from flags replace those of the job file.

@@ -22,7 +22,8 @@ pub mod nodes;
 
 use albers_classes::region::NO_CODES;
 use albers_classes::{Region, Span};
-use albers_partition::split_tree::{Cut, SplitTree, TreeNode};
+use albers_partition::split::cut::Cut;
+use albers_partition::split_tree::{SplitTree, TreeNode};
 
 /// A split or a leaf, by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -19,12 +19,13 @@ use albers_classes::Region;
 use albers_classes::space::AxisKind;
 
 use crate::split::apply::{apply, as_binary, move_first};
+use crate::split::cut::Cut;
 use crate::split::place::Placement;
 use crate::split::rule::Allowance;
 use crate::split::selection::Selected;
 use crate::split::state::NodeState;
 use crate::split::{Chooser, Point, Scratch, Split};
-use crate::split_tree::{Cut, SplitTree, TreeNode};
+use crate::split_tree::{SplitTree, TreeNode};
 
 /// Nodes above this size are split further on two threads.
 const PARALLEL_ROWS: usize = 8192;

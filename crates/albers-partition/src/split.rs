@@ -12,11 +12,12 @@
 //! - [`mod@gain`]: what tells most about the targets of a workload; one of the others goes on where
 //!   nothing tells enough. [`mod@tally`] counts their values.
 //! - [`mod@selection`]: what spares the predicates of a workload most rows; tried before all others.
-//! - [`mod@state`]: what a node knows of the splits above it.
+//! - [`mod@cut`]: a split in two as it is kept. [`mod@state`]: what a node knows of the splits above it.
 //! - [`mod@apply`] acts on a choice, [`mod@place`] puts its cut between the points of both sides.
 
 pub mod apply;
 pub mod compact;
+pub mod cut;
 pub mod extent;
 pub mod gain;
 pub mod median;

@@ -20,10 +20,11 @@ use rustc_hash::FxHashMap;
 use crate::grow::{Arity, Grower, grow};
 use crate::plan::{Plan, whole_region};
 use crate::sample::Tuples;
+use crate::split::cut::Cut;
 use crate::split::place::Placement;
 use crate::split::rule::{Allowance, Rule};
 use crate::split::{Chooser, Point};
-use crate::split_tree::{Cut, SplitTree, TreeNode};
+use crate::split_tree::{SplitTree, TreeNode};
 
 /// No part of the sample gets smaller: fewer points say too little about the rows they stand for.
 const MIN_SAMPLE_ROWS: usize = 32;

@@ -4,6 +4,9 @@
 #[path = "mondrian/table.rs"]
 mod table;
 
+#[path = "mondrian/lanes.rs"]
+mod lanes;
+
 use std::collections::BTreeSet;
 
 use albers_classes::TargetCodes;
@@ -14,20 +17,11 @@ use albers_partition::split::state::NodeState;
 use albers_partition::split::workload::{
     FeatureCells, Target, TargetPlace, TargetValues, Workload,
 };
-use albers_partition::split::{Chooser, Point, Policy, Scratch, Split};
+use albers_partition::split::{Chooser, Policy, Scratch, Split};
 use proptest::prelude::*;
 
+use lanes::{Lanes, points_of};
 use table::{Dice, Table};
-
-type Lanes = Point<12>;
-
-fn points_of(table: &Table) -> Vec<Lanes> {
-    let mut points = vec![[0; 12]; table.n_rows];
-    for (axis, column) in table.columns.iter().enumerate() {
-        points.iter_mut().zip(column).for_each(|(point, &code)| point[axis] = code);
-    }
-    points
-}
 
 /// A class that is carried, a number that is carried, and at times an attribute; at times with a
 /// feature that tells something of the class.

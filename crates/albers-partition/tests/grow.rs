@@ -6,16 +6,21 @@
 #[path = "mondrian/table.rs"]
 mod table;
 
+#[path = "mondrian/lanes.rs"]
+mod lanes;
+
 use albers_partition::grow::{Arity, Grower, grow};
 use albers_partition::split::apply::{apply, as_binary};
+use albers_partition::split::cut::Cut;
 use albers_partition::split::place::Placement;
 use albers_partition::split::rule::{Allowance, Rule};
 use albers_partition::split::state::NodeState;
 use albers_partition::split::{Chooser, Point, Policy, Scratch, Split};
-use albers_partition::split_tree::{Cut, SplitTree, TreeNode};
+use albers_partition::split_tree::{SplitTree, TreeNode};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 
+use lanes::points_of;
 use table::Table;
 
 /// So many cases, unless `PROPTEST_CASES` asks for another number.
@@ -52,14 +57,6 @@ fn ways() -> impl Strategy<Value = Ways> {
             most,
         },
     )
-}
-
-fn points_of(table: &Table) -> Vec<Point<12>> {
-    let mut points = vec![[0; 12]; table.n_rows];
-    for (axis, column) in table.columns.iter().enumerate() {
-        points.iter_mut().zip(column).for_each(|(point, &code)| point[axis] = code);
-    }
-    points
 }
 
 fn size_of(place: u32) -> usize {

@@ -4,29 +4,23 @@
 #[path = "mondrian/table.rs"]
 mod table;
 
+#[path = "mondrian/lanes.rs"]
+mod lanes;
+
 use albers_classes::Region;
 use albers_classes::region::{ALL_CODES, Span, span};
 use albers_classes::space::AxisKind;
 use albers_partition::grow::{Arity, Grower, grow};
+use albers_partition::split::cut::Cut;
 use albers_partition::split::place::Placement;
 use albers_partition::split::rule::{Allowance, Rule};
 use albers_partition::split::workload::{Predicate, Term};
-use albers_partition::split::{Chooser, Point, Policy};
-use albers_partition::split_tree::Cut;
+use albers_partition::split::{Chooser, Policy};
 use albers_table::code::Code;
 use proptest::prelude::*;
 
+use lanes::{Lanes, points_of};
 use table::{Dice, Table};
-
-type Lanes = Point<12>;
-
-fn points_of(table: &Table) -> Vec<Lanes> {
-    let mut points = vec![[0; 12]; table.n_rows];
-    for (axis, column) in table.columns.iter().enumerate() {
-        points.iter_mut().zip(column).for_each(|(point, &code)| point[axis] = code);
-    }
-    points
-}
 
 fn greatest(table: &Table, axis: usize) -> u32 {
     table.columns[axis].iter().copied().max().unwrap_or(0)

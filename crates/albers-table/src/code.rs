@@ -4,8 +4,8 @@
 //! if they are types of their own. Codes are points on a line: two of them have a distance, which
 //! is a plain number, and a code and a distance make a code, but no two codes add up to anything.
 //!
-//! Where the border lies: whoever asks what a code *means*, a [domain](crate::domain), a
-//! [hierarchy](crate::hierarchy) or what is made of them, gives and takes a [`Code`]. Codes in bulk,
+//! Where the border lies: whoever asks what a code *means*, a domain, a hierarchy or what is
+//! made of them, gives and takes a [`Code`]. Codes in bulk,
 //! which are only compared and counted, are plain `u32`: columns of codes, points in fixed lanes,
 //! packed rows, and what methods that cut compute from these. [`Code::new`] and [`Code::get`] are
 //! the two ways over the border.

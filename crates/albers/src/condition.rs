@@ -1,8 +1,8 @@
 //! Conditions on rows, as `select` gives them: SQL expressions that come to boxes.
 //!
 //! `age >= 40 and sex = 'M'` is one box; a disjunction is several. A condition is read once, when
-//! its job is: what it means on a table is told by `crate::method`, which knows the values.
-//! Missing values satisfy nothing but `is null`, as in SQL.
+//! its job is; what it means on a table is told later, by the values of its columns. Missing
+//! values satisfy nothing but `is null`, as in SQL.
 
 use std::cmp::Ordering;
 use std::fmt;

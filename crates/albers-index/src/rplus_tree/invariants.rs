@@ -1,6 +1,6 @@
 //! What must be true of every tree, checked by walking it.
 
-use albers_partition::split_tree::Cut;
+use albers_partition::split::cut::Cut;
 
 use super::{Child, RPlusTree};
 

@@ -26,6 +26,7 @@ use albers_classes::Region;
 use albers_classes::region::Span;
 use albers_table::code::Code;
 
+use super::cut::Cut;
 use super::rule::{Allowance, Sweep};
 use super::state::NodeState;
 use super::workload::{Predicate, Term};
@@ -33,7 +34,6 @@ use super::{
     Chooser, Point, Scratch, Split, kept_parts, place_of, sort_by_code, sort_by_part, value_of,
 };
 use crate::split::extent::Extent;
-use crate::split_tree::Cut;
 
 /// The most predicates: one bit each.
 pub const MAX_PREDICATES: usize = 64;

@@ -1,8 +1,8 @@
 //! What a node knows of the splits above it.
 
+use super::cut::Cut;
 use super::selection::Selected;
 use super::workload::Predicate;
-use crate::split_tree::Cut;
 
 /// The cuts in a row that may leave nearly all rows on one side before a workload has no say.
 const MAX_UNEVEN: u32 = 32;

@@ -6,7 +6,8 @@ use albers_partition::grain::Grain;
 use albers_partition::mondrian::Plan;
 use albers_partition::plan::CellFacts;
 use albers_partition::split::Policy;
-use albers_partition::split_tree::{Cut, SplitTree, TreeNode};
+use albers_partition::split::cut::Cut;
+use albers_partition::split_tree::{SplitTree, TreeNode};
 use albers_privacy::{Facts, Requirement};
 
 use super::table::{Dice, interval};
