@@ -87,6 +87,10 @@ fn whoever_takes_the_greatest_level_around_a_point_finds_its_class() {
         assert!(deepest.iter().max() > Some(&1) && deepest.contains(&0), "{more}");
     }
     assert!(sizes[0] < sizes[1], "the bounds of rows lose less than regions");
+    let said = |more: &str| folder.run(&format!("anonymize {NESTED} --force{more}")).said();
+    let rule = "the greatest 'level' around a person is that of their class";
+    assert!(said("").contains(rule) && said(" --no-compact").contains(rule), "{}", said(""));
+    assert!(!said(" --no-nesting").contains("around a person"));
 }
 
 #[test]

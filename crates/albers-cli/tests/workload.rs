@@ -150,12 +150,8 @@ const WORKLOADS: [&str; 8] = [
 
 #[test]
 fn a_release_for_a_workload_is_the_same_in_any_memory_order_and_number_of_threads() {
-    let text = people(12_000);
-    let folder = Folder::with(text.clone());
-    let (header, rows) = text.split_once('\n').unwrap();
-    let mut rows: Vec<&str> = rows.lines().collect();
-    rows.sort_unstable();
-    folder.write("sorted.csv", format!("{header}\n{}\n", rows.join("\n")));
+    let folder = Folder::with(people(12_000));
+    folder.write_sorted("sorted.csv");
     for workload in WORKLOADS {
         for more in ["", "--no-compact", "--also-k 40"] {
             // A small least memory, so that the table is not cut at once.
@@ -203,11 +199,16 @@ fn classes_that_share_a_kept_target_stop_the_release_and_a_sensitive_one_is_said
         let refused = folder.run(&format!("anonymize {secret} {rule}"));
         assert_eq!(refused.code, Some(2), "{rule}: {}", refused.said());
     }
+    assert_rule_protects_target(&folder, &secret);
+}
+
+/// A sensitive target with a rule is said to be one, and no class shares it.
+fn assert_rule_protects_target(folder: &Folder, secret: &str) {
     let report = folder.anonymize(&format!("{secret} --l-diversity class=distinct:2"));
     let findings = report["findings"].as_array().unwrap();
     let found = findings.iter().find(|own| own["name"] == "sensitive-target").unwrap();
     assert_eq!((&found["column"], &found["severe"]), (&"class".into(), &false.into()));
-    let classes = by_class(cells(&folder, "out.csv", "class"));
+    let classes = by_class(cells(folder, "out.csv", "class"));
     assert!(classes.values().all(|cells| cells.iter().any(|cell| *cell != cells[0])));
 }
 
@@ -221,12 +222,8 @@ const RECODINGS: [&str; 4] = [
 
 #[test]
 fn a_recoding_for_a_target_tells_more_of_it_than_others_and_is_the_same_in_any_order() {
-    let text = people(3000);
-    let folder = Folder::with(text.clone());
-    let (header, rows) = text.split_once('\n').unwrap();
-    let mut rows: Vec<&str> = rows.lines().collect();
-    rows.sort_unstable();
-    folder.write("sorted.csv", format!("{header}\n{}\n", rows.join("\n")));
+    let folder = Folder::with(people(3000));
+    folder.write_sorted("sorted.csv");
     for recoding in RECODINGS {
         let job = format!("-o out.csv -k 6 {QUASI} --method tds {recoding}");
         let mut found = Vec::new();
@@ -262,12 +259,7 @@ fn a_recoding_for_a_target_has_the_findings_of_cuts_for_one() {
     let secret = format!("{job} --sensitive class");
     let refused = folder.run(&format!("anonymize {secret}"));
     assert_eq!(refused.code, Some(2), "{}", refused.said());
-    let report = folder.anonymize(&format!("{secret} --l-diversity class=distinct:2"));
-    let findings = report["findings"].as_array().unwrap();
-    let found = findings.iter().find(|own| own["name"] == "sensitive-target").unwrap();
-    assert_eq!((&found["column"], &found["severe"]), (&"class".into(), &false.into()));
-    let classes = by_class(cells(&folder, "out.csv", "class"));
-    assert!(classes.values().all(|cells| cells.iter().any(|cell| *cell != cells[0])));
+    assert_rule_protects_target(&folder, &secret);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use albers::files::is_standard;
-use albers::{Job, Report};
+use albers::{Job, Relation, Report};
 use anyhow::{Result, anyhow};
 use clap::Args;
 
@@ -100,6 +100,15 @@ fn written_to_stream(job: &Job) -> String {
     }
 }
 
+/// How classes that lie within each other are told apart.
+fn told_apart(report: &Report) -> String {
+    let depth = report.columns.iter().find(|column| column.shown == "depth");
+    let told = depth.filter(|_| report.class_relation != Some(Relation::Disjoint)).map(|column| {
+        format!("; the greatest '{}' around a person is that of their class", column.name)
+    });
+    told.unwrap_or_default()
+}
+
 /// The levels of a full-domain release, as `--level` takes them, in file order.
 fn levels_line(report: &Report) -> Option<String> {
     let levels = &report.generalization.as_ref()?.levels;
@@ -129,7 +138,7 @@ fn summary(report: &Report, written: &str) -> String {
             render::count(report.suppressed),
         ),
         format!("verified: {}", report.requirement),
-        format!("classes:  {}", render::relation(report.class_relation)),
+        format!("classes:  {}{}", render::relation(report.class_relation), told_apart(report)),
         format!("method:   {}", report.ran),
         format!(
             "loss:     ncp {}, discernibility {:.0}, KL divergence {}",

@@ -77,6 +77,15 @@ impl Folder {
         std::fs::write(self.path(name), bytes).unwrap();
     }
 
+    /// Writes the table with its rows in the order of their texts.
+    pub fn write_sorted(&self, name: &str) {
+        let text = self.read("in.csv");
+        let (header, rows) = text.split_once('\n').unwrap();
+        let mut rows: Vec<&str> = rows.lines().collect();
+        rows.sort_unstable();
+        self.write(name, format!("{header}\n{}\n", rows.join("\n")));
+    }
+
     pub fn read(&self, name: &str) -> String {
         String::from_utf8(self.bytes(name)).unwrap()
     }

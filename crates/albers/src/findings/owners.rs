@@ -44,11 +44,16 @@ impl<'a> OwnersCounts<'a> {
         // As much as a sample of the rows takes, whatever the memory.
         let grain = plan.method.grain().unwrap_or_default();
         let n_bytes = grain.sample_bytes;
+        let most_k = match plan.method {
+            // The given release will tell.
+            MethodPlan::Given { k: None } => u64::MAX,
+            _ => plan.greatest_k(),
+        };
         OwnersCounts {
             attributes,
             is_compact,
             secret_targets: plan.secret_targets(),
-            ends: EndParts::new(attributes, n_bytes, plan.greatest_k()),
+            ends: EndParts::new(attributes, n_bytes, most_k),
             persons: PersonParts::new(grain.whole_rows),
             tells: TellParts::new(attributes, n_bytes),
         }
