@@ -299,7 +299,6 @@ fn mistakes_end_with_2_and_a_hint_and_never_a_value() {
         ("--target age", "--target has no effect"),
         ("--also-k 6", "--also-k has no effect"),
         ("--bias age", "--bias has no effect"),
-        ("--least-memory 64MB", "--least-memory has no effect"),
         ("--suppress 0.1", "--suppress has no effect"),
         ("--scale age=equal:0", "1 to 24"),
         ("--scale age=hierarchy", "--scale 'age'"),
@@ -314,12 +313,7 @@ fn mistakes_end_with_2_and_a_hint_and_never_a_value() {
         ("--keep pay --level-column pay", "--level-column depth"),
         ("--values bounds --level-column age_min", "two columns of this name"),
         ("--no-compact --values mean", "contradict each other"),
-        ("--memory 64KB", "--method auto"),
     ] {
-        if more.contains("--memory") {
-            let rows: Vec<String> = crowd(20_000);
-            folder.write("in.csv", table(&rows).replace("height", "zip"));
-        }
         let run = folder.run(&format!("{base} {more}"));
         assert_eq!(run.code, Some(2), "{more}: {}", run.said());
         assert!(run.err.contains(says), "{more}: {}", run.err);
@@ -346,4 +340,26 @@ fn mistakes_end_with_2_and_a_hint_and_never_a_value() {
     let run = folder.run(&format!("{base} --keep level"));
     assert_eq!(run.code, Some(2));
     assert!(run.err.contains("'level'") && run.err.contains("--level-column"), "{}", run.err);
+}
+
+#[test]
+fn a_table_that_does_not_fit_in_memory_has_the_same_nested_classes() {
+    let mut rows = crowd(6_000);
+    // More rows of one point than are looked at together.
+    rows.extend((0..1_500).map(|row| format!("q{row:05},44,144,1000,gout")));
+    rows.extend((0..1_500).map(|row| format!("r{row:05},44,144,1000,cough")));
+    let folder = Folder::with(table(&rows));
+    for more in ["", " --no-compact", " --no-nesting", " --scale age=quantile"] {
+        let asked = format!("{NESTED} --least-memory 256KB{more}");
+        let report = folder.anonymize(&format!("{asked} --memory 1GB"));
+        assert_eq!(report["spilled_bytes"], 0, "{more}");
+        let roomy = std::fs::read(folder.path("out.csv")).unwrap();
+        let report = folder.anonymize(&format!("{asked} --memory 1MB"));
+        assert!(report["spilled_bytes"].as_u64().unwrap() > 0, "{more}");
+        assert!(std::fs::read(folder.path("out.csv")).unwrap() == roomy, "{more}");
+        if !more.contains("nesting") {
+            assert!(check_point_queries(&folder, "out.csv", "level") > 100, "{more}");
+        }
+        std::fs::remove_file(folder.path("out.csv")).unwrap();
+    }
 }

@@ -27,8 +27,8 @@
 //! rows than are cut at once, or one below which some part violates the strictest requirement.
 
 mod build;
-mod drain;
-mod part;
+pub(crate) mod drain;
+pub(crate) mod part;
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ use albers_partition::mondrian::Plan;
 use albers_partition::sample::Tuples;
 use albers_partition::split::extent::has_small_sets;
 use albers_partition::split::workload::Workload;
-use albers_partition::top::{RouteStep, Top, cells_of_rows};
+use albers_partition::top::{Top, cells_of_rows};
 use albers_privacy::Requirement;
 use albers_storage::memory_budget::{MemoryBudget, Reservation};
 use albers_storage::spill::{Block, SpillStore};
@@ -47,7 +47,7 @@ use albers_storage::{Result, StorageError};
 use albers_table::row::RowId;
 
 pub use build::Subtree;
-use part::Part;
+pub(crate) use part::Part;
 
 /// What is to be loaded, and how.
 pub struct BulkPlan<'a> {
@@ -181,14 +181,30 @@ pub struct RoutedRows {
     ends: Vec<u32>,
 }
 
-/// Sorts rows by the parts of a buffer tree; shared by all threads.
+/// Tells the part of each of some rows, given their codes row by row.
+pub(crate) type PartsOf = dyn Fn(&[u32]) -> Vec<u32> + Send + Sync;
+
+/// Sorts rows by the parts that they are to be taken into; shared by all threads.
 #[derive(Clone)]
 pub struct Router<'a> {
-    plan: &'a BulkPlan<'a>,
-    steps: Arc<Vec<RouteStep>>,
-    /// The node of the top that all rows belong to.
-    root: u32,
+    layout: &'a RowLayout,
+    parts_of: Arc<PartsOf>,
     n_parts: usize,
+}
+
+/// What takes in rows that need not fit in memory.
+pub trait Intake<'a> {
+    /// What sorts rows for it.
+    fn router(&self) -> Router<'a>;
+
+    /// Takes rows into the buffers of their parts; full buffers are handed to the store.
+    fn append(&mut self, rows: &RoutedRows) -> Result<()>;
+
+    /// Rows taken in.
+    fn n_rows(&self) -> u64;
+
+    /// Bytes of their payloads.
+    fn n_payload_bytes(&self) -> usize;
 }
 
 /// A buffer tree that takes in rows.
@@ -249,42 +265,16 @@ impl<'a> BufferTree<'a> {
         let n_buffers_bytes = roots.len() * block_bytes;
         let buffers = plan.budget.try_reserve("the buffers of the tree", n_buffers_bytes)?;
         let parts = roots.iter().map(|_| Part::new(plan.strictest)).collect();
-        let steps = Arc::new(top.steps_to(&roots));
-        let router = Router { plan, steps, root, n_parts: roots.len() };
+        let steps = top.steps_to(&roots);
+        let n_attributes = plan.layout.n_attributes();
+        let parts_of = move |codes: &[u32]| cells_of_rows(codes, n_attributes, &steps, root);
+        let router = Router::new(plan.layout, Arc::new(parts_of), roots.len());
         Ok(BufferTree { plan, top, root, roots, router, parts, depth, buffers })
-    }
-
-    /// What sorts rows for it.
-    pub fn router(&self) -> Router<'a> {
-        self.router.clone()
-    }
-
-    /// Rows taken in.
-    pub fn n_rows(&self) -> u64 {
-        self.parts.iter().map(|part| part.n_rows).sum()
-    }
-
-    /// Bytes of their payloads.
-    pub fn n_payload_bytes(&self) -> usize {
-        self.parts.iter().map(|part| part.n_payload_bytes).sum()
     }
 
     /// Number of parts.
     pub fn n_parts(&self) -> usize {
         self.parts.len()
-    }
-
-    /// Takes rows into the buffers of their parts; full buffers are handed to the store.
-    pub fn append(&mut self, rows: &RoutedRows) -> Result<()> {
-        let mut start = 0;
-        for (part, &end) in self.parts.iter_mut().zip(&rows.ends) {
-            let end = end as usize;
-            if start < end {
-                part.append(self.plan, &rows.block, start..end)?;
-            }
-            start = end;
-        }
-        Ok(())
     }
 
     /// Builds all parts and hands them on, unit by unit; the sink may fail in its own way.
@@ -296,7 +286,44 @@ impl<'a> BufferTree<'a> {
     }
 }
 
-impl Router<'_> {
+impl<'a> Intake<'a> for BufferTree<'a> {
+    fn router(&self) -> Router<'a> {
+        self.router.clone()
+    }
+
+    fn append(&mut self, rows: &RoutedRows) -> Result<()> {
+        rows.append_to(self.plan, &mut self.parts)
+    }
+
+    fn n_rows(&self) -> u64 {
+        self.parts.iter().map(|part| part.n_rows).sum()
+    }
+
+    fn n_payload_bytes(&self) -> usize {
+        self.parts.iter().map(|part| part.n_payload_bytes).sum()
+    }
+}
+
+impl RoutedRows {
+    /// Takes the rows into their parts.
+    pub(crate) fn append_to(&self, plan: &BulkPlan<'_>, parts: &mut [Part]) -> Result<()> {
+        let mut start = 0;
+        for (part, &end) in parts.iter_mut().zip(&self.ends) {
+            let end = end as usize;
+            if start < end {
+                part.append(plan, &self.block, start..end)?;
+            }
+            start = end;
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Router<'a> {
+    pub(crate) fn new(layout: &'a RowLayout, parts_of: Arc<PartsOf>, n_parts: usize) -> Router<'a> {
+        Router { layout, parts_of, n_parts }
+    }
+
     /// Packs rows in the order of their parts. `codes` are those of the attributes row by row,
     /// `facts` column by column.
     pub fn route<'p>(
@@ -306,9 +333,9 @@ impl Router<'_> {
         facts: &[Vec<u32>],
         payload: impl Fn(usize) -> &'p [u8],
     ) -> RoutedRows {
-        let layout = self.plan.layout;
+        let layout = self.layout;
         let n_attributes = layout.n_attributes();
-        let part_of = cells_of_rows(codes, n_attributes, &self.steps, self.root);
+        let part_of = (self.parts_of)(codes);
         let (order, ends) = sorted_by_part(&part_of, self.n_parts);
         let mut block = RowBlock::with_capacity(layout, order.len());
         for &row in &order {
@@ -321,10 +348,10 @@ impl Router<'_> {
     }
 
     /// The same for rows that are packed already.
-    fn route_packed(&self, rows: &RowBlock) -> RoutedRows {
-        let layout = self.plan.layout;
+    pub(crate) fn route_packed(&self, rows: &RowBlock) -> RoutedRows {
+        let layout = self.layout;
         let codes = build::codes_of(layout, rows, 0..rows.n_rows());
-        let part_of = cells_of_rows(&codes, layout.n_attributes(), &self.steps, self.root);
+        let part_of = (self.parts_of)(&codes);
         let (order, ends) = sorted_by_part(&part_of, self.n_parts);
         let mut block = RowBlock::with_capacity(layout, order.len());
         order.iter().for_each(|&row| block.extend_row(layout, rows, row as usize));

@@ -111,6 +111,11 @@ impl Tuples {
         self.hashes.is_empty()
     }
 
+    /// The codes of all tuples with the number of their rows, in no order that tells anything.
+    pub fn counted(&self) -> impl Iterator<Item = (&[u32], u64)> {
+        (0..self.len()).map(|tuple| (self.codes_of(tuple), self.n_rows[tuple]))
+    }
+
     /// The codes of a tuple.
     fn codes_of(&self, tuple: usize) -> &[u32] {
         &self.codes[tuple * self.n_attributes..(tuple + 1) * self.n_attributes]

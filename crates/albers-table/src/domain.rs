@@ -119,6 +119,16 @@ impl Domain {
         }
     }
 
+    /// The codes of all values that occur, ascending, where they lie far apart.
+    pub fn far_codes(&self) -> Option<impl Iterator<Item = Code>> {
+        match &self.kind {
+            DomainKind::Far { scale, first_code } => {
+                Some(scale.codes().iter().map(|&code| *first_code + code))
+            }
+            _ => None,
+        }
+    }
+
     /// The interval of all codes, the missing one left out.
     pub fn code_range(&self) -> (Code, Code) {
         match &self.kind {

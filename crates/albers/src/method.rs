@@ -7,6 +7,7 @@ mod features;
 pub(crate) mod full_domain;
 pub(crate) mod given;
 mod index;
+mod load;
 mod packed;
 pub(crate) mod selects;
 mod targets;
@@ -43,7 +44,7 @@ use targets::{TableWorkload, TargetDomains};
 pub(crate) fn wanted(plan: &Plan, memory: &Memory) -> Wanted {
     let budget_bytes = memory.budget.limit_bytes();
     match plan.method {
-        MethodPlan::Index { .. } => Wanted::Survey {
+        MethodPlan::Index { .. } | MethodPlan::Bang { .. } => Wanted::Survey {
             // Rows that are kept are packed as they are given up, and need their room twice.
             limit_bytes: budget_bytes / 4,
         },
@@ -128,6 +129,7 @@ pub(crate) fn outside<'r>(
             index::publish(run, surveyed, cuts, Default::default(), sinks)
         }
         MethodPlan::FullDomain(search) => full_domain::outside(run, search, surveyed, sinks),
+        MethodPlan::Bang { .. } => bang::publish(run, surveyed, sinks),
         _ => unreachable!("other methods want tables in memory only"),
     }
 }
@@ -206,9 +208,6 @@ fn groups_of(
             let max_suppressed = run.plan.max_left_out(table.n_rows as u64) as usize;
             let plan = SpecializePlan { plan: &settings, max_suppressed };
             specialize::partition(points, &plan, run.watch)
-        }
-        MethodPlan::Bang { .. } => {
-            return Ok((bang::groups(run, table, points, &settings)?, notes));
         }
         _ => mondrian::partition(points, tuples, &settings, run.watch),
     };

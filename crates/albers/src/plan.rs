@@ -109,6 +109,8 @@ pub(crate) enum MethodPlan {
         features: Vec<FeatureColumn>,
         /// Whether classes show their regions instead of their rows' bounds.
         shows_regions: bool,
+        /// Sizes that decide how large blocks are divided.
+        grain: Grain,
     },
     /// The classes of a given release.
     Given {
@@ -377,7 +379,8 @@ impl MethodPlan {
                     kind: FeatureKind::Integer,
                 };
                 let features = level.map(feature).into_iter().collect();
-                MethodPlan::Bang { features, shows_regions: cuts.shows_regions }
+                let CutPlan { shows_regions, grain, .. } = cuts;
+                MethodPlan::Bang { features, shows_regions, grain }
             }
         })
     }
@@ -414,6 +417,7 @@ impl MethodPlan {
     pub(crate) fn grain(&self) -> Option<Grain> {
         match self {
             MethodPlan::Cuts { cuts, .. } | MethodPlan::Index { cuts, .. } => Some(cuts.grain),
+            MethodPlan::Bang { grain, .. } => Some(*grain),
             _ => None,
         }
     }

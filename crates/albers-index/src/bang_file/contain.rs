@@ -6,9 +6,9 @@
 //! Guarantee: a parent is the smallest region around another; regions of one parent share no point.
 //! Cost: O(blocks log blocks) to sort; a search is a binary search and a climb.
 
-use super::grow::Block;
+use rayon::prelude::*;
+
 use super::key::{common_bits, compare_regions};
-use super::sorted::SortedKeys;
 
 /// How the regions of some blocks lie in each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,19 +24,19 @@ pub struct Nesting {
 }
 
 impl Nesting {
-    /// Of regions that differ from each other.
-    pub(super) fn of(blocks: &[Block], keys: &SortedKeys) -> Nesting {
-        let region = |block: u32| {
-            let block = &blocks[block as usize];
-            (keys.key(block.at), block.n_bits as usize)
-        };
-        let mut order: Vec<u32> = (0..blocks.len() as u32).collect();
-        order.sort_unstable_by(|&a, &b| compare_regions(region(a), region(b)));
+    /// Of so many regions that differ from each other: a key in each, and how many bits of it the
+    /// region is.
+    pub(super) fn of<'k>(
+        n_blocks: usize,
+        region: impl Fn(u32) -> (&'k [u64], usize) + Sync,
+    ) -> Nesting {
+        let mut order: Vec<u32> = (0..n_blocks as u32).collect();
+        order.par_sort_unstable_by(|&a, &b| compare_regions(region(a), region(b)));
         let mut nesting = Nesting {
             order: Vec::new(),
-            parents: vec![None; blocks.len()],
-            depths: vec![0; blocks.len()],
-            children: vec![Vec::new(); blocks.len()],
+            parents: vec![None; n_blocks],
+            depths: vec![0; n_blocks],
+            children: vec![Vec::new(); n_blocks],
         };
         // The regions around the last one, the outermost first.
         let mut open: Vec<u32> = Vec::new();
@@ -51,6 +51,11 @@ impl Nesting {
             open.push(block);
         }
         Nesting { order, ..nesting }
+    }
+
+    /// The blocks, by the order of their regions: what lies in a region follows it.
+    pub fn order(&self) -> &[u32] {
+        &self.order
     }
 
     /// The block of the smallest region around a block's.
@@ -69,12 +74,13 @@ impl Nesting {
     }
 
     /// The block of the smallest region that holds a key; nothing if none does.
-    pub(super) fn search(&self, key: &[u64], blocks: &[Block], keys: &SortedKeys) -> Option<u32> {
-        let region = |block: u32| {
-            let block = &blocks[block as usize];
-            (keys.key(block.at), block.n_bits as usize)
-        };
-        let point = (key, keys.n_levels());
+    pub(super) fn search<'k>(
+        &self,
+        key: &[u64],
+        region: impl Fn(u32) -> (&'k [u64], usize),
+    ) -> Option<u32> {
+        // A point is the smallest region there can be.
+        let point = (key, 64 * key.len());
         let is_before = |&block: &u32| compare_regions(region(block), point).is_le();
         let mut found = self.order[..self.order.partition_point(is_before)].last().copied();
         while let Some(block) = found.filter(|&block| !encloses(region(block), key)) {

@@ -12,7 +12,8 @@
 //! Departures: no block is split at a fixed size, but wherever both parts satisfy the whole
 //! requirement; whole blocks are split, not single insertions, so that the order of the rows has no
 //! part in it. The other half of each step is a candidate too. Without nesting a region is only
-//! halved where both halves satisfy, and a half without rows is cut off.
+//! halved where both halves satisfy, and a half without rows is cut off. A large block is divided by
+//! lots of rows: regions with fewer rows than a lot may have are not taken out of it.
 //! Guarantee: every block satisfies the requirement if all rows together do; rows with equal keys
 //! stay together; the result depends on neither the order of the rows nor the threads. A row's
 //! block is that of the smallest region that holds its key.
@@ -21,58 +22,101 @@
 
 use std::ops::Range;
 
-use albers_partition::split::rule::{Allowance, Rule};
-use albers_privacy::ClassSummary;
 use albers_storage::Result;
 use albers_storage::watch::Watch;
 use rayon::prelude::*;
 
-use super::key::{bit, common_bits};
-use super::sorted::SortedKeys;
+use super::items::{Items, Judge, RowItems};
+use super::lots::{Lots, halves};
 
-/// Rows that are one class, and the region that they are the own rows of.
+/// Items that are one class, and the region that they are the own items of: all of them lie in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
-    /// A place in key order that lies in the region: the region's bits are the first of its key.
-    pub at: u32,
-    /// How many bits those are.
+    /// How many bits of their keys the region is.
     pub n_bits: u32,
-    /// The places of its own rows in key order, ascending.
+    /// The places of its own items in key order, ascending.
     pub places: Vec<u32>,
 }
 
-/// Divides all rows into blocks, with regions in regions or side by side.
-pub(super) fn grow(
-    keys: &SortedKeys,
-    allowance: Allowance<'_>,
-    nests: bool,
+/// What blocks are divided by.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct GrowPlan {
+    /// No part with fewer rows can satisfy the requirement.
+    pub(super) min_rows: usize,
+    /// Whether regions may lie in each other.
+    pub(super) nests: bool,
+}
+
+/// Divides a block of rows to the end, with regions in regions or side by side.
+pub(super) fn grow_rows(
+    rows: RowItems<'_>,
+    block: Block,
+    plan: GrowPlan,
     watch: &dyn Watch,
 ) -> Result<Vec<Block>> {
-    let n_rows = keys.n_rows() as u32;
-    let mut pending = vec![Block { at: 0, n_bits: 0, places: (0..n_rows).collect() }];
+    let grower = Grower { items: &rows, plan, large_rows: 0, lot_rows: 0 };
+    let mut pending = vec![block];
     let mut done = Vec::new();
-    let grower = Grower { keys, allowance };
     while !pending.is_empty() {
-        let grown: Vec<Grown> = pending
-            .into_par_iter()
-            .map_init(
-                || Judge::new(allowance.rule),
-                |judge, block| {
-                    watch.check()?;
-                    Ok(if nests { grower.split(block, judge) } else { grower.halve(&block, judge) })
-                },
-            )
-            .collect::<Result<_>>()?;
+        let grown = grower.grow(pending, watch)?;
         pending = Vec::new();
         for grown in grown {
-            if let Some(block) = grown.done {
-                watch.done(block.places.len() as u64)?;
-                done.push(block);
-            }
+            done.extend(grown.done);
             pending.extend(grown.pending);
         }
     }
     Ok(done)
+}
+
+/// A large block of lots, as it was divided: a leaf is a block that is not large, or cannot be
+/// divided.
+#[derive(Debug)]
+pub struct LotTree {
+    /// The root is the first.
+    pub nodes: Vec<LotNode>,
+}
+
+/// A block of lots, and what it was divided into.
+#[derive(Debug, Default)]
+pub struct LotNode {
+    /// The nodes that it was divided into, none of them for a leaf.
+    pub parts: Vec<u32>,
+    /// The block of a leaf.
+    pub block: Option<Block>,
+}
+
+/// Divides all lots into blocks, as long as they have more than `large_rows` rows. Regions with no
+/// more than `lot_rows` are not looked into.
+pub(super) fn grow_lots(
+    lots: &Lots<'_>,
+    plan: GrowPlan,
+    (large_rows, lot_rows): (usize, usize),
+    watch: &dyn Watch,
+) -> Result<LotTree> {
+    let grower = Grower { items: lots, plan, large_rows, lot_rows };
+    let all = Block { n_bits: 0, places: (0..lots.len() as u32).collect() };
+    let mut nodes = vec![LotNode::default()];
+    let mut pending = vec![(0u32, all)];
+    while !pending.is_empty() {
+        let (owners, blocks): (Vec<u32>, Vec<Block>) = pending.into_iter().unzip();
+        pending = Vec::new();
+        for (owner, mut grown) in owners.into_iter().zip(grower.grow(blocks, watch)?) {
+            if grown.pending.is_empty() {
+                nodes[owner as usize].block = grown.done.take();
+            }
+            let parts = grown.pending.into_iter().map(|own| (own, false));
+            for (block, is_done) in parts.chain(grown.done.map(|own| (own, true))) {
+                let node = nodes.len() as u32;
+                nodes[owner as usize].parts.push(node);
+                nodes.push(LotNode::default());
+                match is_done {
+                    true => nodes[node as usize].block = Some(block),
+                    false => pending.push((node, block)),
+                }
+            }
+        }
+    }
+    Ok(LotTree { nodes })
 }
 
 /// What became of a block.
@@ -82,12 +126,16 @@ struct Grown {
     pending: Vec<Block>,
 }
 
-struct Grower<'a> {
-    keys: &'a SortedKeys,
-    allowance: Allowance<'a>,
+struct Grower<'a, I> {
+    items: &'a I,
+    plan: GrowPlan,
+    /// Blocks of no more rows are left as they are, unless it is 0.
+    large_rows: usize,
+    /// Regions of no more rows are not looked into, unless it is 0.
+    lot_rows: usize,
 }
 
-/// A region that may become a block of its own: the rows inside are a run of the block's rows.
+/// A region that may become a block of its own: the items inside are a run of the block's.
 struct Candidate {
     run: Range<usize>,
     n_bits: usize,
@@ -95,37 +143,55 @@ struct Candidate {
     imbalance: usize,
 }
 
-impl Grower<'_> {
+/// The two halves of a region among the items of a block, the one with more rows first.
+struct Halves {
+    dense: Range<usize>,
+    sparse: Range<usize>,
+    n_bits: usize,
+}
+
+impl<I: Items> Grower<'_, I> {
+    fn grow(&self, blocks: Vec<Block>, watch: &dyn Watch) -> Result<Vec<Grown>> {
+        let grown = blocks.into_par_iter().map_init(
+            || self.items.judge(),
+            |judge, block| {
+                watch.check()?;
+                if self.items.n_rows(&block.places) <= self.large_rows {
+                    return Ok(Grown { done: Some(block), pending: Vec::new() });
+                }
+                Ok(match self.plan.nests {
+                    true => self.split(block, judge),
+                    false => self.halve(&block, judge),
+                })
+            },
+        );
+        grown.collect()
+    }
+
     /// Takes the region out of a block that divides its rows best, if any may be.
-    fn split(&self, block: Block, judge: &mut Judge<'_>) -> Grown {
+    fn split(&self, block: Block, judge: &mut impl Judge) -> Grown {
         let Some(best) = self.best_candidate(&block.places, judge) else {
             return Grown { done: Some(block), pending: Vec::new() };
         };
-        let Block { at, n_bits, places } = block;
+        let Block { n_bits, places } = block;
         let inside = places[best.run.clone()].to_vec();
         let outside = [&places[..best.run.start], &places[best.run.end..]].concat();
-        let inner = Block { at: inside[0], n_bits: best.n_bits as u32, places: inside };
-        Grown { done: None, pending: vec![inner, Block { at, n_bits, places: outside }] }
+        let inner = Block { n_bits: best.n_bits as u32, places: inside };
+        Grown { done: None, pending: vec![inner, Block { n_bits, places: outside }] }
     }
 
-    fn best_candidate(&self, places: &[u32], judge: &mut Judge<'_>) -> Option<Candidate> {
-        let (n_rows, min_rows) = (places.len(), self.allowance.min_rows);
+    fn best_candidate(&self, places: &[u32], judge: &mut impl Judge) -> Option<Candidate> {
+        let (n_rows, min_rows) = (self.items.n_rows(places), self.plan.min_rows);
         if n_rows < 2 * min_rows {
             return None;
         }
-        judge.begin(self.keys.rows(places));
+        judge.begin(places);
         let mut best: Option<Candidate> = None;
-        let mut run = 0..n_rows;
-        while let Some((halves, n_bits)) = self.halves(&places[run.clone()]) {
-            let at = |half: &Range<usize>| run.start + half.start..run.start + half.end;
-            let [first, second] = [at(&halves[0]), at(&halves[1])];
-            let [dense, sparse] = match second.len() > first.len() {
-                true => [second, first],
-                false => [first, second],
-            };
-            judge.leave(self.keys.rows(&places[sparse.clone()]));
+        let mut run = 0..places.len();
+        while let Some(Halves { dense, sparse, n_bits }) = self.halves(places, &run) {
+            judge.leave(&places[sparse.clone()]);
             for (half, is_dense) in [(&dense, true), (&sparse, false)] {
-                let n_inside = half.len();
+                let n_inside = self.items.n_rows(&places[half.clone()]);
                 let imbalance = (2 * n_inside).abs_diff(n_rows);
                 let may_be = n_inside >= min_rows
                     && n_rows - n_inside >= min_rows
@@ -133,14 +199,15 @@ impl Grower<'_> {
                 let holds = may_be
                     && match is_dense {
                         true => judge.holds_inside(),
-                        false => judge.holds_apart(self.keys.rows(&places[half.clone()])),
+                        false => judge.holds_apart(&places[half.clone()]),
                     };
                 if holds {
                     best = Some(Candidate { run: half.clone(), n_bits, imbalance });
                 }
             }
-            let is_half = 2 * dense.len() <= n_rows;
-            if dense.len() < min_rows || (is_half && best.is_some()) {
+            let n_dense = self.items.n_rows(&places[dense.clone()]);
+            let is_half = 2 * n_dense <= n_rows;
+            if n_dense < min_rows || n_dense <= self.lot_rows || (is_half && best.is_some()) {
                 break;
             }
             run = dense;
@@ -149,116 +216,41 @@ impl Grower<'_> {
     }
 
     /// Halves a region while both halves that hold rows satisfy, and cuts off those without rows.
-    fn halve(&self, block: &Block, judge: &mut Judge<'_>) -> Grown {
+    fn halve(&self, block: &Block, judge: &mut impl Judge) -> Grown {
         let mut grown = Grown::default();
-        let mut run = 0..block.places.len();
-        judge.begin(self.keys.rows(&block.places));
-        let mut n_bits = self.keys.n_levels();
-        while let Some((halves, n_half_bits)) = self.halves(&block.places[run.clone()]) {
-            n_bits = n_half_bits - 1;
-            let at = |half: &Range<usize>| run.start + half.start..run.start + half.end;
-            let [first, second] = [at(&halves[0]), at(&halves[1])];
-            let [large, small] = match second.len() > first.len() {
-                true => [second, first],
-                false => [first, second],
-            };
-            let places = &block.places[small];
-            if places.len() < self.allowance.min_rows || !judge.holds_apart(self.keys.rows(places))
-            {
+        let places = &block.places;
+        let mut run = 0..places.len();
+        judge.begin(places);
+        let mut n_bits = None;
+        while self.items.n_rows(&places[run.clone()]) > self.large_rows
+            && let Some(halves) = self.halves(places, &run)
+        {
+            n_bits = Some(halves.n_bits - 1);
+            let small = &places[halves.sparse];
+            if self.items.n_rows(small) < self.plan.min_rows || !judge.holds_apart(small) {
                 break;
             }
-            grown.pending.push(Block { at: 0, n_bits: 0, places: places.to_vec() });
-            judge.forget(self.keys.rows(places));
-            run = large;
-            n_bits = self.keys.n_levels();
+            grown.pending.push(Block { n_bits: 0, places: small.to_vec() });
+            judge.forget(small);
+            run = halves.dense;
+            n_bits = None;
         }
-        let places = block.places[run].to_vec();
-        grown.done = Some(Block { at: places[0], n_bits: n_bits as u32, places });
+        let n_bits = n_bits.unwrap_or(self.items.n_levels()) as u32;
+        grown.done = Some(Block { n_bits, places: places[run].to_vec() });
         grown
     }
 
-    /// The two halves of the smallest region around some rows, both with rows, and their bits;
-    /// nothing if all rows have the same key.
-    fn halves(&self, places: &[u32]) -> Option<([Range<usize>; 2], usize)> {
-        let [first, last] = [places.first()?, places.last()?].map(|&place| self.keys.key(place));
-        let level = common_bits(first, last);
-        if level >= self.keys.n_levels() {
-            return None;
-        }
-        let middle = places.partition_point(|&place| !bit(self.keys.key(place), level));
-        Some(([0..middle, middle..places.len()], level + 1))
-    }
-}
-
-/// Whether parts of a block satisfy a requirement that looks at more than their number of rows.
-struct Judge<'a> {
-    sides: Option<Sides<'a>>,
-}
-
-struct Sides<'a> {
-    rule: Rule<'a>,
-    /// All rows of the block, of the region that was reached, those outside of it, and of a part.
-    all: ClassSummary,
-    inside: ClassSummary,
-    outside: ClassSummary,
-    part: ClassSummary,
-}
-
-impl<'a> Judge<'a> {
-    fn new(rule: Option<Rule<'a>>) -> Judge<'a> {
-        let sides = rule.map(|rule| {
-            let empty = || ClassSummary::new(rule.requirement.shape());
-            Sides { rule, all: empty(), inside: empty(), outside: empty(), part: empty() }
-        });
-        Judge { sides }
-    }
-
-    /// The rows of the next block, all of them inside.
-    fn begin(&mut self, rows: impl Iterator<Item = u32>) {
-        let Some(sides) = &mut self.sides else { return };
-        [&mut sides.all, &mut sides.inside, &mut sides.outside]
-            .into_iter()
-            .for_each(ClassSummary::clear);
-        for row in rows {
-            sides.rule.facts.add(row as usize, &mut sides.all);
-            sides.rule.facts.add(row as usize, &mut sides.inside);
-        }
-    }
-
-    /// Some rows are no longer inside.
-    fn leave(&mut self, rows: impl Iterator<Item = u32>) {
-        let Some(sides) = &mut self.sides else { return };
-        for row in rows {
-            sides.rule.facts.remove(row as usize, &mut sides.inside);
-            sides.rule.facts.add(row as usize, &mut sides.outside);
-        }
-    }
-
-    /// Whether the rows inside satisfy, and those outside do.
-    fn holds_inside(&self) -> bool {
-        self.sides.as_ref().is_none_or(|sides| {
-            let requirement = sides.rule.requirement;
-            requirement.holds(&sides.inside) && requirement.holds(&sides.outside)
-        })
-    }
-
-    /// Whether some rows satisfy, and all others of the block do.
-    fn holds_apart(&mut self, rows: impl Iterator<Item = u32> + Clone) -> bool {
-        let Some(sides) = &mut self.sides else { return true };
-        let Rule { requirement, facts } = sides.rule;
-        sides.part.clear();
-        for row in rows.clone() {
-            facts.add(row as usize, &mut sides.part);
-            facts.remove(row as usize, &mut sides.all);
-        }
-        let holds = requirement.holds(&sides.part) && requirement.holds(&sides.all);
-        rows.for_each(|row| facts.add(row as usize, &mut sides.all));
-        holds
-    }
-
-    /// Some rows are no longer of the block.
-    fn forget(&mut self, rows: impl Iterator<Item = u32>) {
-        let Some(sides) = &mut self.sides else { return };
-        rows.for_each(|row| sides.rule.facts.remove(row as usize, &mut sides.all));
+    /// The two halves of the smallest region around a run of a block's items, both with some;
+    /// nothing if all have the same key.
+    fn halves(&self, places: &[u32], run: &Range<usize>) -> Option<Halves> {
+        let (middle, n_bits) = halves(self.items, &places[run.clone()])?;
+        let middle = run.start + middle;
+        let [first, second] = [run.start..middle, middle..run.end];
+        let n_rows = |half: &Range<usize>| self.items.n_rows(&places[half.clone()]);
+        let [dense, sparse] = match n_rows(&second) > n_rows(&first) {
+            true => [second, first],
+            false => [first, second],
+        };
+        Some(Halves { dense, sparse, n_bits })
     }
 }

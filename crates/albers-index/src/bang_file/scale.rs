@@ -24,7 +24,7 @@ mod spec;
 use albers_classes::Span;
 use albers_classes::region::span;
 
-pub use build::ScaleProblem;
+pub use build::{CodeCounts, ScaleProblem};
 pub use spec::{MAX_BITS, ScaleLines, ScaleSpec};
 
 /// Cells have no more bits, the one of the missing value left out.

@@ -1,4 +1,5 @@
 use albers_classes::Attribute;
+use albers_classes::points::Points;
 use albers_classes::region::span;
 use albers_classes::space::Shown;
 use albers_partition::split::rule::Rule;
@@ -9,6 +10,7 @@ use albers_table::coding::{CodingPlan, RawColumn, encode};
 use albers_table::schema::ColumnType;
 use proptest::prelude::*;
 
+use super::scale::Scale;
 use super::*;
 
 /// Whole numbers, row by row, as points with a scale for each attribute.
@@ -42,8 +44,23 @@ fn of_rows(min_rows: usize) -> Allowance<'static> {
 
 fn built(rows: &[Vec<i64>], allowance: Allowance<'_>, nests: bool) -> (BangFile, Vec<Vec<u32>>) {
     let (points, scales) = points_of(rows);
-    let plan = BangPlan { scales, allowance, nests };
-    (BangFile::build(&points, plan, &Silent).unwrap(), codes_of(&points))
+    let codes = codes_of(&points);
+    (built_of(&codes, scales, allowance, nests, WHOLE), codes)
+}
+
+/// Sizes with which no block is divided by lots.
+const WHOLE: LotSizes = LotSizes { large_rows: 1 << 17, lot_rows: 1 << 17 };
+
+fn built_of(
+    codes: &[Vec<u32>],
+    scales: Vec<Scale>,
+    allowance: Allowance<'_>,
+    nests: bool,
+    lot_sizes: LotSizes,
+) -> BangFile {
+    let plan = BangPlan { space: HalvedSpace::new(scales).into(), allowance, nests, lot_sizes };
+    let of_row = |row: usize, out: &mut [u32]| out.copy_from_slice(&codes[row]);
+    BangFile::build(codes.len(), of_row, &plan, &Silent).unwrap()
 }
 
 /// The rows of all blocks as values, with their depths: whatever the order of the rows, the same.
@@ -88,7 +105,8 @@ fn a_region_within_a_region_divides_what_no_cut_divides() {
 fn regions_of_the_paper_lie_in_each_other_as_it_says() {
     let rows: Vec<Vec<i64>> = (0..64).map(|at| vec![at / 8, at % 8]).collect();
     let (points, scales) = points_of(&rows);
-    let keys = SortedKeys::of(&points, &scales);
+    let (space, codes) = (HalvedSpace::new(scales), codes_of(&points));
+    let keys = SortedKeys::of(&space, 64, |row, out| out.copy_from_slice(&codes[row]));
     let starts = |key: &[u64], bits: &str| {
         bits.bytes().enumerate().all(|(at, own)| key::bit(key, at) == (own == b'1'))
     };
@@ -97,10 +115,11 @@ fn regions_of_the_paper_lie_in_each_other_as_it_says() {
         .iter()
         .map(|bits| {
             let at = (0..64).find(|&place| starts(keys.key(place), bits)).unwrap();
-            Block { at, n_bits: bits.len() as u32, places: Vec::new() }
+            Block { n_bits: bits.len() as u32, places: vec![at] }
         })
         .collect();
-    let nesting = Nesting::of(&blocks, &keys);
+    let region_of = |block: u32| region(&keys, &blocks[block as usize]);
+    let nesting = Nesting::of(blocks.len(), region_of);
     let [a, b, c, d, e, f, g] = [0, 1, 2, 3, 4, 5, 6];
     assert_eq!([a, b, c, d, e, f, g].map(|block| nesting.depth(block)), [0, 1, 2, 1, 2, 2, 1]);
     assert_eq!(nesting.children(a), [b, g, d]);
@@ -109,7 +128,7 @@ fn regions_of_the_paper_lie_in_each_other_as_it_says() {
         let key = keys.key(place);
         let around = (0..7).filter(|&block| starts(key, regions[block as usize]));
         let innermost = around.max_by_key(|&block| nesting.depth(block));
-        assert_eq!(nesting.search(key, &blocks, &keys), innermost);
+        assert_eq!(nesting.search(key, region_of), innermost);
     }
     let in_e = (0..64).find(|&place| starts(keys.key(place), "1001")).unwrap();
     let around: Vec<(u32, u32)> = (0..7)
@@ -179,6 +198,33 @@ proptest! {
             }
             let (file, _) = built(&rows, of_rows(min_rows), nests);
             prop_assert_eq!(&content(&file, &rows), &found);
+        }
+    }
+
+    /// With lots as small as blocks, most blocks are divided by them: without nesting nothing changes,
+    /// with it only regions that are smaller than lots are left.
+    #[test]
+    fn blocks_that_are_divided_by_lots_keep_their_invariants(
+        mut rows in rows_strategy(),
+        min_rows in 1usize..6,
+        (large_rows, lot_rows) in (4usize..30).prop_flat_map(|large| (Just(large), 1..=large)),
+    ) {
+        let min_rows = min_rows.min(rows.len());
+        let sizes = LotSizes { large_rows, lot_rows };
+        for nests in [false, true] {
+            let (points, scales) = points_of(&rows);
+            let codes = codes_of(&points);
+            let file = built_of(&codes, scales, of_rows(min_rows), nests, sizes);
+            file.check_invariants(&codes, |own| own.len() >= min_rows);
+            let found = content(&file, &rows);
+            rows.reverse();
+            let (points, scales) = points_of(&rows);
+            let again = built_of(&codes_of(&points), scales, of_rows(min_rows), nests, sizes);
+            prop_assert_eq!(&content(&again, &rows), &found);
+            if !nests || lot_rows <= min_rows {
+                let (whole, _) = built(&rows, of_rows(min_rows), nests);
+                prop_assert_eq!(&content(&whole, &rows), &found);
+            }
         }
     }
 

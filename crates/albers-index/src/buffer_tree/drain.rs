@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 
 use super::build::{self, Unit};
 use super::part::Part;
-use super::{BufferTree, BulkPlan, Expected, Giant, Loaded, RoutedRows};
+use super::{BufferTree, BulkPlan, Expected, Giant, Intake, Loaded, RoutedRows};
 
 /// How many times as large as planned a part may be: a sample tells its size only roughly.
 const MAX_EXCESS: usize = 2;
@@ -171,7 +171,7 @@ impl Place<'_> {
 }
 
 /// A refusal with advice that will do: some of what is held grows with the budget.
-fn enough(refused: StorageError) -> StorageError {
+pub(crate) fn enough(refused: StorageError) -> StorageError {
     match refused {
         StorageError::OverBudget { what, needed_bytes, limit_bytes } => {
             let needed_bytes = needed_bytes + needed_bytes / 2;

@@ -23,17 +23,23 @@ pub struct Part {
 }
 
 impl Part {
-    /// Without rows.
-    pub fn new(requirement: &Requirement) -> Part {
-        let has_rule = requirement.is_only_row_count().is_none();
+    /// Without rows, of which nothing but their number will be known.
+    pub fn counting_rows() -> Part {
         Part {
             buffer: RowBlock::default(),
             blocks: Vec::new(),
             n_rows: 0,
             n_payload_bytes: 0,
-            summary: has_rule.then(|| ClassSummary::new(requirement.shape())),
+            summary: None,
             known_subject: 0,
         }
+    }
+
+    /// Without rows.
+    pub fn new(requirement: &Requirement) -> Part {
+        let has_rule = requirement.is_only_row_count().is_none();
+        let summary = has_rule.then(|| ClassSummary::new(requirement.shape()));
+        Part { summary, ..Part::counting_rows() }
     }
 
     /// Some rows of a block.
@@ -66,22 +72,8 @@ impl Part {
     }
 
     fn summarize(&mut self, plan: &BulkPlan<'_>, rows: &RowBlock, range: std::ops::Range<usize>) {
-        let Some(summary) = &mut self.summary else { return };
-        let k = plan.strictest.k();
-        let facts = &plan.facts;
-        let mut codes = Vec::with_capacity(facts.ruled.len());
-        for row in range {
-            let fact = |fact: usize| rows.fact(plan.layout, row, fact);
-            let subject = facts.subject_of(plan.layout, rows, row as u32);
-            codes.clear();
-            codes.extend(facts.ruled.iter().map(|&at| fact(at)));
-            // Once there are enough subjects, it does not matter who the others are, and they need
-            // no memory.
-            let is_enough = facts.subject.is_some() && summary.n_subjects() >= k;
-            if !is_enough {
-                self.known_subject = subject;
-            }
-            summary.add(self.known_subject, &codes);
+        if let Some(summary) = &mut self.summary {
+            add_facts(plan, rows, range, (summary, &mut self.known_subject));
         }
     }
 
@@ -126,5 +118,30 @@ impl Part {
         let mut union = ClassSummary::new(requirement.shape());
         parts.iter().filter_map(|part| part.summary.as_ref()).for_each(|own| union.merge(own));
         requirement.holds(&union)
+    }
+}
+
+/// Adds what is known of some rows to a summary, which knows a subject if it knows any.
+pub fn add_facts(
+    plan: &BulkPlan<'_>,
+    rows: &RowBlock,
+    places: impl Iterator<Item = usize>,
+    (summary, known_subject): (&mut ClassSummary, &mut u64),
+) {
+    let k = plan.strictest.k();
+    let facts = &plan.facts;
+    let mut codes = Vec::with_capacity(facts.ruled.len());
+    for row in places {
+        let fact = |fact: usize| rows.fact(plan.layout, row, fact);
+        let subject = facts.subject_of(plan.layout, rows, row as u32);
+        codes.clear();
+        codes.extend(facts.ruled.iter().map(|&at| fact(at)));
+        // Once there are enough subjects, it does not matter who the others are, and they need no
+        // memory.
+        let is_enough = facts.subject.is_some() && summary.n_subjects() >= k;
+        if !is_enough {
+            *known_subject = subject;
+        }
+        summary.add(*known_subject, &codes);
     }
 }

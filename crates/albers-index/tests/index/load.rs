@@ -9,7 +9,7 @@ use albers_classes::packed::FactColumns;
 use albers_classes::packed::{RowBlock, RowLayout};
 use albers_classes::region::span;
 use albers_classes::{ClassId, Region};
-use albers_index::buffer_tree::{BufferTree, BulkPlan, Giant, Loaded, Sizes, Subtree};
+use albers_index::buffer_tree::{BufferTree, BulkPlan, Giant, Intake, Loaded, Sizes, Subtree};
 use albers_index::granularity::{Coarsening, Granularity, nested};
 use albers_partition::cell::TableSize;
 use albers_partition::grain::Grain;

@@ -8,8 +8,7 @@
 
 use albers_classes::TargetCodes;
 use albers_classes::packed::FactColumns;
-use albers_classes::points::row_fingerprint;
-use albers_index::buffer_tree::{BufferTree, BulkPlan, Loaded, RoutedRows, Sizes, Subtree};
+use albers_index::buffer_tree::{BufferTree, BulkPlan, Intake, Loaded, Sizes, Subtree};
 use albers_index::granularity::{self, Coarsening, FAN_OUT, Granularity};
 use albers_partition::cell::TableSize;
 use albers_partition::mondrian::Plan as CutSettings;
@@ -19,23 +18,20 @@ use albers_partition::split::workload::TargetPlace;
 use albers_privacy::Facts;
 use albers_release::ReleaseError;
 use albers_release::door::{Door, GiantLeaf, LeafClasses, LeafRows, PackedRows, RowStore};
-use albers_release::publish::Payload;
-use albers_storage::memory_budget::Reservation;
 use albers_storage::watch::Phase;
 use albers_table::schema::Role;
 use albers_table::sink::Sink;
-use albers_table::source::{SourceChunk, for_each_chunk};
 
 use super::features::FeatureCounts;
+use super::load::{LoadedRows, load};
 use super::packed::{PackedTable, layout_of, n_subject_facts, sensitive_facts, space_of};
-use super::selects::{SelectedRows, TableSelects};
 use super::targets::{TableWorkload, TargetDomains};
 use crate::context::{Context, DoorRows, Story};
 use crate::error::Result;
 use crate::plan::CutPlan;
 use crate::protection::{Protection, TableFacts};
 use crate::report::{Note, Prepared};
-use crate::rows::{CodedChunk, Surveyed, changed, check_unchanged};
+use crate::rows::Surveyed;
 
 /// Builds an index part by part and publishes all releases.
 pub(super) fn publish<'r>(
@@ -97,12 +93,12 @@ pub(super) fn publish<'r>(
 fn publish_loaded(
     mut run: Context<'_>,
     bulk: &BulkPlan<'_>,
-    loaded: LoadedTree<'_>,
+    loaded: LoadedRows<BufferTree<'_>>,
     protection: &Protection,
     (sensitive_facts, granularity): (&[usize], Granularity),
     sinks: Vec<Box<dyn Sink>>,
 ) -> Result<Prepared> {
-    let LoadedTree { table, tree, payload, fingerprint, notes, _memory } = loaded;
+    let LoadedRows { table, intake: tree, payload, fingerprint, notes, _memory } = loaded;
     let rows = PackedRows {
         layout: bulk.layout,
         facts: bulk.facts,
@@ -128,7 +124,7 @@ fn publish_loaded(
     run.close(door, sinks, &story_of(&table, notes))
 }
 
-fn story_of(table: &PackedTable, notes: Vec<Note>) -> Story<'_> {
+pub(super) fn story_of(table: &PackedTable, notes: Vec<Note>) -> Story<'_> {
     Story {
         attributes: &table.attributes,
         column_types: &table.column_types,
@@ -193,73 +189,6 @@ fn tuples_of<'s>(
         surveyed.count_targets(&run.reading(None), &mut tuples, &facts.targets, limit)?;
     }
     Ok(tuples)
-}
-
-/// A table whose rows are in the buffers of a tree.
-struct LoadedTree<'t> {
-    table: PackedTable,
-    tree: BufferTree<'t>,
-    payload: Payload,
-    /// Tells whether every row is there with its codes.
-    fingerprint: u64,
-    notes: Vec<Note>,
-    /// What it takes to know which values occur.
-    _memory: Reservation,
-}
-
-/// Takes all rows into the tree.
-fn load<'t>(
-    run: &Context<'_>,
-    mut surveyed: Surveyed<'_>,
-    mut tree: BufferTree<'t>,
-    selects: Option<&TableSelects>,
-) -> Result<LoadedTree<'t>> {
-    let (memory, unknown) = surveyed.count_values(&run.memory.budget);
-    let unknown = unknown.into_iter().map(|column| Note::ValuesUnknown { column });
-    let mut selected = SelectedRows::new(selects);
-    let again = surveyed.again.take();
-    let router = tree.router();
-    let n_attributes = surveyed.coders_of(Role::Quasi).count();
-    let map = |chunk: SourceChunk| -> albers_table::Result<(RoutedRows, u64, SelectedRows<'_>)> {
-        let SourceChunk { first_row, n_rows, coded, carried } = chunk;
-        let CodedChunk { codes, facts, .. } = surveyed.code(coded, n_rows)?;
-        let row_ids = (0..).map(|row| first_row + row);
-        let rows = row_ids.zip(codes.chunks_exact(n_attributes));
-        let fingerprint = rows
-            .fold(0u64, |sum, (row_id, codes)| sum.wrapping_add(row_fingerprint(row_id, codes)));
-        let mut of_chunk = SelectedRows::new(selects);
-        of_chunk.add(codes.chunks_exact(n_attributes));
-        let routed = match surveyed.encode_payload(&carried)? {
-            None => router.route(first_row, &codes, &facts, |_| &[]),
-            Some(payload) => {
-                let rows: Vec<_> = payload.iter().collect();
-                router.route(first_row, &codes, &facts, |row| rows[row].data())
-            }
-        };
-        Ok((routed, fingerprint, of_chunk))
-    };
-    let mut fingerprint = 0u64;
-    let reading = run.reading(None);
-    run.watch.phase(Phase::Read, Some(surveyed.n_rows));
-    let (mut scan, stamp) = again.into_scan(&reading, &surveyed.known)?;
-    for_each_chunk(scan.as_mut(), run.watch, &map, &mut |(
-        routed,
-        of_chunk,
-        selected_of_chunk,
-    )| {
-        fingerprint = fingerprint.wrapping_add(of_chunk);
-        selected.merge(&selected_of_chunk);
-        Ok(tree.append(&routed)?)
-    })?;
-    drop(scan);
-    if tree.n_rows() != surveyed.n_rows {
-        return Err(changed(&reading));
-    }
-    check_unchanged(&reading, stamp.as_ref())?;
-    let notes = unknown.chain(selected.notes(run.plan.ks[0])).collect();
-    let payload = std::mem::replace(&mut surveyed.payload, Payload::new(Vec::new())?);
-    let table = PackedTable::of(surveyed);
-    Ok(LoadedTree { table, tree, payload, fingerprint, notes, _memory: memory })
 }
 
 /// Builds the index part by part, and hands the classes of each part to all releases.

@@ -56,7 +56,7 @@ fn settings(job: &Job) -> [(Field, bool, Suits, Method); 17] {
         (Field::Split, job.split.is_some(), cuts, Method::Mondrian),
         (Field::Bias, any(|column| column.bias == Some(true)), follows, Method::Mondrian),
         (Field::Compact, job.compact == Some(false), has_regions, Method::Mondrian),
-        (Field::LeastMemory, job.least_memory.is_some(), cuts, Method::Mondrian),
+        (Field::LeastMemory, job.least_memory.is_some(), has_regions, Method::Mondrian),
         (Field::AlsoK, !job.also_k.is_empty(), is_index, Method::Rtree),
         (Field::Variant, job.variant.is_some(), searches, Method::Incognito),
         (Field::Minimize, job.minimize.is_some(), searches, Method::Incognito),

@@ -377,21 +377,22 @@ impl<'a> Pair<'a> {
         self.secrets.iter().map(|values| values[row].clone()).collect()
     }
 
-    /// Whether the divergence is over the values that occur. An index that has no room to remember
-    /// them says so.
     /// Whether some cell of a column says that a value is missing.
     fn shows_missing(&self, column: &Column) -> bool {
         let place = self.release.place(&column.name);
         self.release.rows.iter().any(|row| row[place].is_empty() || row[place].starts_with("{, "))
     }
 
+    /// Whether the divergence is over the values that occur. An index that has no room to remember
+    /// them says so.
     fn values_are_known(&self) -> bool {
         let notes = self.report.pointer("/notes").and_then(Json::as_array).expect("notes");
         let says_so = |note: &Json| {
             note.as_str().is_some_and(|note| note.ends_with("whether they occur or not"))
         };
         let are_known = !notes.iter().any(says_so);
-        let may_be_indexed = matches!(self.case.method, Method::Auto | Method::Rtree);
+        let may_be_indexed =
+            matches!(self.case.method, Method::Auto | Method::Rtree | Method::Bang);
         assert!(are_known || may_be_indexed, "a table in memory knows its values");
         are_known
     }

@@ -25,24 +25,39 @@ impl ScaleProblem {
 }
 
 impl Scale {
-    /// The scale of the attribute at this place of the points: what is asked for, or the nodes of
-    /// the hierarchy where labels are shown, and ranges of equal length everywhere else.
+    /// The scale of the attribute at this place of the points, see [`Scale::of_counts`].
     pub fn of(
         spec: Option<&ScaleSpec>,
         attribute: &Attribute,
         (points, place): (&Points, usize),
     ) -> Result<Scale, ScaleProblem> {
-        let domain = &attribute.domain;
-        let codes = || value_codes(domain, points, place);
+        let mut counts = CodeCounts::wanted(spec, &attribute.domain);
+        if let Some(counts) = &mut counts {
+            let codes = points.chunks().iter().flat_map(|chunk| &chunk.columns[place]);
+            codes.for_each(|&code| counts.add(code));
+        }
+        Scale::of_counts(spec, (&attribute.domain, attribute.shown), counts.as_ref())
+    }
+
+    /// The scale of a domain that is shown so: what is asked for, or the nodes of the hierarchy where labels are
+    /// shown, and ranges of equal length everywhere else. `counts` are those of all rows, where they
+    /// are wanted.
+    pub fn of_counts(
+        spec: Option<&ScaleSpec>,
+        (domain, shown): (&Domain, Shown),
+        counts: Option<&CodeCounts>,
+    ) -> Result<Scale, ScaleProblem> {
         match spec {
-            None if attribute.shown == Shown::Label => of_hierarchy(domain),
+            None if shown == Shown::Label => of_hierarchy(domain),
             None => Ok(of_codes(domain, None)),
             Some(ScaleSpec::Hierarchy) => of_hierarchy(domain),
             Some(ScaleSpec::Equal { ends: None, n_bits }) => Ok(of_codes(domain, *n_bits)),
             Some(ScaleSpec::Equal { ends: Some((lo, hi)), n_bits }) => {
-                of_ends(domain, (lo, hi), *n_bits, codes)
+                of_ends(domain, (lo, hi), *n_bits)
             }
-            Some(ScaleSpec::Quantile { n_bits }) => Ok(of_counts(domain, *n_bits, &codes())),
+            Some(ScaleSpec::Quantile { n_bits }) => {
+                Ok(of_quantiles(domain, *n_bits, counts.expect("rows are counted for quantiles")))
+            }
             Some(ScaleSpec::Lines(lines)) => of_lines(domain, lines),
             Some(ScaleSpec::File(_)) => {
                 Err(ScaleProblem::new("is that of a file that was not read", "read it first"))
@@ -58,13 +73,53 @@ impl Scale {
     }
 }
 
-/// The codes of all rows that have a value, ascending.
-fn value_codes(domain: &Domain, points: &Points, place: usize) -> Vec<u32> {
-    let missing = domain.missing_code().map(Code::get);
-    let all = points.chunks().iter().flat_map(|chunk| &chunk.columns[place]);
-    let mut codes: Vec<u32> = all.copied().filter(|&code| Some(code) != missing).collect();
-    codes.sort_unstable();
-    codes
+/// How many rows have which codes, the missing one left out; codes that are too many are counted in
+/// stretches of equal length.
+#[derive(Debug, Clone)]
+pub struct CodeCounts {
+    first: u32,
+    missing: Option<u32>,
+    /// The codes of a stretch, as bits.
+    shift: u32,
+    n_rows: Vec<u64>,
+}
+
+impl CodeCounts {
+    /// More stretches tell little more of a million ranges.
+    const MAX_STRETCHES: u32 = 1 << 20;
+
+    /// No rows, where a scale wants them counted.
+    pub fn wanted(spec: Option<&ScaleSpec>, domain: &Domain) -> Option<CodeCounts> {
+        matches!(spec, Some(ScaleSpec::Quantile { .. })).then(|| {
+            let (first, last) = domain.code_range();
+            let mut shift = 0;
+            while (last - first) >> shift >= CodeCounts::MAX_STRETCHES {
+                shift += 1;
+            }
+            let n_rows = vec![0; ((last - first) >> shift) as usize + 1];
+            let missing = domain.missing_code().map(Code::get);
+            CodeCounts { first: first.get(), missing, shift, n_rows }
+        })
+    }
+
+    /// What they take.
+    pub fn n_bytes(&self) -> usize {
+        self.n_rows.len() * size_of::<u64>()
+    }
+
+    /// Adds a row.
+    #[inline]
+    pub fn add(&mut self, code: u32) {
+        if self.missing != Some(code) {
+            self.n_rows[((code - self.first) >> self.shift) as usize] += 1;
+        }
+    }
+
+    /// The first code of each stretch that has rows, and how many.
+    fn stretches(&self) -> impl Iterator<Item = (u32, u64)> {
+        let all = (0u32..).zip(&self.n_rows).filter(|(_, n_rows)| **n_rows > 0);
+        all.map(|(stretch, &n_rows)| (self.first + (stretch << self.shift), n_rows))
+    }
 }
 
 fn of_codes(domain: &Domain, n_bits: Option<u32>) -> Scale {
@@ -78,7 +133,6 @@ fn of_ends(
     domain: &Domain,
     (lo, hi): (&str, &str),
     n_bits: Option<u32>,
-    codes: impl FnOnce() -> Vec<u32>,
 ) -> Result<Scale, ScaleProblem> {
     check_is_ordered(domain, "has ends")?;
     let kind = domain.column_type();
@@ -94,20 +148,18 @@ fn of_ends(
         return Err(ScaleProblem::new(problem, "write the least value first, equal:0..100"));
     }
     let (first, _) = domain.code_range();
-    match (lo, hi, domain.ticks(first).filter(|_| !domain.regions_end_in_gaps())) {
-        (OrderedValue::Ticks(lo), OrderedValue::Ticks(hi), Some(least)) => {
+    match (lo, hi, domain.ticks(first), domain.far_codes()) {
+        (OrderedValue::Ticks(lo), OrderedValue::Ticks(hi), Some(least), None) => {
             let length = i128::from(hi) - i128::from(lo) + 1;
             let enough = bits_for(length.unsigned_abs()).min(MAX_BITS);
             let origin = i128::from(least) - i128::from(lo);
             let n_bits = n_bits.unwrap_or(enough);
             Ok(Scale::with(domain, n_bits, Cells::Line { origin, length }))
         }
-        _ => {
+        (_, _, _, far) => {
             let n_bits = n_bits.unwrap_or(MAX_BITS);
-            let codes = codes();
-            let distinct = codes.chunk_by(|a, b| a == b).map(|run| run[0]);
-            let numbered = distinct.filter_map(|code| {
-                Some((code, cell_between(domain.value(Code::new(code))?, (lo, hi), n_bits)))
+            let numbered = far.into_iter().flatten().filter_map(|code| {
+                Some((code.get(), cell_between(domain.value(code)?, (lo, hi), n_bits)))
             });
             Ok(listed(domain, n_bits, numbered))
         }
@@ -132,15 +184,16 @@ fn cell_between(value: OrderedValue, ends: (OrderedValue, OrderedValue), n_bits:
 }
 
 /// Ranges of about equally many rows.
-fn of_counts(domain: &Domain, n_bits: Option<u32>, codes: &[u32]) -> Scale {
+fn of_quantiles(domain: &Domain, n_bits: Option<u32>, counts: &CodeCounts) -> Scale {
+    let n_rows: u64 = counts.n_rows.iter().sum();
     // With a cell for each row, each value has one of its own.
-    let enough = bits_for(codes.len() as u128).min(MAX_BITS);
+    let enough = bits_for(n_rows.into()).min(MAX_BITS);
     let n_bits = n_bits.unwrap_or(enough);
     let mut n_before = 0;
-    let numbered = codes.chunk_by(|a, b| a == b).map(|run| {
-        let number = cell_on_line(n_before, codes.len() as i128, n_bits);
-        n_before += run.len() as i128;
-        (run[0], number)
+    let numbered = counts.stretches().map(|(code, n_own)| {
+        let number = cell_on_line(n_before, n_rows.into(), n_bits);
+        n_before += i128::from(n_own);
+        (code, number)
     });
     listed(domain, n_bits, numbered)
 }
