@@ -165,19 +165,19 @@ impl BangFile {
                 UnitRows { n_bits: block.n_bits, places, is_whole: block.is_whole }
             }));
         }
-        BangFile::of_unit(keys, rows, &[], plan, watch)
+        BangFile::of_unit(&keys, rows, &[], plan, watch)
     }
 
     /// Divides the blocks of a unit to the end. `inner` are the regions of units that lie directly
     /// in it: a key in each, and how many bits of it the region is.
     pub fn of_unit(
-        keys: Arc<SortedKeys>,
+        keys: &Arc<SortedKeys>,
         rows: Vec<UnitRows>,
         inner: &[(&[u64], usize)],
         plan: &BangPlan<'_>,
         watch: &dyn Watch,
     ) -> Result<BangFile> {
-        let items = RowItems { keys: &keys, rule: plan.allowance.rule };
+        let items = RowItems { keys, rule: plan.allowance.rule };
         let mut blocks = Vec::new();
         for UnitRows { n_bits, places, is_whole } in rows {
             let block = Block { n_bits, places };
@@ -186,7 +186,7 @@ impl BangFile {
                 false => blocks.extend(grow::grow_rows(items, block, plan.grow_plan(), watch)?),
             }
         }
-        let nesting = Nesting::of(blocks.len(), |block| region(&keys, &blocks[block as usize]));
+        let nesting = Nesting::of(blocks.len(), |block| region(keys, &blocks[block as usize]));
         let mut file = BangFile {
             space: plan.space.clone(),
             keys: keys.clone(),

@@ -43,14 +43,14 @@ pub(super) fn drain<E: From<StorageError>>(
         match &mut rows {
             SortedRows::Whole { rows, keys, .. } => {
                 let places = at.places();
-                sink(LoadedUnit::Unit(Box::new(at.divided(rows, keys.clone(), places, watch)?)))?;
+                sink(LoadedUnit::Unit(Box::new(at.divided(rows, keys, places, watch)?)))?;
             }
             SortedRows::Blocks(blocks) => {
                 let n_bytes = at.n_rows() as usize * (load.row_bytes() + payload_bytes);
                 let memory = load.bulk.budget.try_reserve("a unit of the file", n_bytes);
                 let _memory = memory.map_err(enough)?;
                 let (rows, keys, places) = at.loaded(blocks)?;
-                sink(LoadedUnit::Unit(Box::new(at.divided(&rows, keys, places, watch)?)))?;
+                sink(LoadedUnit::Unit(Box::new(at.divided(&rows, &keys, places, watch)?)))?;
             }
         }
     }
@@ -123,7 +123,7 @@ impl UnitAt<'_> {
     fn divided<'r>(
         &self,
         rows: &'r RowBlock,
-        keys: Arc<SortedKeys>,
+        keys: &Arc<SortedKeys>,
         places: Vec<UnitRows>,
         watch: &dyn Watch,
     ) -> Result<BangUnit<'r>> {

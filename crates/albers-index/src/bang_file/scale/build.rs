@@ -73,15 +73,22 @@ impl Scale {
     }
 }
 
-/// How many rows have which codes, the missing one left out; codes that are too many are counted in
-/// stretches of equal length.
+/// How many rows have which codes, the missing one left out. Codes of values that lie near each other
+/// are counted in stretches of equal length where they are too many.
 #[derive(Debug, Clone)]
 pub struct CodeCounts {
-    first: u32,
     missing: Option<u32>,
-    /// The codes of a stretch, as bits.
-    shift: u32,
+    places: Places,
     n_rows: Vec<u64>,
+}
+
+/// Where the rows of a code are counted.
+#[derive(Debug, Clone)]
+enum Places {
+    /// In stretches of so many codes, as bits, from the first code on.
+    Stretches { first: u32, shift: u32 },
+    /// One by one.
+    Listed(Vec<u32>),
 }
 
 impl CodeCounts {
@@ -90,35 +97,53 @@ impl CodeCounts {
 
     /// No rows, where a scale wants them counted.
     pub fn wanted(spec: Option<&ScaleSpec>, domain: &Domain) -> Option<CodeCounts> {
-        matches!(spec, Some(ScaleSpec::Quantile { .. })).then(|| {
-            let (first, last) = domain.code_range();
-            let mut shift = 0;
-            while (last - first) >> shift >= CodeCounts::MAX_STRETCHES {
-                shift += 1;
+        if !matches!(spec, Some(ScaleSpec::Quantile { .. })) {
+            return None;
+        }
+        let (places, n_places) = match domain.far_codes() {
+            Some(codes) => {
+                let codes: Vec<u32> = codes.map(Code::get).collect();
+                let n_places = codes.len();
+                (Places::Listed(codes), n_places)
             }
-            let n_rows = vec![0; ((last - first) >> shift) as usize + 1];
-            let missing = domain.missing_code().map(Code::get);
-            CodeCounts { first: first.get(), missing, shift, n_rows }
-        })
+            None => {
+                let (first, last) = domain.code_range();
+                let mut shift = 0;
+                while (last - first) >> shift >= CodeCounts::MAX_STRETCHES {
+                    shift += 1;
+                }
+                let n_places = ((last - first) >> shift) as usize + 1;
+                (Places::Stretches { first: first.get(), shift }, n_places)
+            }
+        };
+        let missing = domain.missing_code().map(Code::get);
+        Some(CodeCounts { missing, places, n_rows: vec![0; n_places] })
     }
 
     /// What they take.
     pub fn n_bytes(&self) -> usize {
-        self.n_rows.len() * size_of::<u64>()
+        self.n_rows.len() * (size_of::<u64>() + size_of::<u32>())
     }
 
     /// Adds a row.
     #[inline]
     pub fn add(&mut self, code: u32) {
         if self.missing != Some(code) {
-            self.n_rows[((code - self.first) >> self.shift) as usize] += 1;
+            let place = match &self.places {
+                Places::Stretches { first, shift } => ((code - first) >> shift) as usize,
+                Places::Listed(codes) => codes.partition_point(|&own| own < code),
+            };
+            self.n_rows[place] += 1;
         }
     }
 
-    /// The first code of each stretch that has rows, and how many.
-    fn stretches(&self) -> impl Iterator<Item = (u32, u64)> {
-        let all = (0u32..).zip(&self.n_rows).filter(|(_, n_rows)| **n_rows > 0);
-        all.map(|(stretch, &n_rows)| (self.first + (stretch << self.shift), n_rows))
+    /// The first code of each place that has rows, and how many.
+    fn counted(&self) -> impl Iterator<Item = (u32, u64)> {
+        let all = self.n_rows.iter().enumerate().filter(|(_, n_rows)| **n_rows > 0);
+        all.map(|(place, &n_rows)| match &self.places {
+            Places::Stretches { first, shift } => (first + ((place as u32) << shift), n_rows),
+            Places::Listed(codes) => (codes[place], n_rows),
+        })
     }
 }
 
@@ -190,7 +215,7 @@ fn of_quantiles(domain: &Domain, n_bits: Option<u32>, counts: &CodeCounts) -> Sc
     let enough = bits_for(n_rows.into()).min(MAX_BITS);
     let n_bits = n_bits.unwrap_or(enough);
     let mut n_before = 0;
-    let numbered = counts.stretches().map(|(code, n_own)| {
+    let numbered = counts.counted().map(|(code, n_own)| {
         let number = cell_on_line(n_before, n_rows.into(), n_bits);
         n_before += i128::from(n_own);
         (code, number)
