@@ -153,6 +153,10 @@ pub struct MethodFlags {
     /// How leaves of the index are brought together for --also-k
     #[arg(long, value_parser = choice::<Granularity>())]
     pub granularity: Option<Granularity>,
+    /// Draw how leaves were merged (SVG), with --granularity dendrogram or dendrogram-cut, if a
+    /// person can read it; only its owner may read the file, and it is not for publication
+    #[arg(long, value_name = "FILE")]
+    pub dendrogram: Option<PathBuf>,
     #[command(flatten)]
     pub resources: ResourceFlags,
     /// The release is the same with any --memory from this size on, 64MB when not given, unless
@@ -425,6 +429,7 @@ pub fn job(
         job.also_k = method.also_k;
     }
     job.granularity = method.granularity.or(job.granularity);
+    job.dendrogram = method.dendrogram.or(job.dendrogram);
     method.resources.apply(&mut job)?;
     job.categories = method.categories.or(job.categories);
     job.values = method.values.or(job.values);

@@ -105,10 +105,14 @@ fn classes(folder: &Folder, name: &str) -> BTreeMap<String, BTreeSet<String>> {
         .collect()
 }
 
+/// Every way to bring the leaves of this index together.
+const GRANULARITIES: [&str; 5] =
+    ["cut", "leaf-scan", "hierarchical", "dendrogram", "dendrogram-cut"];
+
 #[test]
 fn intersection_attack_across_granularities_fails() {
     let folder = Folder::with(keyed(2_000, 5));
-    for granularity in ["cut", "leaf-scan", "hierarchical"] {
+    for granularity in GRANULARITIES {
         let report = folder.anonymize(&format!(
             "in.csv -o out.csv --quasi age,zip,city --sensitive disease --keep key -k 3 \
              --also-k 7,20,150 --granularity {granularity}"
@@ -134,7 +138,7 @@ fn intersection_attack_across_granularities_fails() {
 fn whoever_holds_some_releases_has_the_finest_of_them_and_no_more() {
     let folder = Folder::with(keyed(2_000, 8));
     let labels = "--hierarchy zip=prefix --hierarchy age=ranges:5,20 --hierarchy city=suppress";
-    for granularity in ["cut", "leaf-scan", "hierarchical"] {
+    for granularity in GRANULARITIES {
         for shown in ["", labels, "--no-compact", "--hierarchy zip=prefix --no-compact"] {
             for parts in ["", "--least-memory 80KB --split median", "--least-memory 80KB"] {
                 let rest = format!("--granularity {granularity} {shown} {parts}");
@@ -169,6 +173,81 @@ fn check_together(folder: &Folder, ks: &[usize], case: &str) {
             let torn = others.iter().find(|&&other| !finest.is_subset(&releases[other][row]));
             assert_eq!(torn, None, "{case}: {held:?} together leave fewer than {}", ks[*least]);
         }
+    }
+}
+
+/// How a dendrogram is drawn, who may read it, and what it takes.
+#[test]
+fn a_dendrogram_is_drawn_for_its_owner_and_appears_with_the_releases() {
+    let folder = Folder::with(table(&patients(400, 6)));
+    let rest = format!("{ROLES} -k 5 --also-k 20,100 --granularity dendrogram");
+    let report = folder.anonymize(&format!("in.csv -o out.csv {rest} --dendrogram tree.svg"));
+    assert_eq!(report["also"][0]["report"]["ran"], "rtree, compact split, dendrogram");
+    let drawn = folder.read("tree.svg");
+    let n_leaves = drawn.matches("text-anchor=\"end\"").count();
+    let n_classes = report["classes"].as_u64().unwrap() as usize;
+    assert!(n_leaves >= n_classes && drawn.contains(&format!("{n_leaves} leaves")), "{drawn}");
+    assert!(drawn.contains("<title>400 rows</title>"), "all rows merge in the end");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = folder.path("tree.svg").metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "only the owner may read it");
+    }
+    let run = folder.run(&format!("anonymize in.csv -o b.csv {rest} --dendrogram tree.svg"));
+    assert!(run.code == Some(2) && run.err.contains("there already"), "{}", run.said());
+    let forced = format!("anonymize in.csv -o b.csv {rest} --dendrogram tree.svg --force");
+    assert_eq!(folder.run(&forced).code, Some(0));
+    assert_eq!(folder.read("tree.svg"), drawn, "the same rows make the same drawing");
+    assert_eq!(folder.read("b.k20.csv"), folder.read("out.k20.csv"));
+}
+
+#[test]
+fn a_dendrogram_that_nobody_can_read_is_refused_and_nothing_appears() {
+    let folder = Folder::with(table(&patients(3_000, 6)));
+    let run = folder.run(&format!(
+        "anonymize in.csv -o out.csv {ROLES} -k 5 --also-k 20 --granularity dendrogram-cut \
+         --dendrogram tree.svg"
+    ));
+    assert_eq!(run.code, Some(2), "{}", run.said());
+    assert!(run.err.contains("leaves, more than the 200 that a person can read"), "{}", run.err);
+    assert!(run.err.contains("drop --dendrogram, or ask for a greater -k"), "{}", run.err);
+    assert_eq!(folder.names(), ["in.csv"]);
+}
+
+/// The order of the leaves of a dendrogram is a walk like any other.
+#[test]
+fn dendrograms_are_the_same_in_any_memory_and_whatever_is_shown() {
+    let text = table(&patients(20_000, 4));
+    let folder = Folder::with(&text);
+    let (header, rows) = text.split_once('\n').unwrap();
+    let mut reversed: Vec<&str> = rows.lines().collect();
+    reversed.reverse();
+    folder.write("reversed.csv", format!("{header}\n{}\n", reversed.join("\n")));
+    for granularity in ["dendrogram", "dendrogram-cut"] {
+        let rest = format!(
+            "{ROLES} -k 5 --also-k 20,100 --granularity {granularity} --least-memory 600KB"
+        );
+        folder.anonymize(&format!("in.csv -o a.csv {rest} --threads 1"));
+        let report =
+            folder.anonymize(&format!("reversed.csv -o b.csv {rest} --threads 4 --memory 1MB"));
+        assert!(report["spilled_bytes"].as_u64().unwrap() > 0, "{granularity}");
+        for name in ["csv", "k20.csv", "k100.csv"] {
+            let [a, b] = ["a", "b"].map(|own| folder.read(&format!("{own}.{name}")));
+            assert!(a == b, "{granularity} {name}");
+        }
+        // Cuts are placed elsewhere to be shown, and the same rows are together.
+        let sizes = |shown: &str| -> Vec<(u64, u64)> {
+            let report = folder.anonymize(&format!("in.csv -o c.csv {rest} {shown}"));
+            let also = report["also"].as_array().unwrap();
+            let of = |own: &Value| {
+                let report = &own["report"];
+                let classes = report["classes"].as_u64().unwrap();
+                (classes, report["table_loss"]["discernibility"].as_f64().unwrap() as u64)
+            };
+            also.iter().map(of).collect()
+        };
+        assert_eq!(sizes(""), sizes("--no-compact"), "{granularity}");
     }
 }
 
@@ -298,6 +377,11 @@ fn mistakes_end_with_2_and_a_hint() {
         ("--also-k 9,9", "give each k once"),
         ("--also-k 9999", "use a k of at most"),
         ("--granularity cut", "add --also-k"),
+        ("--also-k 9 --granularity nested", "use --granularity dendrogram"),
+        ("--also-k 9 --dendrogram tree.svg", "use --granularity dendrogram"),
+        ("--dendrogram tree.svg", "use --granularity dendrogram"),
+        ("--also-k 9 --granularity dendrogram --dendrogram out.csv", "a name of its own"),
+        ("--also-k 9 --granularity dendrogram --dendrogram in.csv", "in.csv"),
         ("--method mondrian --also-k 9", "use --method rtree"),
         ("--memory many", "256MB"),
         ("--memory 0", "256MB"),

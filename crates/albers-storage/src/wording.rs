@@ -27,6 +27,8 @@ pub enum Field {
     Compact,
     /// The byte between cells.
     Delimiter,
+    /// Where the drawing of merged leaves goes.
+    Dendrogram,
     /// Columns that are known beside the quasi-identifiers.
     Features,
     /// Whether a file that is there may be replaced.
@@ -117,6 +119,7 @@ impl Field {
             Field::Categories => "categories",
             Field::Compact => "compact",
             Field::Delimiter => "delimiter",
+            Field::Dendrogram => "dendrogram",
             Field::Features => "features",
             Field::Force => "force",
             Field::From => "from",

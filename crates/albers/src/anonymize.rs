@@ -85,12 +85,12 @@ pub fn anonymize_files(job: &Job, watch: &dyn Watch) -> Result<Report> {
     prepare_files(job, watch)?.name()
 }
 
-/// The same, but for the last step: all is verified and written, the owner's report too, and waits
+/// The same, but for the last step: all is verified and written, what is the owner's too, and waits
 /// for its name.
 pub fn prepare_files(job: &Job, watch: &dyn Watch) -> Result<Prepared> {
     let sinks = files::open_outputs(job, &[])?;
     let source = files::open_input(job)?;
     let job = Job { spill_dir: Some(files::spill_folder(job)), ..job.clone() };
     let prepared = prepare(&job, source.as_ref(), sinks, watch)?;
-    files::with_owner_report(&job, prepared)
+    files::with_owner_files(&job, prepared)
 }

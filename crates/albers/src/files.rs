@@ -118,7 +118,8 @@ pub fn open_outputs(job: &Job, also_read: &[&Path]) -> Result<Vec<Box<dyn Sink>>
         ));
     }
     if is_standard(output) {
-        let targets: Vec<&PathBuf> = job.manifest.iter().chain(&job.owner_report).collect();
+        let owners = job.owner_report.iter().chain(&job.dendrogram);
+        let targets: Vec<&PathBuf> = job.manifest.iter().chain(owners).collect();
         check_targets(job, &targets, &inputs)?;
         return standard_output(job);
     }
@@ -135,7 +136,7 @@ pub fn open_outputs(job: &Job, also_read: &[&Path]) -> Result<Vec<Box<dyn Sink>>
         manifests[0] = manifest.clone();
     }
     let targets: Vec<&PathBuf> =
-        releases.iter().chain(&manifests).chain(&job.owner_report).collect();
+        releases.iter().chain(&manifests).chain(&job.owner_report).chain(&job.dendrogram).collect();
     check_targets(job, &targets, &inputs)?;
     check_beside_parts(job, &releases)?;
     let sinks = releases.iter().zip(manifests).map(|(path, manifest)| {
@@ -166,11 +167,15 @@ fn check_targets(job: &Job, targets: &[&PathBuf], inputs: &[PathBuf]) -> Result<
     }
 }
 
-/// Releases that appear together with the owner's report, where the job asks for it.
-pub fn with_owner_report(job: &Job, mut prepared: Prepared) -> Result<Prepared> {
+/// Releases that appear together with what only their owner may read, where the job asks for it: a
+/// report, and a drawing.
+pub fn with_owner_files(job: &Job, mut prepared: Prepared) -> Result<Prepared> {
     if let Some(path) = &job.owner_report {
         let report = private_text(path, &prepared.report.text())?;
         prepared.add(report);
+    }
+    if let (Some(path), Some(drawing)) = (&job.dendrogram, prepared.drawing.take()) {
+        prepared.add(private_text(path, &drawing)?);
     }
     Ok(prepared)
 }

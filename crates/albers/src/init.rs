@@ -441,7 +441,9 @@ pub const JOB_FILE_FIELDS: &str = r#"A job file with all its fields:
   nesting = true                  # of bang: false: classes side by side, none within another
   level-column = "level"          # of bang: the column that tells how deep a class lies in others
   also-k = [10, 100]              # coarser releases of the same index
-  granularity = "cut"             # how its leaves are brought together: cut, leaf-scan, hierarchical
+  granularity = "cut"             # how its leaves are brought together: cut, leaf-scan, hierarchical,
+                                  # dendrogram, dendrogram-cut
+  dendrogram = "tree.svg"         # how they were merged, drawn for their owner alone
   memory = "256MB"                # a quarter of the machine's when not given
   spill-dir = "/var/tmp"          # for temporary files; beside the release when not given
   seed = 0                        # decides the order of classes and rows

@@ -123,6 +123,9 @@ pub struct Job {
     #[serde(skip_serializing_if = "Option::is_none", with = "as_word")]
     #[schemars(schema_with = "as_word::schema::<Granularity>")]
     pub granularity: Option<Granularity>,
+    /// A drawing of how they were merged, which is not for publication; not drawn when not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dendrogram: Option<PathBuf>,
     /// The memory to work in, such as `256MB`; a quarter of the machine's when not given.
     #[serde(skip_serializing_if = "Option::is_none", with = "as_text")]
     #[schemars(with = "Option<String>")]
@@ -273,6 +276,7 @@ impl Job {
         job.output.iter_mut().for_each(rebase);
         job.manifest.iter_mut().for_each(rebase);
         job.owner_report.iter_mut().for_each(rebase);
+        job.dendrogram.iter_mut().for_each(rebase);
         job.spill_dir.iter_mut().for_each(rebase);
         for column in job.columns.values_mut() {
             if let Some(HierarchySpec::File(file)) = &mut column.hierarchy {

@@ -37,6 +37,7 @@ use crate::protection::{Protection, TableFacts, facts_of, sensitive_codes};
 use crate::report::{Note, Prepared};
 use crate::rows::{Surveyed, Table, Wanted};
 use features::cells_of_table;
+use index::Coarser;
 use selects::SelectedRows;
 use targets::{TableWorkload, TargetDomains};
 
@@ -120,9 +121,9 @@ pub(crate) fn outside<'r>(
     sinks: Vec<Box<dyn Sink>>,
 ) -> Result<Prepared> {
     match &run.plan.method {
-        MethodPlan::Index { cuts, granularity } => {
-            let (cuts, granularity) = (*cuts, *granularity);
-            index::publish(run, surveyed, cuts, granularity, sinks)
+        MethodPlan::Index { cuts, granularity, draws } => {
+            let (cuts, coarser) = (*cuts, Coarser { granularity: *granularity, draws: *draws });
+            index::publish(run, surveyed, cuts, coarser, sinks)
         }
         MethodPlan::Cuts { cuts, or_index: true } => {
             let cuts = *cuts;

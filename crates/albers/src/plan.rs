@@ -90,6 +90,8 @@ pub(crate) enum MethodPlan {
         cuts: CutPlan,
         /// How leaves are brought together for coarser releases.
         granularity: Granularity,
+        /// Whether it is drawn how they were merged.
+        draws: bool,
     },
     /// Every value of a column at the same level.
     FullDomain(SearchPlan),
@@ -356,12 +358,12 @@ impl MethodPlan {
             shows_regions: job.compact == Some(false),
             grain: grain_of(job)?,
         };
-        let granularity = job.granularity.unwrap_or_default();
+        let (granularity, draws) = (job.granularity.unwrap_or_default(), job.dendrogram.is_some());
         let suppress = job.suppress.unwrap_or(0.0);
         Ok(match job.method() {
             Method::Auto if job.also_k.is_empty() => MethodPlan::Cuts { cuts, or_index: true },
             Method::Mondrian => MethodPlan::Cuts { cuts, or_index: false },
-            Method::Auto | Method::Rtree => MethodPlan::Index { cuts, granularity },
+            Method::Auto | Method::Rtree => MethodPlan::Index { cuts, granularity, draws },
             Method::Incognito
             | Method::Samarati
             | Method::BottomUp
@@ -392,7 +394,7 @@ impl MethodPlan {
                 format!("mondrian, {} split", cuts.words())
             }
             MethodPlan::Cuts { cuts, .. } => format!("rtree, {} split", cuts.words()),
-            MethodPlan::Index { cuts, granularity } => match is_coarser {
+            MethodPlan::Index { cuts, granularity, .. } => match is_coarser {
                 false => format!("rtree, {} split", cuts.words()),
                 true => format!("rtree, {} split, {granularity}", cuts.words()),
             },

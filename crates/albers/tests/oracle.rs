@@ -27,10 +27,9 @@ mod accept;
 use std::path::Path;
 
 use albers::{
-    ByteSize, Choice, Error, ErrorKind, Granularity, Job, Method, Report, Role, Silent,
-    anonymize_files,
+    ByteSize, Choice, Error, ErrorKind, Job, Method, Report, Role, Silent, anonymize_files,
 };
-use oracle::case::{Case, can_leave_out, releases};
+use oracle::case::{Case, OF_TREES, can_leave_out, releases};
 use oracle::check::check_releases;
 use oracle::column::Shown;
 use oracle::dice::Dice;
@@ -254,7 +253,7 @@ fn every_release_satisfies_covers_and_is_measured_as_brute_force_says() {
     for method in Method::ALL.iter().filter(|method| can_leave_out(**method)) {
         CHECKED.assert_at_least(n_cases / 1500, &[format!("rows left out by {method}")]);
     }
-    for granularity in Granularity::ALL {
+    for granularity in OF_TREES {
         let kind = format!("several releases by {granularity}");
         CHECKED.assert_at_least(n_cases / 100, &[kind]);
     }
@@ -289,7 +288,7 @@ fn a_release_is_the_same_in_any_memory_and_any_order() {
     INDEXED.assert_at_least(n_cases / 10, &["compared with a table in memory"]);
     INDEXED.assert_at_least(n_cases / 60, &["spilled, several releases"]);
     INDEXED.assert_at_least(n_cases / 60, &["compared with the finest alone"]);
-    for granularity in Granularity::ALL {
+    for granularity in OF_TREES {
         let kind = format!("several releases by {granularity}");
         INDEXED.assert_at_least(n_cases / 150, &[kind]);
     }

@@ -87,10 +87,11 @@ fn written_files(job: &Job) -> String {
         Some(manifest) => manifest.display().to_string(),
         None => format!("{output}.manifest.json"),
     };
-    match &job.owner_report {
-        Some(report) => format!("{output}, {manifest} and {}", report.display()),
-        None => format!("{output} and {manifest}"),
-    }
+    let mut files = vec![output, manifest];
+    let owners = job.owner_report.iter().chain(&job.dendrogram);
+    files.extend(owners.map(|path| path.display().to_string()));
+    let last = files.pop().unwrap_or_default();
+    format!("{} and {last}", files.join(", "))
 }
 
 fn written_to_stream(job: &Job) -> String {

@@ -88,6 +88,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     // One release comes of one release, and goes where the flags say.
     job.also_k.clear();
     (job.from, job.to, job.manifest, job.owner_report) = (None, None, None, None);
+    job.dendrogram = None;
     owner.apply(&mut job);
     anonymize::check_streams(&job, json)?;
     let mut sinks = files::open_outputs(&job, &[&release])?;
@@ -98,7 +99,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         let sink = sinks.remove(0);
         albers::prepare_compact(&job, original.as_ref(), given.as_ref(), &key, sink, &bar)?
     };
-    let prepared = files::with_owner_report(&job, prepared)?;
+    let prepared = files::with_owner_files(&job, prepared)?;
     let report = &prepared.report;
     let after = render::share(report.table_loss.ncp);
     let change = match report.ncp_before.flatten() {

@@ -19,7 +19,7 @@ pub fn jobs() -> impl Iterator<Item = String> {
 }
 
 /// Job files, types of Parquet, points in time with offsets, and the ends of what can be asked for.
-const RELEASES: [&str; 42] = [
+const RELEASES: [&str; 44] = [
     "--job tables/job.toml -o out.csv",
     "--job tables/job.toml -o out.parquet -k 4 --split compact --weight age=1 --seed 2",
     "--job tables/job.toml -o out.csv --hierarchy born=suppress --quasi code --keep pay",
@@ -91,6 +91,11 @@ const RELEASES: [&str; 42] = [
         --t-closeness diagnosis=0.4 --hierarchy code=prefix --method bang --no-compact",
     "tables/zones.csv -o out.csv -k 4 --quasi far,share --method bang --scale far=quantile:6
         --values mean",
+    "tables/adult.csv -o out.csv -k 4 --quasi age,sex,education,race --sensitive occupation
+        --l-diversity occupation=3 --hierarchy age=ranges:5,20 --also-k 12,40
+        --granularity dendrogram",
+    "tables/visits.tsv -o out.tsv -k 3 --quasi age,city,code,pay --method rtree --no-compact
+        --also-k 9,30 --granularity dendrogram-cut",
 ];
 
 /// Above 131,072 rows the top of the tree is grown on a sample.

@@ -14,7 +14,7 @@ const GOOD: &str = "anonymize tables/voters.csv -o out.csv -k 5 --quasi age,zipc
 const TREES: &str = "anonymize tables/adult.csv -o out.csv -k 3 --quasi age,sex \
     --hierarchy age=ranges:5 --hierarchy sex=suppress --sensitive occupation";
 
-const MISTAKES: [&str; 87] = [
+const MISTAKES: [&str; 89] = [
     // Columns and roles.
     "{good} --quasi height",
     "{good} --keep height",
@@ -50,6 +50,8 @@ const MISTAKES: [&str; 87] = [
         --l-diversity sex=entropy:1.99 --method rtree",
     // Flags that have no effect on the method, or contradict it.
     "{good} --granularity cut",
+    "{good} --also-k 9 --granularity nested",
+    "{good} --also-k 9 --dendrogram tree.svg",
     "{good} --also-k 3",
     "{good} --also-k 9,9",
     "{good} --also-k 900",

@@ -13,7 +13,7 @@ use rayon::prelude::*;
 
 use super::part::Part;
 use super::{BulkPlan, sorted_by_part};
-use crate::granularity::TreeRows;
+use crate::granularity::leaves::{Index, LeafRuns};
 use crate::rplus_tree::RPlusTree;
 use crate::rplus_tree::grow::{GrownCell, Source, grow_cell};
 
@@ -33,10 +33,11 @@ pub struct Subtree<'r> {
 }
 
 impl Subtree<'_> {
-    /// The tree with its rows, for a walk over its leaves.
-    pub fn tree_rows<'s>(&'s self, plan: &'s BulkPlan<'_>) -> TreeRows<'s> {
+    /// The leaves with their rows, for coarser classes.
+    pub fn leaf_runs<'s>(&'s self, plan: &'s BulkPlan<'_>) -> LeafRuns<'s> {
         let source = Source { layout: plan.layout, block: self.rows, facts: plan.facts };
-        TreeRows { tree: &self.tree, source, order: &self.order }
+        let (order, ends) = (&self.order, self.tree.leaf_ends());
+        LeafRuns { source, order, ends, index: Index::Tree(&self.tree) }
     }
 }
 

@@ -1,9 +1,9 @@
 //! The cut: runs of units that lose as little as possible; a unit is a leaf, or a class of the next
 //! finer release.
 //!
-//! A walk through the tree enters the nearer side of each split first, so that neighbours stay
-//! adjacent; a unit is met where its first leaf is. Of all divisions of the walk into runs that satisfy the requirement, the one that
-//! loses least is found by dynamic programming.
+//! A walk through the index keeps neighbours adjacent; a unit is met where its first leaf is. Of all
+//! divisions of the walk into runs that satisfy the requirement, the one that loses least is found by
+//! dynamic programming.
 //!
 //! Source: Iwuchukwu & Naughton 2007, section 3.2 (the leaf scan that it improves on).
 //! Departures: the walk, and the choice of where runs end; long walks are divided in stretches.
@@ -15,17 +15,14 @@
 //!   runs for k = 20  |-----| |-----| |-...       each between k and about 2 k rows
 //! ```
 
-use albers_classes::{ClassId, Span};
+use albers_classes::ClassId;
 use albers_partition::mondrian::Plan;
-use albers_partition::split::Point;
 use albers_partition::split::extent::{Extent, Weigher};
 use albers_privacy::{ClassSummary, Requirement};
 use rayon::prelude::*;
 
-use super::TreeRows;
+use super::leaves::LeafRuns;
 use super::units::Units;
-use crate::rplus_tree::Child;
-use crate::rplus_tree::grow::Source;
 
 /// A run is made of about so many pieces; smaller ones are divided into runs first.
 const PIECES_PER_RUN: u64 = 24;
@@ -53,27 +50,27 @@ struct Piece<const L: usize, const M: usize> {
     extent: Extent<L, M>,
 }
 
-/// Finds the classes of one tree.
+/// Finds the classes of one index.
 pub struct Cutter<'a, const L: usize, const M: usize> {
-    rows: TreeRows<'a>,
+    leaves: LeafRuns<'a>,
     units: &'a Units,
     weigher: Weigher<'a, L, M>,
     requirement: &'a Requirement,
     plan: &'a Plan<'a>,
     /// The units in the order of the walk.
-    walk: Vec<u32>,
+    walk: &'a [u32],
 }
 
 impl<'a, const L: usize, const M: usize> Cutter<'a, L, M> {
-    /// For a tree and a requirement that all its leaves together satisfy.
+    /// For a requirement that all leaves together satisfy, and the units in the order of a walk.
     pub fn new(
-        rows: TreeRows<'a>,
+        leaves: LeafRuns<'a>,
         units: &'a Units,
+        walk: &'a [u32],
         requirement: &'a Requirement,
         plan: &'a Plan<'a>,
     ) -> Self {
-        let weigher = Weigher::new(plan.space);
-        Cutter { rows, units, weigher, requirement, plan, walk: unit_walk(rows, units, plan) }
+        Cutter { leaves, units, weigher: Weigher::new(plan.space), requirement, plan, walk }
     }
 
     /// The class of each unit; no worse than a given one, which numbers its classes from 0.
@@ -94,15 +91,8 @@ impl<'a, const L: usize, const M: usize> Cutter<'a, L, M> {
     }
 
     fn unit(&self, place: u32) -> Piece<L, M> {
-        let Source { layout, block, .. } = self.rows.source;
         let unit = self.units.get(self.walk[place as usize] as usize);
-        let (mut extent, mut n_rows) = (Extent::EMPTY, 0);
-        for row in self.rows.rows_of_unit(unit) {
-            let mut point: Point<L> = [0; L];
-            block.codes(layout, row as usize, &mut point);
-            extent.add(&point);
-            n_rows += 1;
-        }
+        let (n_rows, extent) = (self.leaves.count(unit), self.leaves.extent(unit));
         Piece { start: place, end: place + 1, n_rows, extent }
     }
 
@@ -115,7 +105,7 @@ impl<'a, const L: usize, const M: usize> Cutter<'a, L, M> {
         let n_classes = classes.iter().max().map_or(0, |class| class.index() + 1);
         let empty = Piece { start: 0, end: 0, n_rows: 0, extent: Extent::EMPTY };
         let mut by_class = vec![empty; n_classes];
-        for (piece, &unit) in units.iter().zip(&self.walk) {
+        for (piece, &unit) in units.iter().zip(self.walk) {
             by_class[classes[unit as usize].index()].take(piece);
         }
         let filled = by_class.iter().filter(|piece| piece.n_rows > 0);
@@ -204,7 +194,7 @@ impl<'a, const L: usize, const M: usize> Cutter<'a, L, M> {
     /// Adds the rows of a piece to a summary.
     fn add(&self, piece: &Piece<L, M>, summary: &mut ClassSummary) {
         for &unit in &self.walk[piece.start as usize..piece.end as usize] {
-            self.rows.add_unit(self.units.get(unit as usize), summary);
+            self.leaves.add_leaves(self.units.get(unit as usize), summary);
         }
     }
 
@@ -227,44 +217,4 @@ impl<const L: usize, const M: usize> Piece<L, M> {
         self.n_rows += other.n_rows;
         self.extent.merge(&other.extent);
     }
-}
-
-/// The units in the order in which a walk over the leaves meets them.
-fn unit_walk(rows: TreeRows<'_>, units: &Units, plan: &Plan<'_>) -> Vec<u32> {
-    let mut is_met = vec![false; units.len()];
-    let met = walk(rows, plan).into_iter().map(|leaf| units.of_leaf(leaf));
-    met.filter(|&unit| !std::mem::replace(&mut is_met[unit as usize], true)).collect()
-}
-
-/// The leaves in the order of a walk that enters the nearer side of each split first.
-fn walk(rows: TreeRows<'_>, plan: &Plan<'_>) -> Vec<u32> {
-    let tree = rows.tree;
-    let axes = &plan.space.axes;
-    let mut last: Vec<Span> = tree.box_of(tree.root()).to_vec();
-    let mut leaves = Vec::with_capacity(tree.n_leaves());
-    let mut pending = vec![tree.root()];
-    while let Some(child) = pending.pop() {
-        let split = match child {
-            Child::Split(split) => tree.splits()[split as usize],
-            Child::Leaf(leaf) => {
-                last.copy_from_slice(tree.box_of(child));
-                leaves.push(leaf);
-                continue;
-            }
-        };
-        let distance = |side: Child| {
-            let sides = tree.box_of(side).iter().zip(&last).zip(axes);
-            let union = sides.map(|((own, last), axis)| {
-                let (lo, hi) = (own.0.min(last.0), own.1.max(last.1));
-                axis.weight * axis.width(lo.get(), hi.get())
-            });
-            union.sum::<f64>()
-        };
-        let sides = match distance(split.inside) <= distance(split.outside) {
-            true => [split.outside, split.inside],
-            false => [split.inside, split.outside],
-        };
-        pending.extend(sides);
-    }
-    leaves
 }

@@ -10,7 +10,8 @@ use albers_classes::packed::{RowBlock, RowLayout};
 use albers_classes::region::span;
 use albers_classes::{ClassId, Region};
 use albers_index::buffer_tree::{BufferTree, BulkPlan, Giant, Intake, Loaded, Sizes, Subtree};
-use albers_index::granularity::{Coarsening, Granularity, nested};
+use albers_index::granularity::dendrogram::Closeness;
+use albers_index::granularity::{Coarsening, Granularity, releases};
 use albers_partition::cell::TableSize;
 use albers_partition::grain::Grain;
 use albers_partition::mondrian::Plan;
@@ -32,8 +33,14 @@ use super::table::{Dice, Table};
 const FAN_OUT: usize = 3;
 
 /// Every way to bring leaves together.
-pub const GRANULARITIES: [Granularity; 3] =
-    [Granularity::LeafScan, Granularity::Hierarchical, Granularity::Cut];
+pub const GRANULARITIES: [(Granularity, Closeness); 6] = [
+    (Granularity::LeafScan, Closeness::Loss),
+    (Granularity::Hierarchical, Closeness::Loss),
+    (Granularity::Cut, Closeness::Loss),
+    (Granularity::Dendrogram, Closeness::Loss),
+    (Granularity::Dendrogram, Closeness::Density),
+    (Granularity::DendrogramCut, Closeness::Loss),
+];
 
 /// How a table is loaded.
 #[derive(Debug, Clone, Copy)]
@@ -265,14 +272,14 @@ fn checked_subtree(table: &Table, plan: &BulkPlan<'_>, subtree: &Subtree<'_>) ->
     let asked = table.releases();
     let requirements: Vec<Requirement> = asked.iter().map(|own| table.requirement(own)).collect();
     let requirements: Vec<&Requirement> = requirements.iter().collect();
-    let releases = GRANULARITIES.map(|granularity| {
-        let coarsening = Coarsening { granularity, fan_out: FAN_OUT, plan: &plan.plan };
-        let rows = subtree.tree_rows(plan);
-        let nested = nested(rows, coarsening, &requirements, &mut |_, classes| {
+    let releases = GRANULARITIES.map(|(granularity, closeness)| {
+        let coarsening = Coarsening { granularity, fan_out: FAN_OUT, closeness, plan: &plan.plan };
+        let runs = subtree.leaf_runs(plan);
+        let found = releases(runs, coarsening, &requirements, &mut |_, classes| {
             Ok::<_, Infallible>(shown_together(table, &leaves, classes))
         });
-        let Ok(releases) = nested;
-        releases
+        let Ok(releases) = found;
+        releases.classes
     });
     Piece { is_giant: false, leaves, releases: releases.to_vec() }
 }

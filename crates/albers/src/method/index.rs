@@ -6,9 +6,12 @@
 //!                                                                 └─► releases for other k
 //! ```
 
+mod draw;
+
 use albers_classes::TargetCodes;
 use albers_classes::packed::FactColumns;
 use albers_index::buffer_tree::{BufferTree, BulkPlan, Intake, Loaded, Sizes, Subtree};
+use albers_index::granularity::dendrogram::Closeness;
 use albers_index::granularity::{self, Coarsening, FAN_OUT, Granularity};
 use albers_partition::cell::TableSize;
 use albers_partition::mondrian::Plan as CutSettings;
@@ -22,6 +25,8 @@ use albers_storage::watch::Phase;
 use albers_table::schema::Role;
 use albers_table::sink::Sink;
 
+use draw::Picture;
+
 use super::features::FeatureCounts;
 use super::load::{LoadedRows, load};
 use super::packed::{PackedTable, layout_of, n_subject_facts, sensitive_facts, space_of};
@@ -33,12 +38,19 @@ use crate::protection::{Protection, TableFacts};
 use crate::report::{Note, Prepared};
 use crate::rows::Surveyed;
 
+/// How coarser releases come about, and whether that is drawn.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Coarser {
+    pub(super) granularity: Granularity,
+    pub(super) draws: bool,
+}
+
 /// Builds an index part by part and publishes all releases.
 pub(super) fn publish<'r>(
     mut run: Context<'r>,
     mut surveyed: Surveyed<'r>,
     cuts: CutPlan,
-    granularity: Granularity,
+    coarser: Coarser,
     sinks: Vec<Box<dyn Sink>>,
 ) -> Result<Prepared> {
     run.memory.check_folder()?;
@@ -86,7 +98,7 @@ pub(super) fn publish<'r>(
     let loaded = load(&run, surveyed, tree, selects)?;
     run.clock.read();
     let sensitive_facts = sensitive_facts(&layout, &facts, n_kept);
-    publish_loaded(run, &bulk, loaded, &protection, (&sensitive_facts, granularity), sinks)
+    publish_loaded(run, &bulk, loaded, &protection, (&sensitive_facts, coarser), sinks)
 }
 
 /// Publishes all releases of a tree that has its rows.
@@ -95,7 +107,7 @@ fn publish_loaded(
     bulk: &BulkPlan<'_>,
     loaded: LoadedRows<BufferTree<'_>>,
     protection: &Protection,
-    (sensitive_facts, granularity): (&[usize], Granularity),
+    (sensitive_facts, coarser): (&[usize], Coarser),
     sinks: Vec<Box<dyn Sink>>,
 ) -> Result<Prepared> {
     let LoadedRows { table, intake: tree, payload, fingerprint, notes, _memory } = loaded;
@@ -117,11 +129,15 @@ fn publish_loaded(
         rows: RowStore::Packed(rows),
     })?;
     let mut door = Door::open(&door_plan, protection.requirements.clone(), run.watch)?;
-    drain(&run, bulk, tree, granularity, &mut door)?;
+    let mut picture = coarser.draws.then(Picture::default);
+    drain(&run, bulk, tree, coarser.granularity, (&mut door, &mut picture))?;
+    let drawing = picture.map(Picture::draw).transpose()?;
     run.clock.partition();
     let mut notes = [protection.notes.clone(), notes].concat();
     notes.extend((sinks.len() > 1).then_some(Note::BoundTogether));
-    run.close(door, sinks, &story_of(&table, notes))
+    let mut prepared = run.close(door, sinks, &story_of(&table, notes))?;
+    prepared.drawing = drawing;
+    Ok(prepared)
 }
 
 pub(super) fn story_of(table: &PackedTable, notes: Vec<Note>) -> Story<'_> {
@@ -197,16 +213,17 @@ fn drain(
     bulk: &BulkPlan<'_>,
     tree: BufferTree<'_>,
     granularity: Granularity,
-    door: &mut Door<'_>,
+    (door, picture): (&mut Door<'_>, &mut Option<Picture>),
 ) -> Result<()> {
     run.watch.phase(Phase::Partition, Some(tree.n_rows()));
     tree.drain(&mut |loaded| -> std::result::Result<(), ReleaseError> {
         match &loaded {
             Loaded::Subtree(subtree) => {
-                admit(bulk, subtree, granularity, door)?;
+                admit(bulk, subtree, granularity, (door, picture))?;
                 Ok(run.watch.done(subtree.tree.n_rows() as u64)?)
             }
             Loaded::Giant(giant) => {
+                picture.iter_mut().for_each(|own| own.add_leaf(giant.n_rows));
                 door.admit_giant(GiantLeaf {
                     layout: bulk.layout,
                     store: bulk.store,
@@ -226,7 +243,7 @@ fn admit(
     bulk: &BulkPlan<'_>,
     subtree: &Subtree<'_>,
     granularity: Granularity,
-    door: &mut Door<'_>,
+    (door, picture): (&mut Door<'_>, &mut Option<Picture>),
 ) -> std::result::Result<(), ReleaseError> {
     let region = subtree.region.as_ref().filter(|_| bulk.plan.keep_regions);
     let regions = region.map(|whole| subtree.tree.leaf_regions(whole));
@@ -240,7 +257,7 @@ fn admit(
     };
     let classes = match door.n_releases() {
         1 => vec![LeafClasses::default()],
-        _ => nested_classes(bulk, subtree, granularity, leaves, door)?,
+        _ => nested_classes(bulk, subtree, granularity, leaves, (door, picture))?,
     };
     door.admit_leaves(leaves, &classes)
 }
@@ -251,19 +268,23 @@ fn nested_classes(
     subtree: &Subtree<'_>,
     granularity: Granularity,
     leaves: LeafRows<'_>,
-    door: &Door<'_>,
+    (door, picture): (&Door<'_>, &mut Option<Picture>),
 ) -> std::result::Result<Vec<LeafClasses>, ReleaseError> {
     let chain = door.chain();
     let coarser: Vec<_> = chain[1..].iter().map(|&release| door.requirement(release)).collect();
-    let coarsening = Coarsening { granularity, fan_out: FAN_OUT, plan: &bulk.plan };
-    let nested = granularity::nested(
-        subtree.tree_rows(bulk),
+    let closeness = Closeness::default();
+    let coarsening = Coarsening { granularity, fan_out: FAN_OUT, closeness, plan: &bulk.plan };
+    let releases = granularity::releases(
+        subtree.leaf_runs(bulk),
         coarsening,
         &coarser,
         &mut |place, of_leaf| door.shown_together(chain[place], leaves, of_leaf),
     )?;
+    if let (Some(picture), Some(dendrogram)) = (picture, releases.dendrogram) {
+        picture.add(dendrogram);
+    }
     let mut classes = vec![LeafClasses::default(); door.n_releases()];
-    for (&release, of_leaf) in chain.iter().zip(nested) {
+    for (&release, of_leaf) in chain.iter().zip(releases.classes) {
         classes[release] = LeafClasses::from(Some(of_leaf));
     }
     Ok(classes)

@@ -3,6 +3,7 @@
 //! Resources (memory, threads, the folder of temporary data) and the order of the output have an
 //! effect on every method, and are never refused.
 
+use albers_index::granularity::Granularity;
 use albers_release::publish::Values;
 use albers_storage::choice::Choice;
 use albers_storage::wording;
@@ -30,6 +31,7 @@ pub(super) fn check(job: &Job) -> Result<()> {
             wording!["add ", Field::AlsoK.of("10,100"), ", for example"],
         ));
     }
+    check_granularity(job, method)?;
     if job.level_column.is_some() && job.nesting == Some(false) {
         return Err(Error::usage(
             wording![Field::LevelColumn, " has no effect with ", Field::Nesting.of("false")],
@@ -40,6 +42,30 @@ pub(super) fn check(job: &Job) -> Result<()> {
     check_categories(job, method)?;
     check_suppression(job, method)?;
     columns::check_roles(job)
+}
+
+/// Regions must lie in each other to be brought together so, and leaves be merged to be drawn.
+fn check_granularity(job: &Job, method: Method) -> Result<()> {
+    let granularity = job.granularity.unwrap_or_default();
+    if granularity.needs_nesting() && !halves(method) {
+        return Err(Error::usage(
+            wording![
+                Field::Granularity.of(granularity.name()),
+                format!(": no regions of {method} lie in each other")
+            ],
+            wording!["use ", Field::Granularity.of(Granularity::Dendrogram.name())],
+        ));
+    }
+    if job.dendrogram.is_some() && !granularity.has_dendrogram() {
+        return Err(Error::usage(
+            wording![
+                Field::Dendrogram,
+                " has no effect, since leaves are brought together without a dendrogram"
+            ],
+            wording!["drop it, or use ", Field::Granularity.of(Granularity::Dendrogram.name())],
+        ));
+    }
+    Ok(())
 }
 
 type Suits = fn(Method) -> bool;

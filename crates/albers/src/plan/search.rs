@@ -151,6 +151,7 @@ pub(super) fn only_searching(job: &Job) -> Result<Job> {
     job.compact = None;
     job.also_k.clear();
     job.granularity = None;
+    job.dendrogram = None;
     job.values = None;
     for column in job.columns.values_mut() {
         column.level = None;

@@ -166,7 +166,7 @@ fn resources_are_never_refused_for_a_method() {
 #[test]
 fn a_job_that_contradicts_itself_is_refused() {
     type Spoil = fn(&mut Job);
-    let mistakes: [(&str, Spoil); 22] = [
+    let mistakes: [(&str, Spoil); 24] = [
         ("no target that is a class", |job| job.split = Some(Split::InfoGain)),
         ("no target that is a number", |job| {
             set_target(job, "age:class");
@@ -194,6 +194,12 @@ fn a_job_that_contradicts_itself_is_refused() {
         ("twice", |job| job.also_k = vec![10, 10]),
         ("no column 'shoe'", |job| job.set_role("shoe", Role::Quasi).unwrap()),
         ("has no effect", |job| job.granularity = Some(Default::default())),
+        ("no regions of auto lie in each other", |job| {
+            (job.also_k, job.granularity) = (vec![10], Some(Granularity::Nested));
+        }),
+        ("without a dendrogram", |job| {
+            (job.also_k, job.dendrogram) = (vec![10], Some("tree.svg".into()));
+        }),
         ("not sensitive", |job| {
             job.column("age").l_diversity = Some("distinct:2".parse::<Diversity>().unwrap());
         }),

@@ -10,12 +10,14 @@ use crate::error::Result;
 pub struct Prepared {
     /// What there is to tell of them.
     pub report: Report,
+    /// A drawing of how leaves were merged (SVG), if one was asked for; only for their owner.
+    pub drawing: Option<String>,
     sealed: Vec<Box<dyn Sealed>>,
 }
 
 impl Prepared {
     pub(crate) fn new(report: Report, sealed: Vec<Box<dyn Sealed>>) -> Prepared {
-        Prepared { report, sealed }
+        Prepared { report, drawing: None, sealed }
     }
 
     /// Lets all of them appear, or none.

@@ -349,6 +349,15 @@ fn term(dice: &mut Dice, column: &Column) -> String {
     }
 }
 
+/// How the leaves of a tree can be brought together.
+pub const OF_TREES: [Granularity; 5] = [
+    Granularity::Cut,
+    Granularity::LeafScan,
+    Granularity::Hierarchical,
+    Granularity::Dendrogram,
+    Granularity::DendrogramCut,
+];
+
 /// The k of each release; several where the method builds an index.
 fn draw_ks(dice: &mut Dice, job: &mut Job, method: Method, n_units: usize) {
     let mut k = (2 + dice.below(4)).min(n_units);
@@ -359,7 +368,7 @@ fn draw_ks(dice: &mut Dice, job: &mut Job, method: Method, n_units: usize) {
             (0..1 + dice.below(3)).map(|_| (k + 1 + dice.below(most_more)) as u64).collect();
         job.also_k = coarser.into_iter().collect();
         dice.shuffle(&mut job.also_k);
-        job.granularity = any_or_none(dice, Granularity::ALL);
+        job.granularity = any_or_none(dice, &OF_TREES);
     }
     job.k = Some(k as u64);
 }
