@@ -42,7 +42,6 @@ use std::sync::Arc;
 use albers_classes::Span;
 use albers_partition::grain::Grain;
 use albers_partition::split::rule::Allowance;
-use albers_privacy::Requirement;
 use albers_storage::Result;
 use albers_storage::watch::{Phase, Watch};
 
@@ -53,7 +52,7 @@ use key::RegionNumber;
 use lots::Lots;
 use sorted::SortedKeys;
 use space::HalvedSpace;
-use units::Unit;
+use units::{Joins, Unit};
 
 /// Blocks of rows, each with its region.
 pub struct BangFile {
@@ -111,20 +110,14 @@ impl BangPlan<'_> {
         GrowPlan { min_rows: self.allowance.min_rows, nests: self.nests }
     }
 
-    /// The units of all rows: what is divided together. Where there is a strictest requirement, each
-    /// satisfies it.
-    pub fn units(
-        &self,
-        lots: &Lots<'_>,
-        strictest: Option<&Requirement>,
-        watch: &dyn Watch,
-    ) -> Result<Vec<Unit>> {
+    /// The units of all rows: what is divided together.
+    pub fn units(&self, lots: &Lots<'_>, joins: Joins<'_>, watch: &dyn Watch) -> Result<Vec<Unit>> {
         if lots.is_empty() {
             return Ok(Vec::new());
         }
         let LotSizes { large_rows, lot_rows } = self.lot_sizes;
         let tree = grow::grow_lots(lots, self.grow_plan(), (large_rows, lot_rows), watch)?;
-        Ok(units::units(lots, tree, strictest, large_rows))
+        Ok(units::units(lots, tree, joins, large_rows))
     }
 }
 
@@ -158,7 +151,7 @@ impl BangFile {
             facts.for_each(|(facts, row)| facts.add(row as usize, summary));
         });
         let mut rows = Vec::new();
-        for unit in plan.units(&lots, None, watch)? {
+        for unit in plan.units(&lots, Joins::Nothing, watch)? {
             rows.extend(unit.blocks.into_iter().map(|block| {
                 let places = block.lots.iter().flat_map(|&lot| lots.places(lot));
                 let places = places.map(|place| place as u32).collect();

@@ -33,11 +33,13 @@ mod walk;
 
 use albers_classes::ClassId;
 use albers_partition::mondrian::Plan;
-use albers_partition::split::extent::has_small_sets;
+use albers_partition::split::extent::{Weigher, has_small_sets};
 use albers_privacy::Requirement;
+use rayon::prelude::*;
 
 use dendrogram::{Closeness, Dendrogram};
 use leaves::{Index, LeafRuns};
+use lists::Lists;
 use units::{Units, renumbered};
 
 /// How leaves are brought together.
@@ -136,6 +138,32 @@ pub fn releases<E>(
         classes.push(coarser.as_shown(finer + 1, &made, shown)?);
     }
     Ok(Releases { classes, dendrogram })
+}
+
+/// What the classes of a release lose: the certainty penalty of the boxes around their rows, summed
+/// over the rows in the order of classes.
+pub fn loss(leaves: LeafRuns<'_>, classes: &[ClassId], plan: &Plan<'_>) -> f64 {
+    let (n_attributes, sets) = (leaves.n_attributes(), has_small_sets(plan.space));
+    albers_partition::with_lanes!(n_attributes, sets, loss_lanes(leaves, classes, plan))
+}
+
+fn loss_lanes<const L: usize, const M: usize>(
+    leaves: LeafRuns<'_>,
+    classes: &[ClassId],
+    plan: &Plan<'_>,
+) -> f64 {
+    let weigher = Weigher::<L, M>::new(plan.space);
+    let class_of: Vec<u32> = classes.iter().map(|class| class.get()).collect();
+    let of_class = Lists::of_groups(&class_of);
+    let losses: Vec<f64> = (0..of_class.len())
+        .into_par_iter()
+        .map(|class| {
+            let own = of_class.get(class);
+            let extent = leaves.extent::<L, M>(own);
+            leaves.count(own) as f64 * f64::from(weigher.loss(&extent))
+        })
+        .collect();
+    losses.iter().sum()
 }
 
 /// What a coarser release is made from.

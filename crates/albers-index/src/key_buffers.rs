@@ -33,9 +33,12 @@ use albers_storage::watch::Watch;
 use albers_storage::{Result, StorageError};
 
 use crate::bang_file::space::HalvedSpace;
+use crate::bang_file::units::Unit;
 use crate::bang_file::{BangFile, BangPlan, LotSizes};
 use crate::buffer_tree::{BulkPlan, Intake, Part, RoutedRows, Router};
-use sort::KeyRanges;
+use crate::granularity::leaves::{Index, LeafRuns};
+use crate::rplus_tree::grow::Source;
+use sort::{KeyRanges, Sorted};
 
 /// What is to be loaded, and how.
 #[derive(Clone, Copy)]
@@ -48,6 +51,8 @@ pub struct BangLoad<'a> {
     pub nests: bool,
     /// Sizes that decide how large blocks are divided.
     pub lot_sizes: LotSizes,
+    /// Whether all blocks are one unit, since classes of different units might show the same.
+    pub is_one_unit: bool,
 }
 
 impl<'a> BangLoad<'a> {
@@ -153,16 +158,49 @@ impl<'a> KeyBuffers<'a> {
         Ok(KeyBuffers { load, router, parts, buffers })
     }
 
+    /// Sorts all rows by their keys, and finds the units.
+    pub fn sort(self, watch: &dyn Watch) -> Result<SortedFile<'a>> {
+        let load = self.load;
+        let sorted = sort::sorted(self, watch)?;
+        let units = unit::units(&load, &sorted.lots, watch)?;
+        Ok(SortedFile { load, sorted, units })
+    }
+}
+
+/// All rows in the order of their keys, to be divided unit by unit.
+pub struct SortedFile<'a> {
+    load: BangLoad<'a>,
+    sorted: Sorted<'a>,
+    units: Vec<Unit>,
+}
+
+/// Whether rows will be asked for again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Visit {
+    /// They will.
+    Again,
+    /// They will not, and can be given up.
+    Last,
+}
+
+impl SortedFile<'_> {
     /// Divides all rows and hands them on, unit by unit, each before those that lie in it; the sink
     /// may fail in its own way.
-    pub fn drain<E: From<StorageError>>(
-        self,
+    pub fn visit<E: From<StorageError>>(
+        &mut self,
+        visit: Visit,
         watch: &dyn Watch,
         sink: &mut dyn FnMut(LoadedUnit<'_>) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
-        let load = self.load;
-        let sorted = sort::sorted(self, watch)?;
-        unit::drain(&load, sorted, watch, sink)
+        unit::visit(&self.load, (&mut self.sorted, &self.units), visit, watch, sink)
+    }
+}
+
+impl BangUnit<'_> {
+    /// The blocks with their rows, for coarser classes.
+    pub fn leaf_runs<'s>(&'s self, plan: &'s BulkPlan<'_>) -> LeafRuns<'s> {
+        let source = Source { layout: plan.layout, block: self.rows, facts: plan.facts };
+        LeafRuns { source, order: &self.order, ends: &self.ends, index: Index::Blocks(&self.file) }
     }
 }
 

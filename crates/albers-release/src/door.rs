@@ -38,9 +38,9 @@ mod plan;
 
 use std::time::Instant;
 
-use albers_classes::ClassId;
 use albers_classes::class_block::{ClassBlock, Groups, Suppressed};
 use albers_classes::packed::{RowBlock, RowLayout};
+use albers_classes::{ClassId, FeatureValue};
 use albers_privacy::{ClassSummary, Criterion, Requirement, SummaryShape};
 use albers_storage::watch::Watch;
 use albers_table::row::{RowId, RowIdx};
@@ -161,21 +161,23 @@ impl<'a> Door<'a> {
     }
 
     /// Tells which classes of a release would show the same: for the class of each leaf, the number
-    /// of the first class that shows what it shows.
+    /// of the first class that shows what it shows. `features` are what classes show beside their
+    /// cells, class by class.
     pub fn shown_together(
         &self,
         release: usize,
         leaves: LeafRows<'_>,
-        of_leaf: &[ClassId],
+        (of_leaf, features): (&[ClassId], &[FeatureValue]),
     ) -> Result<Vec<ClassId>> {
         let options = self.options();
         leaves.check(self.plan.attributes.len(), options)?;
+        let classes = (of_leaf, features);
         match &self.way {
             Way::Memory(..) => {
-                leaves.shown_together(&options.describers(self.plan.attributes), of_leaf, options)
+                leaves.shown_together(&options.describers(self.plan.attributes), classes, options)
             }
             Way::Buckets(_, shuffles) => {
-                leaves.shown_together(&shuffles[release].describers, of_leaf, options)
+                leaves.shown_together(&shuffles[release].describers, classes, options)
             }
         }
     }
@@ -237,19 +239,31 @@ impl<'a> Door<'a> {
         Ok(())
     }
 
-    /// Adds a leaf that does not fit in memory: one class of every release.
+    /// Adds a leaf that does not fit in memory: one class of every release. Its features are those of
+    /// each release, one after another.
     pub fn admit_giant(&mut self, leaf: GiantLeaf<'_>) -> Result<()> {
         self.watch.check()?;
         let options = self.options();
+        let n_features = options.n_features;
+        if leaf.features.len() != n_features * self.n_releases() {
+            return Err(ReleaseError::Incomplete { missing: "what they show beside their cells" });
+        }
+        let of_release = |release: usize| GiantLeaf {
+            features: &leaf.features[release * n_features..(release + 1) * n_features],
+            ..leaf
+        };
         leaf.check(self.plan.attributes.len(), options)?;
         match &mut self.way {
-            Way::Memory(_, door) => door.admit_giant(leaf, options)?,
+            Way::Memory(_, door) => {
+                (0..self.requirements.len())
+                    .try_for_each(|own| door.admit_giant(own, of_release(own), options))?;
+            }
             Way::Buckets(plan, shuffles) => {
                 check_layout(plan, leaf.layout);
                 let mut part_id = self.n_leaves;
                 for &release in &self.chain {
                     let class_id = shuffles[release].n_classes;
-                    shuffles[release].add_giant(plan, leaf, part_id, self.watch)?;
+                    shuffles[release].add_giant(plan, of_release(release), part_id, self.watch)?;
                     part_id = class_id;
                 }
                 if self.published.is_some() {

@@ -56,6 +56,14 @@ impl<'r> Context<'r> {
         Ok(Context { plan, source, memory, watch, clock, values, typed_output, repeated: None })
     }
 
+    /// The same with another plan: what the rows have decided is no longer open in it.
+    pub(crate) fn with_plan<'p>(self, plan: &'p Plan) -> Context<'p>
+    where
+        'r: 'p,
+    {
+        Context { plan, ..self }
+    }
+
     /// How the source is read, with a key if rows are paired.
     pub(crate) fn reading(&self, key: Option<&'r str>) -> Reading<'r> {
         Reading {
@@ -407,8 +415,8 @@ impl<'a> Story<'a> {
             MethodPlan::FullDomain(_) | MethodPlan::Specialize { .. } => Some(Relation::Disjoint),
             MethodPlan::Local | MethodPlan::Given { .. } => None,
             _ if release > 0 || has_labels => None,
-            MethodPlan::Bang { shows_regions, .. } if plan.method.is_nested() => {
-                shows_regions.then_some(Relation::Nested)
+            MethodPlan::Bang { nests: true, shows_regions, .. } => {
+                (*shows_regions && plan.method.is_nested()).then_some(Relation::Nested)
             }
             _ => Some(Relation::Disjoint),
         }

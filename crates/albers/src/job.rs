@@ -334,7 +334,9 @@ impl Job {
     /// The column that tells how deep the region of a class lies in others, where classes may be
     /// nested.
     pub fn level_column(&self) -> Option<&str> {
-        let is_nested = self.method == Some(Method::Bang) && self.nesting != Some(false);
+        let is_plain = self.granularity.is_some_and(|own| !own.needs_nesting());
+        let is_nested =
+            self.method == Some(Method::Bang) && self.nesting != Some(false) && !is_plain;
         self.level_column.as_deref().or(is_nested.then_some(LEVEL_COLUMN))
     }
 

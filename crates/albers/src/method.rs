@@ -3,6 +3,7 @@
 //! A method sees points, facts and summaries. It opens no files, and has no way out but the door.
 
 mod bang;
+mod draw;
 mod features;
 pub(crate) mod full_domain;
 pub(crate) mod given;

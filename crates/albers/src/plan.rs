@@ -106,9 +106,15 @@ pub(crate) enum MethodPlan {
     Local,
     /// A BANG file.
     Bang {
-        /// What classes show beside their cells: the depth of their regions, where these may lie in
-        /// each other.
+        /// Whether regions may lie in each other.
+        nests: bool,
+        /// What classes show beside their cells: the depth of their regions, where these tell them
+        /// apart.
         features: Vec<FeatureColumn>,
+        /// How blocks are brought together for coarser releases; without it, what loses least.
+        granularity: Option<Granularity>,
+        /// Whether that is drawn.
+        draws: bool,
         /// Whether classes show their regions instead of their rows' bounds.
         shows_regions: bool,
         /// Sizes that decide how large blocks are divided.
@@ -382,7 +388,12 @@ impl MethodPlan {
                 };
                 let features = level.map(feature).into_iter().collect();
                 let CutPlan { shows_regions, grain, .. } = cuts;
-                MethodPlan::Bang { features, shows_regions, grain }
+                let nests = job.nesting != Some(false);
+                // Whoever names the column of levels asks for levels.
+                let is_leveled = job.level_column.is_some() && !job.also_k.is_empty();
+                let granularity = job.granularity.or(is_leveled.then_some(Granularity::Nested));
+                MethodPlan::Bang { nests, features, granularity, draws, shows_regions, grain }
+                    .with_levels()
             }
         })
     }
@@ -401,10 +412,12 @@ impl MethodPlan {
             MethodPlan::FullDomain(search) => search.words(),
             MethodPlan::Specialize { kind, .. } => kind.method().to_string(),
             MethodPlan::Local => "local".to_owned(),
-            MethodPlan::Bang { features, .. } => match features.is_empty() {
-                true => "bang, no nesting".to_owned(),
-                false => "bang".to_owned(),
-            },
+            MethodPlan::Bang { nests, granularity, .. } => {
+                let nesting = if *nests { "" } else { ", no nesting" };
+                let granularity = granularity.filter(|_| is_coarser);
+                let granularity = granularity.map(|own| format!(", {own}")).unwrap_or_default();
+                format!("bang{nesting}{granularity}")
+            }
             MethodPlan::Given { .. } => "compaction of a given release".to_owned(),
         }
     }
@@ -437,7 +450,26 @@ impl MethodPlan {
         }
     }
 
-    /// Whether the regions of classes may lie in each other.
+    /// The same without a level where regions that lie in each other are no longer classes.
+    fn with_levels(mut self) -> MethodPlan {
+        if let MethodPlan::Bang { features, granularity, .. } = &mut self
+            && granularity.is_some_and(|own| !own.needs_nesting())
+        {
+            features.clear();
+        }
+        self
+    }
+
+    /// The same with blocks brought together in a given way.
+    pub(crate) fn with_granularity(&self, chosen: Granularity) -> MethodPlan {
+        let mut method = self.clone();
+        if let MethodPlan::Bang { granularity, .. } = &mut method {
+            *granularity = Some(chosen);
+        }
+        method.with_levels()
+    }
+
+    /// Whether the regions of classes lie in each other, and their levels are shown.
     pub(crate) fn is_nested(&self) -> bool {
         !self.features().is_empty()
     }

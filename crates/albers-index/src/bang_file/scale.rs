@@ -60,7 +60,8 @@ impl Scale {
         self.n_value_bits + u32::from(self.missing.is_some())
     }
 
-    /// The cell of a code, its first halving the most significant of the bits.
+    /// The cell of a code, its first halving the most significant of the bits. A code that no value
+    /// has, between those of values and the missing one, is in the cell of the nearest value.
     #[inline]
     pub fn cell(&self, code: u32) -> u64 {
         match self.missing {
@@ -88,6 +89,7 @@ impl Scale {
 
     #[inline]
     fn value_cell(&self, code: u32) -> u64 {
+        let code = code.clamp(self.codes.0, self.codes.1);
         match &self.cells {
             Cells::Codes => {
                 // It fits: codes have 32 bits, and cells of codes no more than 24.

@@ -11,7 +11,7 @@
 //!
 //! Guarantee: every lot is in one unit. The regions of a unit's blocks lie in the region of the
 //! first of them, and nothing of another unit lies between two of them. Every unit satisfies the
-//! strictest requirement, if all rows together do.
+//! requirement that units are to satisfy, if all rows together do.
 
 use albers_privacy::Requirement;
 
@@ -19,6 +19,17 @@ use super::contain::Nesting;
 use super::grow::{Block, LotTree};
 use super::items::Items;
 use super::lots::Lots;
+
+/// Which blocks of lots are one unit.
+#[derive(Debug, Clone, Copy)]
+pub enum Joins<'a> {
+    /// Each is a unit.
+    Nothing,
+    /// Those that came of one block, where one of them violates a requirement alone.
+    Violating(&'a Requirement),
+    /// All of them.
+    All,
+}
 
 /// Blocks of lots that are divided together.
 #[derive(Debug)]
@@ -58,12 +69,13 @@ impl Unit {
 pub(super) fn units(
     lots: &Lots<'_>,
     tree: LotTree,
-    strictest: Option<&Requirement>,
+    joins: Joins<'_>,
     large_rows: usize,
 ) -> Vec<Unit> {
-    let owners = match strictest {
-        Some(strictest) => owners(lots, &tree, strictest),
-        None => (0..tree.nodes.len() as u32).collect(),
+    let owners = match joins {
+        Joins::Nothing => (0..tree.nodes.len() as u32).collect(),
+        Joins::Violating(strictest) => owners(lots, &tree, strictest),
+        Joins::All => vec![0; tree.nodes.len()],
     };
     let mut numbers = vec![u32::MAX; tree.nodes.len()];
     let owned = tree.nodes.into_iter().zip(owners);

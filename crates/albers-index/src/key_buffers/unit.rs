@@ -12,44 +12,53 @@ use albers_storage::{Result, StorageError};
 use rayon::prelude::*;
 
 use super::sort::{Sorted, SortedBlock, SortedRows};
-use super::{BangGiant, BangLoad, BangUnit, LoadedUnit};
+use super::{BangGiant, BangLoad, BangUnit, LoadedUnit, Visit};
 use crate::bang_file::lots::Lots;
 use crate::bang_file::sorted::SortedKeys;
-use crate::bang_file::units::{Unit, UnitBlock};
+use crate::bang_file::units::{Joins, Unit, UnitBlock};
 use crate::bang_file::{BangFile, UnitRows};
 use crate::buffer_tree::drain::enough;
 use crate::buffer_tree::{BulkPlan, Part};
 
 type Sink<'s, E> = dyn FnMut(LoadedUnit<'_>) -> std::result::Result<(), E> + 's;
 
+/// The units of all rows.
+pub(super) fn units(load: &BangLoad<'_>, lots: &Lots<'_>, watch: &dyn Watch) -> Result<Vec<Unit>> {
+    let counted = Allowance { min_rows: load.bulk.plan.min_rows(), rule: None };
+    let joins = match (load.bulk.has_coarser, load.is_one_unit) {
+        (_, true) => Joins::All,
+        (true, false) => Joins::Violating(load.bulk.strictest),
+        (false, false) => Joins::Nothing,
+    };
+    load.bang_plan(counted).units(lots, joins, watch)
+}
+
 /// Divides all rows, unit by unit.
-pub(super) fn drain<E: From<StorageError>>(
+pub(super) fn visit<E: From<StorageError>>(
     load: &BangLoad<'_>,
-    sorted: Sorted<'_>,
+    (sorted, units): (&mut Sorted<'_>, &[Unit]),
+    visit: Visit,
     watch: &dyn Watch,
     sink: &mut Sink<'_, E>,
 ) -> std::result::Result<(), E> {
-    let Sorted { lots, mut rows, payload_bytes } = sorted;
-    let counted = Allowance { min_rows: load.bulk.plan.min_rows(), rule: None };
-    let strictest = load.bulk.has_coarser.then_some(load.bulk.strictest);
-    let units = load.bang_plan(counted).units(&lots, strictest, watch)?;
+    let Sorted { lots, rows, payload_bytes } = sorted;
     for number in 0..units.len() as u32 {
         watch.check()?;
-        let at = UnitAt { load, lots: &lots, units: &units, number };
+        let at = UnitAt { load, lots, units, number };
         if let [UnitBlock { is_whole: true, .. }] = &at.unit().blocks[..] {
-            sink(LoadedUnit::Giant(at.giant(&mut rows)?))?;
+            sink(LoadedUnit::Giant(at.giant(rows, visit)?))?;
             continue;
         }
-        match &mut rows {
+        match rows {
             SortedRows::Whole { rows, keys, .. } => {
                 let places = at.places();
                 sink(LoadedUnit::Unit(Box::new(at.divided(rows, keys, places, watch)?)))?;
             }
             SortedRows::Blocks(blocks) => {
-                let n_bytes = at.n_rows() as usize * (load.row_bytes() + payload_bytes);
+                let n_bytes = at.n_rows() as usize * (load.row_bytes() + *payload_bytes);
                 let memory = load.bulk.budget.try_reserve("a unit of the file", n_bytes);
                 let _memory = memory.map_err(enough)?;
-                let (rows, keys, places) = at.loaded(blocks)?;
+                let (rows, keys, places) = at.loaded(blocks, visit)?;
                 sink(LoadedUnit::Unit(Box::new(at.divided(&rows, &keys, places, watch)?)))?;
             }
         }
@@ -89,6 +98,7 @@ impl UnitAt<'_> {
     fn loaded(
         &self,
         blocks: &mut [SortedBlock],
+        visit: Visit,
     ) -> Result<(RowBlock, Arc<SortedKeys>, Vec<UnitRows>)> {
         let plan = self.load.bulk;
         let lots = self.unit().lots();
@@ -102,7 +112,9 @@ impl UnitAt<'_> {
             n_rows += (places.end - places.start) as u32;
         }
         for stretch in stretches(&lots, self.lots) {
-            read(blocks, stretch, plan, &mut |own, range| rows.extend(plan.layout, own, range))?;
+            read(blocks, stretch, (plan, visit), &mut |own, range| {
+                rows.extend(plan.layout, own, range)
+            })?;
         }
         let codes = |row: usize, codes: &mut [u32]| rows.codes(plan.layout, row, codes);
         let keys = SortedKeys::of_sorted(self.load.space, rows.n_rows(), codes);
@@ -147,7 +159,7 @@ impl UnitAt<'_> {
     }
 
     /// Its rows in blocks of their own.
-    fn giant(&self, rows: &mut SortedRows) -> Result<BangGiant> {
+    fn giant(&self, rows: &mut SortedRows, visit: Visit) -> Result<BangGiant> {
         let plan = self.load.bulk;
         let unit = self.unit();
         let mut part = Part::counting_rows();
@@ -161,7 +173,7 @@ impl UnitAt<'_> {
             SortedRows::Blocks(blocks) => {
                 for stretch in stretches(&unit.lots(), self.lots) {
                     let mut appended = Ok(());
-                    read(blocks, stretch, plan, &mut |own, range| {
+                    read(blocks, stretch, (plan, visit), &mut |own, range| {
                         if appended.is_ok() {
                             appended = part.append(plan, own, range);
                         }
@@ -201,14 +213,14 @@ fn stretches(lots: &[u32], all: &Lots<'_>) -> Vec<Range<u64>> {
 fn read(
     blocks: &mut [SortedBlock],
     stretch: Range<u64>,
-    plan: &BulkPlan<'_>,
+    (plan, visit): (&BulkPlan<'_>, Visit),
     see: &mut dyn FnMut(&RowBlock, Range<usize>),
 ) -> Result<()> {
     let first = blocks.partition_point(|block| block.places.end <= stretch.start);
     for own in blocks[first..].iter_mut().take_while(|own| own.places.start < stretch.end) {
         let start = stretch.start.max(own.places.start) - own.places.start;
         let end = stretch.end.min(own.places.end) - own.places.start;
-        own.n_left -= end - start;
+        own.n_left -= if visit == Visit::Last { end - start } else { 0 };
         let Some(block) = own.block.take() else {
             unreachable!("a block is kept as long as rows of it are left")
         };

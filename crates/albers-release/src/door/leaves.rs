@@ -65,10 +65,14 @@ impl<'s> LeafRows<'s> {
     pub(super) fn shown_together(
         &self,
         describers: &[Describer<'_>],
-        of_leaf: &[ClassId],
+        (of_leaf, features): (&[ClassId], &[FeatureValue]),
         options: ShowOptions,
     ) -> Result<Vec<ClassId>> {
         let (by_class, ends) = by_class(self.ends.len(), of_leaf)?;
+        let n_features = options.n_features;
+        if features.len() != ends.len() * n_features {
+            return Err(ReleaseError::Incomplete { missing: "what they show beside their cells" });
+        }
         let cells_of = |class: usize| {
             let start = if class == 0 { 0 } else { ends[class - 1] };
             let of_class = &by_class[start as usize..ends[class] as usize];
@@ -79,10 +83,14 @@ impl<'s> LeafRows<'s> {
             self.describe(describers, of_class, &region)
         };
         let cells: Vec<Vec<ShownCell>> = (0..ends.len()).into_par_iter().map(cells_of).collect();
-        let mut first_of: FxHashMap<&[ShownCell], ClassId> = FxHashMap::default();
+        let mut first_of: FxHashMap<(&[ShownCell], &[FeatureValue]), ClassId> =
+            FxHashMap::default();
         let firsts: Vec<ClassId> = ClassId::first(cells.len())
             .zip(&cells)
-            .map(|(class, own)| *first_of.entry(own).or_insert(class))
+            .map(|(class, own)| {
+                let at = class.index() * n_features;
+                *first_of.entry((own, &features[at..at + n_features])).or_insert(class)
+            })
             .collect();
         Ok(of_leaf.iter().map(|class| firsts[class.index()]).collect())
     }
@@ -151,7 +159,7 @@ pub struct GiantLeaf<'s> {
     pub region: Option<&'s [Span]>,
     /// The holes of its region, box after box.
     pub holes: &'s [Span],
-    /// What it shows beside its quasi-identifiers.
+    /// What it shows beside its quasi-identifiers, release by release.
     pub features: &'s [FeatureValue],
 }
 
@@ -168,9 +176,6 @@ impl GiantLeaf<'_> {
         let has_region = self.region.is_some_and(|region| region.len() == n_attributes);
         if (options.show_regions || options.is_nested) && !has_region {
             return Err(ReleaseError::Incomplete { missing: "their regions" });
-        }
-        if self.features.len() != options.n_features {
-            return Err(ReleaseError::Incomplete { missing: "what they show beside their cells" });
         }
         Ok(())
     }

@@ -58,19 +58,22 @@ impl MemoryDoor {
         Ok(())
     }
 
-    /// Adds a leaf that is a class of every release.
-    pub(super) fn admit_giant(&mut self, giant: GiantLeaf<'_>, options: ShowOptions) -> Result<()> {
-        for release in 0..self.releases.len() {
-            let mut block = ClassBlock::default();
-            for piece in giant.blocks {
-                let rows = giant.read(piece)?;
-                push_rows(giant.layout, &rows, 0..rows.n_rows() as u32, &mut block);
-            }
-            block.class_ends.push(block.row_idxs.len() as u32);
-            block.regions.extend_from_slice(giant.region.unwrap_or_default());
-            block.details = details_of(giant.features, giant.holes, options);
-            self.releases[release].push(block);
+    /// Adds a leaf that is a class of a release.
+    pub(super) fn admit_giant(
+        &mut self,
+        release: usize,
+        giant: GiantLeaf<'_>,
+        options: ShowOptions,
+    ) -> Result<()> {
+        let mut block = ClassBlock::default();
+        for piece in giant.blocks {
+            let rows = giant.read(piece)?;
+            push_rows(giant.layout, &rows, 0..rows.n_rows() as u32, &mut block);
         }
+        block.class_ends.push(block.row_idxs.len() as u32);
+        block.regions.extend_from_slice(giant.region.unwrap_or_default());
+        block.details = details_of(giant.features, giant.holes, options);
+        self.releases[release].push(block);
         Ok(())
     }
 

@@ -117,11 +117,11 @@ fn the_bytes_change_only_on_purpose() {
             let leaves = leaves.rows(packer);
             // Classes that show the same are one, in both releases.
             let each: Vec<ClassId> = ClassId::first(classes.len()).collect();
-            let shown = numbered(&door.shown_together(0, leaves, &each)?);
+            let shown = numbered(&door.shown_together(0, leaves, (&each, &[]))?);
             let n_shown = shown.iter().max().unwrap().get() + 1;
             let pair = |class: &ClassId| (class.get() / 2).min(n_shown / 2 - 1);
             let pairs: Vec<ClassId> = shown.iter().map(pair).map(ClassId::new).collect();
-            let pairs = numbered(&door.shown_together(1, leaves, &pairs)?);
+            let pairs = numbered(&door.shown_together(1, leaves, (&pairs, &[]))?);
             let of_releases = [shown, pairs].map(|classes| LeafClasses::from(Some(classes)));
             door.admit_leaves(leaves, &of_releases)
         });

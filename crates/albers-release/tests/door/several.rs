@@ -127,8 +127,11 @@ fn classes_that_show_the_same_count_as_one_for_coarser_releases() {
         let pass = |finest: [u32; 4], coarser: [u32; 4]| {
             Case::new(&table, way, requirements.clone()).pass(&Silent, |door, packer| {
                 let leaves = packer.leaves(&leaves);
-                let together =
-                    door.shown_together(0, leaves.rows(packer), &[0, 1, 2, 3].map(ClassId::new))?;
+                let together = door.shown_together(
+                    0,
+                    leaves.rows(packer),
+                    (&[0, 1, 2, 3].map(ClassId::new), &[]),
+                )?;
                 assert_eq!(together, [0, 0, 2, 2].map(ClassId::new));
                 let classes = [finest, coarser].map(|own| leaf_classes(&own));
                 door.admit_leaves(leaves.rows(packer), &classes)

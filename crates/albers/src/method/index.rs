@@ -6,8 +6,6 @@
 //!                                                                 └─► releases for other k
 //! ```
 
-mod draw;
-
 use albers_classes::TargetCodes;
 use albers_classes::packed::FactColumns;
 use albers_index::buffer_tree::{BufferTree, BulkPlan, Intake, Loaded, Sizes, Subtree};
@@ -25,8 +23,7 @@ use albers_storage::watch::Phase;
 use albers_table::schema::Role;
 use albers_table::sink::Sink;
 
-use draw::Picture;
-
+use super::draw::Picture;
 use super::features::FeatureCounts;
 use super::load::{LoadedRows, load};
 use super::packed::{PackedTable, layout_of, n_subject_facts, sensitive_facts, space_of};
@@ -278,7 +275,7 @@ fn nested_classes(
         subtree.leaf_runs(bulk),
         coarsening,
         &coarser,
-        &mut |place, of_leaf| door.shown_together(chain[place], leaves, of_leaf),
+        &mut |place, of_leaf| door.shown_together(chain[place], leaves, (of_leaf, &[])),
     )?;
     if let (Some(picture), Some(dendrogram)) = (picture, releases.dendrogram) {
         picture.add(dendrogram);

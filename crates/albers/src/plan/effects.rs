@@ -47,13 +47,40 @@ pub(super) fn check(job: &Job) -> Result<()> {
 /// Regions must lie in each other to be brought together so, and leaves be merged to be drawn.
 fn check_granularity(job: &Job, method: Method) -> Result<()> {
     let granularity = job.granularity.unwrap_or_default();
-    if granularity.needs_nesting() && !halves(method) {
+    let nests = method == Method::Bang && job.nesting != Some(false);
+    if granularity.needs_nesting() && !nests {
         return Err(Error::usage(
             wording![
                 Field::Granularity.of(granularity.name()),
-                format!(": no regions of {method} lie in each other")
+                match method {
+                    Method::Bang => ": no regions lie in each other without nesting".to_owned(),
+                    _ => format!(": no regions of {method} lie in each other"),
+                }
             ],
             wording!["use ", Field::Granularity.of(Granularity::Dendrogram.name())],
+        ));
+    }
+    if granularity == Granularity::Hierarchical && method == Method::Bang {
+        return Err(Error::usage(
+            wording![
+                Field::Granularity.of(granularity.name()),
+                ": a BANG file has no nodes above its blocks"
+            ],
+            wording!["use ", Field::Granularity.of(Granularity::Nested.name())],
+        ));
+    }
+    let is_plain = job.granularity.is_some_and(|own| !own.needs_nesting());
+    if job.level_column.is_some() && is_plain && method == Method::Bang {
+        return Err(Error::usage(
+            wording![
+                Field::LevelColumn,
+                " has no effect with ",
+                Field::Granularity.of(granularity.name())
+            ],
+            wording![
+                "drop one of them, or use ",
+                Field::Granularity.of(Granularity::Nested.name())
+            ],
         ));
     }
     if job.dendrogram.is_some() && !granularity.has_dendrogram() {
@@ -115,7 +142,7 @@ fn follows(method: Method) -> bool {
 }
 
 fn is_index(method: Method) -> bool {
-    matches!(method, Method::Auto | Method::Rtree)
+    matches!(method, Method::Auto | Method::Rtree | Method::Bang)
 }
 
 /// Whether every value of a column is shown at the same level.

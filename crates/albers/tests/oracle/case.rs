@@ -131,9 +131,14 @@ impl Case {
         (has_regions(self.method) && !shows_regions) || self.method == Method::Local
     }
 
-    /// The column that tells how deep classes lie in others, where they may.
-    pub fn level_column(&self) -> Option<&str> {
-        self.job.level_column()
+    /// The column that tells how deep classes lie in others, where they may. Of several releases the
+    /// one that loses least may have none, unless the job says how it comes about.
+    pub fn level_column(&self, header: &[String]) -> Option<&str> {
+        let job = &self.job;
+        let name = job.level_column()?;
+        let is_open =
+            !job.also_k.is_empty() && job.granularity.is_none() && job.level_column.is_none();
+        (!is_open || header.iter().any(|own| own == name)).then_some(name)
     }
 }
 
@@ -358,17 +363,28 @@ pub const OF_TREES: [Granularity; 5] = [
     Granularity::DendrogramCut,
 ];
 
+/// How the blocks of a BANG file can be brought together, beside nested ones.
+const OF_BLOCKS: [Granularity; 4] =
+    [Granularity::Cut, Granularity::LeafScan, Granularity::Dendrogram, Granularity::DendrogramCut];
+
 /// The k of each release; several where the method builds an index.
 fn draw_ks(dice: &mut Dice, job: &mut Job, method: Method, n_units: usize) {
     let mut k = (2 + dice.below(4)).min(n_units);
-    if matches!(method, Method::Auto | Method::Rtree) && n_units > 1 && dice.chance(0.5) {
+    let is_indexed = matches!(method, Method::Auto | Method::Rtree | Method::Bang);
+    if is_indexed && n_units > 1 && dice.chance(0.5) {
         k = k.min(n_units - 1);
         let most_more = (n_units - k).min(*dice.pick(&[2, 10, 200]));
         let coarser: BTreeSet<u64> =
             (0..1 + dice.below(3)).map(|_| (k + 1 + dice.below(most_more)) as u64).collect();
         job.also_k = coarser.into_iter().collect();
         dice.shuffle(&mut job.also_k);
-        job.granularity = any_or_none(dice, &OF_TREES);
+        job.granularity = match (method, job.nesting, &job.level_column) {
+            (Method::Bang, _, Some(_)) => any_or_none(dice, &[Granularity::Nested]),
+            (Method::Bang, Some(false), None) => any_or_none(dice, &OF_BLOCKS),
+            (Method::Bang, _, None) if dice.chance(0.4) => Some(Granularity::Nested),
+            (Method::Bang, _, None) => any_or_none(dice, &OF_BLOCKS),
+            _ => any_or_none(dice, &OF_TREES),
+        };
     }
     job.k = Some(k as u64);
 }

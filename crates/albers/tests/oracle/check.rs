@@ -130,7 +130,7 @@ impl<'a> Pair<'a> {
         let quasi = case.with_role(Role::Quasi);
         let mut places: Vec<usize> =
             quasi.flat_map(|column| shown::places(column, &release)).collect();
-        places.extend(case.level_column().map(|name| release.place(name)));
+        places.extend(case.level_column(&release.header).map(|name| release.place(name)));
         let mut by_text: BTreeMap<Vec<&str>, Vec<usize>> = BTreeMap::new();
         for (row_idx, row) in release.rows.iter().enumerate() {
             let key = places.iter().map(|&place| row[place].as_str()).collect();
@@ -181,7 +181,7 @@ impl<'a> Pair<'a> {
         }
         let quasi = self.case.with_role(Role::Quasi);
         let shows_labels = { quasi }.any(|column| column.shown == Shown::Label);
-        if let Some(name) = self.case.level_column().filter(|_| !shows_labels) {
+        if let Some(name) = self.case.level_column(&self.release.header).filter(|_| !shows_labels) {
             let place = self.release.place(name);
             let is_nested = self.release.rows.iter().any(|row| row[place] != "0");
             if is_nested && self.origin.is_some() {
@@ -216,7 +216,10 @@ impl<'a> Pair<'a> {
                     let has_mean =
                         self.case.job.values == Some(Values::Mean) && column.shown == Shown::Bounds;
                     let mean = has_mean.then(|| format!("{}_mean", column.name));
-                    let level = self.case.level_column().filter(|_| Some(at) == last_quasi);
+                    let level = self
+                        .case
+                        .level_column(&self.release.header)
+                        .filter(|_| Some(at) == last_quasi);
                     let names = shown::names(column, &self.release).into_iter().chain(mean);
                     names.chain(level.map(str::to_owned)).collect()
                 }
@@ -275,13 +278,18 @@ impl<'a> Pair<'a> {
     fn check_boxes(&self) {
         let quasi: Vec<&Column> = self.case.with_role(Role::Quasi).collect();
         let shows_labels = quasi.iter().any(|column| column.shown == Shown::Label);
-        let may_overlap = self.is_coarser || self.case.method == Method::Local;
-        if shows_labels || may_overlap {
+        if shows_labels {
             return;
         }
         let boxes: Vec<Vec<Cover>> = self.classes.iter().map(|class| self.covers(class)).collect();
-        if self.case.level_column().is_some() {
+        if self.case.level_column(&self.release.header).is_some() {
             return self.check_innermost(&boxes);
+        }
+        // Nested regions without their levels are boxes that lie in each other.
+        let is_leveled_down =
+            self.case.method == Method::Bang && self.case.job.nesting != Some(false);
+        if self.is_coarser || self.case.method == Method::Local || is_leveled_down {
+            return;
         }
         for (at, one) in boxes.iter().enumerate() {
             for other in &boxes[..at] {
@@ -296,7 +304,11 @@ impl<'a> Pair<'a> {
 
     /// Of all classes that a row fits, its own is the only one of the greatest level.
     fn check_innermost(&self, boxes: &[Vec<Cover>]) {
-        let (Some(origin), Some(name)) = (&self.origin, self.case.level_column()) else { return };
+        let (Some(origin), Some(name)) =
+            (&self.origin, self.case.level_column(&self.release.header))
+        else {
+            return;
+        };
         let place = self.release.place(name);
         let level = |class: &[usize]| -> u32 {
             self.release.rows[class[0]][place].parse().expect("a level is a whole number")
