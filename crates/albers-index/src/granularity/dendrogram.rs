@@ -88,6 +88,14 @@ impl Dendrogram {
         Dendrogram::of_merges(merges, &walk, (&leaves.boxes(), plan), sizes)
     }
 
+    /// About what it takes to merge so many leaves.
+    pub fn work_bytes(n_leaves: usize, n_attributes: usize) -> usize {
+        // Neighbours, found and put in lists twice; regions, boxes of leaves and nodes; the tree.
+        const BYTES_PER_ATTRIBUTE: usize = 40 + 8 + 24 + 16;
+        const BYTES_PER_LEAF: usize = 96;
+        n_leaves * (n_attributes * BYTES_PER_ATTRIBUTE + BYTES_PER_LEAF)
+    }
+
     /// Orders the leaves: of the parts of a node, the nearest to the last leaf comes first.
     fn of_merges(
         merges: Merges,
