@@ -38,7 +38,7 @@ use neighbours::Regions;
 use rounds::{Merges, merge};
 
 /// Which neighbour of a cluster is the nearest. On generated tables the default loses less at every
-/// k, a third or more of it on eight attributes: densities of leaves with equally many rows follow
+/// k, a quarter of it or more on eight attributes: densities of leaves with equally many rows follow
 /// chance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Closeness {
