@@ -19,7 +19,7 @@ use albers_index::bang_file::LotSizes;
 use albers_index::bang_file::scale::{CodeCounts, Scale, ScaleProblem};
 use albers_index::bang_file::space::HalvedSpace;
 use albers_index::buffer_tree::{BulkPlan, Intake, Sizes};
-use albers_index::granularity::dendrogram::Closeness;
+use albers_index::granularity::dendrogram::{Closeness, Dendrogram};
 use albers_index::granularity::nested::ClassTree;
 use albers_index::granularity::{self, Coarsening, FAN_OUT, Granularity};
 use albers_index::key_buffers::{
@@ -32,6 +32,7 @@ use albers_partition::split::Policy;
 use albers_privacy::{Facts, Requirement};
 use albers_release::ReleaseError;
 use albers_release::door::{Door, GiantLeaf, LeafClasses, LeafRows, PackedRows, RowStore};
+use albers_storage::memory_budget::Reservation;
 use albers_storage::watch::{Phase, Watch};
 use albers_storage::wording;
 use albers_storage::wording::Field;
@@ -192,6 +193,7 @@ fn least_loss(
     file.visit(Visit::Again, watch, &mut |loaded| -> Result<()> {
         // A block that is a class of every release loses the same in all of them.
         let LoadedUnit::Unit(unit) = loaded else { return Ok(()) };
+        let _memory = reserved(bulk, &unit, Granularity::Dendrogram)?;
         for (loss, &granularity) in losses.iter_mut().zip(candidates) {
             let leaves = unit.leaf_runs(bulk);
             let made = granularity::releases(
@@ -207,6 +209,19 @@ fn least_loss(
     })?;
     let best = (0..candidates.len()).min_by(|&a, &b| losses[a].total_cmp(&losses[b]));
     Ok(candidates[best.unwrap_or(0)])
+}
+
+/// The memory of a dendrogram of a unit, where there is one.
+fn reserved(
+    bulk: &BulkPlan<'_>,
+    unit: &BangUnit<'_>,
+    granularity: Granularity,
+) -> albers_storage::Result<Reservation> {
+    let n_bytes = match granularity.has_dendrogram() {
+        true => Dendrogram::work_bytes(unit.ends.len(), bulk.layout.n_attributes()),
+        false => 0,
+    };
+    bulk.budget.try_reserve("the dendrogram of a unit", n_bytes)
 }
 
 fn coarsening<'p>(bulk: &'p BulkPlan<'p>, granularity: Granularity) -> Coarsening<'p> {
@@ -284,6 +299,7 @@ impl<'p> Publisher<'p> {
         if door.n_releases() == 1 {
             return Ok(vec![ClassId::first(unit.ends.len()).collect()]);
         }
+        let _memory = reserved(self.bulk, unit, self.granularity)?;
         let chain = door.chain();
         let coarser: Vec<_> = chain[1..].iter().map(|&release| door.requirement(release)).collect();
         let made = granularity::releases(

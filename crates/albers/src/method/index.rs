@@ -9,7 +9,7 @@
 use albers_classes::TargetCodes;
 use albers_classes::packed::FactColumns;
 use albers_index::buffer_tree::{BufferTree, BulkPlan, Intake, Loaded, Sizes, Subtree};
-use albers_index::granularity::dendrogram::Closeness;
+use albers_index::granularity::dendrogram::{Closeness, Dendrogram};
 use albers_index::granularity::{self, Coarsening, FAN_OUT, Granularity};
 use albers_partition::cell::TableSize;
 use albers_partition::mondrian::Plan as CutSettings;
@@ -269,6 +269,11 @@ fn nested_classes(
 ) -> std::result::Result<Vec<LeafClasses>, ReleaseError> {
     let chain = door.chain();
     let coarser: Vec<_> = chain[1..].iter().map(|&release| door.requirement(release)).collect();
+    let n_bytes = match granularity.has_dendrogram() {
+        true => Dendrogram::work_bytes(subtree.tree.n_leaves(), bulk.layout.n_attributes()),
+        false => 0,
+    };
+    let _memory = bulk.budget.try_reserve("the dendrogram of a part", n_bytes)?;
     let closeness = Closeness::default();
     let coarsening = Coarsening { granularity, fan_out: FAN_OUT, closeness, plan: &bulk.plan };
     let releases = granularity::releases(
