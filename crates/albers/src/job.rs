@@ -217,7 +217,7 @@ pub struct ColumnJob {
     /// Whether it is cut before all others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bias: Option<bool>,
-    /// How a BANG file halves it: `equal`, `quantile`, `hierarchy` or a file of ranges.
+    /// How a BANG file, or a relative that halves regularly, halves it: `equal`, `quantile`, `hierarchy` or a file of ranges.
     #[serde(skip_serializing_if = "Option::is_none", with = "as_text")]
     #[schemars(with = "Option<String>")]
     pub scale: Option<ScaleSpec>,
@@ -330,7 +330,7 @@ impl Job {
     /// The column that tells how deep the region of a class lies in others, where classes may be
     /// nested.
     pub fn level_column(&self) -> Option<&str> {
-        let is_nested = self.method == Some(Method::Bang) && self.nesting != Some(false);
+        let is_nested = self.method.is_some_and(Method::may_nest) && self.nesting != Some(false);
         self.level_column.as_deref().or(is_nested.then_some(LEVEL_COLUMN))
     }
 

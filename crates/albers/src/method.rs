@@ -2,6 +2,7 @@
 //!
 //! A method sees points, facts and summaries. It opens no files, and has no way out but the door.
 
+mod access;
 mod bang;
 mod features;
 pub(crate) mod full_domain;
@@ -149,7 +150,9 @@ pub(crate) fn another_method() -> Wording {
 fn shows_regions(plan: &Plan) -> bool {
     match &plan.method {
         MethodPlan::Cuts { cuts, .. } | MethodPlan::Index { cuts, .. } => cuts.shows_regions,
-        MethodPlan::Bang { shows_regions, .. } => *shows_regions,
+        MethodPlan::Bang { shows_regions, .. } | MethodPlan::Access { shows_regions, .. } => {
+            *shows_regions
+        }
         MethodPlan::Specialize { .. } => true,
         _ => false,
     }
@@ -209,6 +212,9 @@ fn groups_of(
         }
         MethodPlan::Bang { .. } => {
             return Ok((bang::groups(run, table, points, &settings)?, notes));
+        }
+        MethodPlan::Access { relative, .. } => {
+            return Ok((access::groups(run, table, points, (*relative, &settings))?, notes));
         }
         _ => mondrian::partition(points, tuples, &settings, run.watch),
     };

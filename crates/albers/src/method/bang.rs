@@ -34,7 +34,7 @@ pub(super) fn groups(
 }
 
 /// The scale of each quasi-identifier.
-fn scales(run: &Context<'_>, table: &Table, points: &Points) -> Result<Vec<Scale>> {
+pub(super) fn scales(run: &Context<'_>, table: &Table, points: &Points) -> Result<Vec<Scale>> {
     let attributes = table.attributes.iter().enumerate();
     let scales = attributes.map(|(place, attribute)| {
         let name = attribute.domain.name();
