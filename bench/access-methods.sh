@@ -4,7 +4,8 @@
 # table of each in Markdown, with the ratio of every loss to that of mondrian with median cuts, which
 # is the kd-tree, in the same run.
 #
-# Usage: bench/access-methods.sh FOLDER [ROUNDS]     (adult.csv and adult_hierarchy_COLUMN.csv; 3 rounds)
+# Usage: bench/access-methods.sh FOLDER [ROUNDS]     (FOLDER holds adult.csv and
+# adult_hierarchy_COLUMN.csv; 3 rounds when not given)
 set -euo pipefail
 data=$(cd "${1:?name the folder with adult.csv and its hierarchies}" && pwd)
 cd "$(dirname "$0")/.."
