@@ -177,13 +177,14 @@ pub struct MethodFlags {
     /// --method bang)
     #[arg(long)]
     pub no_nesting: bool,
-    /// The column that tells how deep the region of a class lies in others (with --method bang);
-    /// level when not given
+    /// The column that tells how deep the region of a class lies in others (with --method bang,
+    /// bd-tree, hb-tree); level when not given
     #[arg(long, value_name = "NAME")]
     pub level_column: Option<String>,
-    /// How the values of a column are halved (with --method bang): equal, ranges of equal length,
-    /// or with their ends and how often at most, equal:0..120:6; quantile or quantile:6, of about
-    /// equally many rows; hierarchy; or a FILE with a range LO,HI on each line
+    /// How the values of a column are halved (with --method bang, and those for comparison with it
+    /// but hb-tree): equal, ranges of equal length, or with their ends and how often at most,
+    /// equal:0..120:6; quantile or quantile:6, of about equally many rows; hierarchy; or a FILE with
+    /// a range LO,HI on each line
     #[arg(long = "scale", value_name = "COLUMN=SCALE")]
     pub scales: Vec<HierarchyFlag>,
     /// Columns that are cut before all others

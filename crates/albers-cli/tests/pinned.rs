@@ -141,7 +141,7 @@ fn check_kinds(jobs: &[Job], outcomes: &[Outcome]) {
 }
 
 /// The methods, and how many jobs of each publish at least.
-const METHODS: [(&str, usize); 13] = [
+const METHODS: [(&str, usize); 19] = [
     ("auto", 50),
     ("mondrian", 20),
     ("rtree", 30),
@@ -154,6 +154,12 @@ const METHODS: [(&str, usize); 13] = [
     ("tds", 5),
     ("local", 10),
     ("bang", 6),
+    ("bd-tree", 2),
+    ("hb-tree", 2),
+    ("kd-trie", 2),
+    ("kd-b-trie", 1),
+    ("pr-quadtree", 1),
+    ("grid-file", 1),
     ("compact", 12),
 ];
 

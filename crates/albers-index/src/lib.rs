@@ -5,8 +5,10 @@
 //! - [`buffer_tree`]: loads it from more rows than fit in memory.
 //! - [`bang_file`]: another index: regions that may lie in each other.
 //! - [`key_buffers`]: loads it from more rows than fit in memory.
+//! - [`access_methods`]: relatives of it, for comparison.
 //! - [`granularity`]: coarser releases from the leaves of an index built once.
 
+pub mod access_methods;
 pub mod bang_file;
 pub mod buffer_tree;
 pub mod granularity;

@@ -116,7 +116,9 @@ fn main() {
     let mut arguments = std::env::args().skip(1);
     let min_rows: u64 = arguments.next().map_or(5, |text| text.parse().expect("a number of rows"));
     let share: f64 = arguments.next().map_or(1.0, |text| text.parse().expect("a share"));
-    println!("| set | rows x QI | threads | rtree median, s | bang, s | ratio | bang, us per row and attribute | dendrogram, us per block and attribute | leaves of rtree | blocks of bang |");
+    println!(
+        "| set | rows x QI | threads | rtree median, s | bang, s | ratio | bang, us per row and attribute | dendrogram, us per block and attribute | leaves of rtree | blocks of bang |"
+    );
     println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
     for set in SETS {
         let n_rows = (set.n_rows as f64 * share) as u64;

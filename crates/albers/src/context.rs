@@ -96,7 +96,10 @@ impl<'r> Context<'r> {
             show_regions: shows_regions,
             // The groups of a recoding are told by the values that occur in them.
             ends_in_gaps: !matches!(self.plan.method, MethodPlan::Specialize { .. }),
-            is_nested: matches!(self.plan.method, MethodPlan::Bang { .. }),
+            is_nested: matches!(
+                self.plan.method,
+                MethodPlan::Bang { .. } | MethodPlan::Access { .. }
+            ),
             n_rows,
             fingerprint,
             max_left_out: self.plan.max_left_out(n_rows),
@@ -417,6 +420,9 @@ impl<'a> Story<'a> {
             _ if release > 0 || has_labels => None,
             MethodPlan::Bang { nests: true, shows_regions, .. } => {
                 (*shows_regions && plan.method.is_nested()).then_some(Relation::Nested)
+            }
+            MethodPlan::Access { shows_regions, .. } if plan.method.is_nested() => {
+                shows_regions.then_some(Relation::Nested)
             }
             _ => Some(Relation::Disjoint),
         }

@@ -428,7 +428,8 @@ pub const JOB_FILE_FIELDS: &str = r#"A job file with all its fields:
   k = 5                           # rows (or subjects) per class, at least
   method = "auto"                 # how classes are found: auto, mondrian, rtree, incognito, samarati,
                                   # bottom-up, attribute-suppression, subtree, ordered-set, tds,
-                                  # local, bang
+                                  # local, bang; to compare with it: bd-tree, hb-tree, kd-trie,
+                                  # kd-b-trie, pr-quadtree, grid-file
   variant = "super-roots"         # of incognito: basic, super-roots, cube; of bottom-up: rollup, scan
   minimize = "ncp"                # the best full-domain release: ncp, height, discernibility, weights
   suppress = 0.02                 # the share of the rows that may be left out
@@ -439,7 +440,7 @@ pub const JOB_FILE_FIELDS: &str = r#"A job file with all its fields:
   values = "interval"             # intervals as interval or bounds
   compact = true                  # false: regions instead of bounds of the rows
   nesting = true                  # of bang: false: classes side by side, none within another
-  level-column = "level"          # of bang: the column that tells how deep a class lies in others
+  level-column = "level"          # of bang, bd-tree, hb-tree: the column that tells how deep a class lies in others
   also-k = [10, 100]              # coarser releases of the same index
   granularity = "cut"             # how its leaves are brought together: cut, leaf-scan, hierarchical,
                                   # dendrogram, dendrogram-cut
@@ -463,7 +464,7 @@ pub const JOB_FILE_FIELDS: &str = r#"A job file with all its fields:
   weight = 2.0                    # how much a loss on it counts
   level = 2                       # where a full-domain release shows it
   bias = true                     # cut before all others
-  scale = "equal"                 # of bang: equal:LO..HI:BITS, quantile:BITS, hierarchy, FILE
+  scale = "equal"                 # of bang and what halves like it: equal:LO..HI:BITS, quantile:BITS, hierarchy, FILE
 
   [columns."main diagnosis"]
   role = "sensitive"

@@ -220,7 +220,7 @@ pub struct ColumnJob {
     /// Whether it is cut before all others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bias: Option<bool>,
-    /// How a BANG file halves it: `equal`, `quantile`, `hierarchy` or a file of ranges.
+    /// How a BANG file, or a relative that halves regularly, halves it: `equal`, `quantile`, `hierarchy` or a file of ranges.
     #[serde(skip_serializing_if = "Option::is_none", with = "as_text")]
     #[schemars(with = "Option<String>")]
     pub scale: Option<ScaleSpec>,
@@ -335,8 +335,8 @@ impl Job {
     /// nested.
     pub fn level_column(&self) -> Option<&str> {
         let is_plain = self.granularity.is_some_and(|own| !own.needs_nesting());
-        let is_nested =
-            self.method == Some(Method::Bang) && self.nesting != Some(false) && !is_plain;
+        let may_nest = self.method.is_some_and(Method::may_nest);
+        let is_nested = may_nest && self.nesting != Some(false) && !is_plain;
         self.level_column.as_deref().or(is_nested.then_some(LEVEL_COLUMN))
     }
 

@@ -64,6 +64,7 @@ mod rows;
 mod run;
 
 pub use albers_generate as generate;
+pub use albers_index::access_methods::Relative;
 pub use albers_index::bang_file::scale::ScaleSpec;
 pub use albers_index::granularity::Granularity;
 pub use albers_lattice::choose::Minimize;

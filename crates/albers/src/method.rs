@@ -2,6 +2,7 @@
 //!
 //! A method sees points, facts and summaries. It opens no files, and has no way out but the door.
 
+mod access;
 mod bang;
 mod draw;
 mod features;
@@ -10,6 +11,7 @@ pub(crate) mod given;
 mod index;
 mod load;
 mod packed;
+mod scales;
 pub(crate) mod selects;
 mod targets;
 
@@ -153,7 +155,9 @@ pub(crate) fn another_method() -> Wording {
 fn shows_regions(plan: &Plan) -> bool {
     match &plan.method {
         MethodPlan::Cuts { cuts, .. } | MethodPlan::Index { cuts, .. } => cuts.shows_regions,
-        MethodPlan::Bang { shows_regions, .. } => *shows_regions,
+        MethodPlan::Bang { shows_regions, .. } | MethodPlan::Access { shows_regions, .. } => {
+            *shows_regions
+        }
         MethodPlan::Specialize { .. } => true,
         _ => false,
     }
@@ -210,6 +214,9 @@ fn groups_of(
             let max_suppressed = run.plan.max_left_out(table.n_rows as u64) as usize;
             let plan = SpecializePlan { plan: &settings, max_suppressed };
             specialize::partition(points, &plan, run.watch)
+        }
+        MethodPlan::Access { relative, .. } => {
+            return Ok((access::groups(run, table, points, (*relative, &settings))?, notes));
         }
         _ => mondrian::partition(points, tuples, &settings, run.watch),
     };

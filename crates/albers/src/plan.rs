@@ -16,10 +16,11 @@ mod workload;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
+use albers_index::access_methods::Relative;
 use albers_index::granularity::Granularity;
 use albers_partition::grain::Grain;
 use albers_partition::split::Policy;
-use albers_release::publish::{FeatureColumn, FeatureKind, Values};
+use albers_release::publish::{FeatureColumn, Values};
 use albers_storage::memory_budget;
 use albers_storage::wording;
 use albers_storage::wording::Field;
@@ -119,6 +120,17 @@ pub(crate) enum MethodPlan {
         shows_regions: bool,
         /// Sizes that decide how large blocks are divided.
         grain: Grain,
+    },
+    /// A relative of it.
+    Access {
+        /// Which one.
+        relative: Relative,
+        /// Its word.
+        method: Method,
+        /// What classes show beside their cells, as of a BANG file.
+        features: Vec<FeatureColumn>,
+        /// Whether classes show their regions instead of their rows' bounds.
+        shows_regions: bool,
     },
     /// The classes of a given release.
     Given {
@@ -381,20 +393,26 @@ impl MethodPlan {
             Method::Tds => MethodPlan::Specialize { kind: Specialization::Tds, suppress },
             Method::Local => MethodPlan::Local,
             Method::Bang => {
-                let level = job.level_column().filter(|_| job.nesting != Some(false));
-                let feature = |name: &str| FeatureColumn {
-                    name: name.to_owned(),
-                    kind: FeatureKind::Integer,
-                };
-                let features = level.map(feature).into_iter().collect();
                 let CutPlan { shows_regions, grain, .. } = cuts;
                 let nests = job.nesting != Some(false);
                 // Whoever names the column of levels asks for levels.
                 let is_leveled = job.level_column.is_some() && !job.also_k.is_empty();
                 let granularity = job.granularity.or(is_leveled.then_some(Granularity::Nested));
+                let features = columns::level_features(job);
                 MethodPlan::Bang { nests, features, granularity, draws, shows_regions, grain }
                     .with_levels()
             }
+            method @ (Method::BdTree
+            | Method::HbTree
+            | Method::KdTrie
+            | Method::KdBTrie
+            | Method::PrQuadtree
+            | Method::GridFile) => MethodPlan::Access {
+                relative: method.relative().expect("these are relatives"),
+                method,
+                features: columns::level_features(job),
+                shows_regions: cuts.shows_regions,
+            },
         })
     }
 
@@ -418,6 +436,7 @@ impl MethodPlan {
                 let granularity = granularity.map(|own| format!(", {own}")).unwrap_or_default();
                 format!("bang{nesting}{granularity}")
             }
+            MethodPlan::Access { method, .. } => method.to_string(),
             MethodPlan::Given { .. } => "compaction of a given release".to_owned(),
         }
     }
@@ -439,13 +458,19 @@ impl MethodPlan {
 
     /// Whether classes come of cuts, so that one class means that no cut was allowable.
     pub(crate) fn is_cut(&self) -> bool {
-        matches!(self, MethodPlan::Cuts { .. } | MethodPlan::Index { .. } | MethodPlan::Bang { .. })
+        matches!(
+            self,
+            MethodPlan::Cuts { .. }
+                | MethodPlan::Index { .. }
+                | MethodPlan::Bang { .. }
+                | MethodPlan::Access { .. }
+        )
     }
 
     /// What classes show beside their cells.
     pub(crate) fn features(&self) -> &[FeatureColumn] {
         match self {
-            MethodPlan::Bang { features, .. } => features,
+            MethodPlan::Bang { features, .. } | MethodPlan::Access { features, .. } => features,
             _ => &[],
         }
     }

@@ -73,7 +73,13 @@ fn job(method: Method, rule: &str, draws: &mut Draws) -> Job {
             | Method::Rtree
             | Method::Tds
             | Method::Local
-            | Method::Bang => name == "zip" && draws.below(2) == 0,
+            | Method::Bang
+            | Method::BdTree
+            | Method::HbTree
+            | Method::KdTrie
+            | Method::KdBTrie
+            | Method::PrQuadtree
+            | Method::GridFile => name == "zip" && draws.below(2) == 0,
             _ => true,
         };
         job.column(name).hierarchy = climbs.then(|| hierarchy.parse().unwrap());
@@ -84,7 +90,13 @@ fn job(method: Method, rule: &str, draws: &mut Draws) -> Job {
         | Method::Rtree
         | Method::Tds
         | Method::Local
-        | Method::Bang => false,
+        | Method::Bang
+        | Method::BdTree
+        | Method::HbTree
+        | Method::KdTrie
+        | Method::KdBTrie
+        | Method::PrQuadtree
+        | Method::GridFile => false,
         // Recodings that leave rows out do not know what the others are close to.
         Method::Subtree | Method::OrderedSet => rule != "closeness",
         _ => true,
@@ -212,7 +224,8 @@ fn with_a_requirement_on_rows_alone_nothing_that_is_carried_changes_a_cell_or_a_
             let over_all = exchanged(&table, &all, &mut draws);
             let (release_of_all, _) = published(&job, &over_all).unwrap();
             assert!(shown(&release) == shown(&release_of_all), "{method}, case {case}");
-            assert!(release != release_of_all, "something was exchanged");
+            let is_one_class = shown(&release)[1..].windows(2).all(|pair| pair[0] == pair[1]);
+            assert!(is_one_class || release != release_of_all, "something was exchanged");
         }
     }
 }

@@ -233,7 +233,8 @@ fn a_job_that_is_cancelled_at_any_moment_leaves_nothing_and_the_process_usable()
                 Method::Local,
                 Method::Bang,
             ];
-            if memory.is_some() && in_memory.contains(&method) {
+            let is_in_memory = in_memory.contains(&method) || method.relative().is_some();
+            if memory.is_some() && is_in_memory {
                 continue;
             }
             let job = match memory {

@@ -66,7 +66,8 @@ fn large_sizes() -> impl Strategy<Value = (u64, usize, usize)> {
 /// Every method, those that cut and nested ones more often: more is looked at with them.
 fn any_method() -> impl Strategy<Value = Method> {
     let cutting = prop::sample::select(&[Method::Auto, Method::Mondrian, Method::Rtree][..]);
-    prop_oneof![3 => cutting, 6 => prop::sample::select(Method::ALL), 1 => Just(Method::Bang)]
+    let nested = prop::sample::select(&[Method::Bang, Method::BdTree, Method::HbTree][..]);
+    prop_oneof![3 => cutting, 6 => prop::sample::select(Method::ALL), 1 => nested]
 }
 
 const FULL_DOMAIN_METHODS: [Method; 4] =

@@ -76,7 +76,8 @@ pub struct Arguments {
     #[arg(long, value_name = "RISK")]
     threshold: Option<f64>,
     /// The column that tells how deep the regions of nested classes lie, of a release by --method
-    /// bang, where no manifest tells it; without it, classes that show the same are one
+    /// bang, bd-tree or hb-tree, where no manifest tells it; without it, classes that show the same
+    /// are one
     #[arg(long, value_name = "COLUMN")]
     level_column: Option<String>,
     /// Print the audit as JSON on standard output

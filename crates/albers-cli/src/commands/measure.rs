@@ -42,7 +42,7 @@ pub struct Arguments {
     #[arg(long = "select", value_name = "[WEIGHT:] CONDITION")]
     selects: Vec<SelectSpec>,
     /// The column that tells how deep the regions of nested classes lie, of a release by --method
-    /// bang; without it, classes that show the same are one
+    /// bang, bd-tree or hb-tree; without it, classes that show the same are one
     #[arg(long, value_name = "COLUMN")]
     level_column: Option<String>,
     /// Print the losses as JSON on standard output

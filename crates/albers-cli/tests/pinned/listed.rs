@@ -19,7 +19,7 @@ pub fn jobs() -> impl Iterator<Item = String> {
 }
 
 /// Job files, types of Parquet, points in time with offsets, and the ends of what can be asked for.
-const RELEASES: [&str; 44] = [
+const RELEASES: [&str; 53] = [
     "--job tables/job.toml -o out.csv",
     "--job tables/job.toml -o out.parquet -k 4 --split compact --weight age=1 --seed 2",
     "--job tables/job.toml -o out.csv --hierarchy born=suppress --quasi code --keep pay",
@@ -96,6 +96,23 @@ const RELEASES: [&str; 44] = [
         --granularity dendrogram",
     "tables/visits.tsv -o out.tsv -k 3 --quasi age,city,code,pay --method rtree --no-compact
         --also-k 9,30 --granularity dendrogram-cut",
+    "tables/voters.csv -o out.csv -k 5 --quasi age,zipcode --method bd-tree",
+    "tables/visits.tsv -o out.tsv -k 3 --quasi age,city,code,pay --sensitive diagnosis
+        --t-closeness diagnosis=0.4 --hierarchy code=prefix --method bd-tree --no-compact
+        --scale age=quantile",
+    "tables/visits.csv -o out.csv -k 4 --quasi age,born,code,smoker --subject person
+        --hierarchy code=prefix --categories set --method hb-tree --no-compact",
+    "tables/adult.parquet -o out.parquet -k 6 --quasi age,sex,education --sensitive occupation
+        --l-diversity occupation=3 --method hb-tree --level-column depth",
+    "tables/adult.csv -o out.csv -k 4 --quasi age,sex,education,race --hierarchy age=ranges:5,20
+        --method kd-trie",
+    "tables/zones.csv -o out.csv -k 4 --quasi far,share --method kd-trie --scale far=quantile:6
+        --no-compact",
+    "tables/visits.csv -o out.csv -k 4 --quasi age,born,code,smoker --method kd-b-trie
+        --hierarchy code=prefix --values mean",
+    "tables/voters.csv -o out.csv -k 5 --quasi age,zipcode --method pr-quadtree --no-compact",
+    "tables/adult.csv -o out.csv -k 10 --quasi age,sex,education --method grid-file --no-compact
+        --scale age=equal:0..100:5",
 ];
 
 /// Above 131,072 rows the top of the tree is grown on a sample.

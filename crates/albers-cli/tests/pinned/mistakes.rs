@@ -14,7 +14,7 @@ const GOOD: &str = "anonymize tables/voters.csv -o out.csv -k 5 --quasi age,zipc
 const TREES: &str = "anonymize tables/adult.csv -o out.csv -k 3 --quasi age,sex \
     --hierarchy age=ranges:5 --hierarchy sex=suppress --sensitive occupation";
 
-const MISTAKES: [&str; 89] = [
+const MISTAKES: [&str; 92] = [
     // Columns and roles.
     "{good} --quasi height",
     "{good} --keep height",
@@ -91,6 +91,9 @@ const MISTAKES: [&str; 89] = [
     "{trees} --method bang --no-nesting --level-column depth",
     "{trees} --method bang --level-column occupation",
     "{trees} --method mondrian --scale age=equal",
+    "{trees} --method hb-tree --scale age=equal",
+    "{trees} --method bd-tree --no-nesting",
+    "{trees} --method kd-trie --level-column depth",
     "{good} --method incognito",
     "{good} --method subtree --hierarchy age=ranges:5",
     // Files.

@@ -16,9 +16,11 @@
 //! dyadic range of cells are an interval, and no two such ranges of one length share a code.
 //! Cost: O(1) for a code of a scale of equal ranges, a binary search for any other.
 //!
-//! - `spec`: a scale as a job asks for it. `build`: the scale of an attribute.
+//! - `spec`: a scale as a job asks for it. `build`: the scale of an attribute. `range`: the codes of
+//!   any run of cells.
 
 mod build;
+mod range;
 mod spec;
 
 use albers_classes::Span;

@@ -1,5 +1,6 @@
 //! What a job chooses from, besides the choices of single methods.
 
+use albers_index::access_methods::Relative;
 use albers_storage::choices;
 
 /// How classes are found.
@@ -33,6 +34,18 @@ pub enum Method {
     Local,
     /// A BANG file: regions of halved space that may lie in each other.
     Bang,
+    /// A relative of it: the first halves on the way into the denser one that have few enough rows.
+    BdTree,
+    /// A relative of it: the same with a tree of cuts at medians instead of halves.
+    HbTree,
+    /// A relative of it: halves side by side, one column after another.
+    KdTrie,
+    /// A relative of it: halves of any column, side by side.
+    KdBTrie,
+    /// A relative of it: halves of all columns at once, side by side.
+    PrQuadtree,
+    /// A relative of it: boxes between lines that run through all of space.
+    GridFile,
 }
 
 choices!(Method {
@@ -48,7 +61,43 @@ choices!(Method {
     Tds: "tds", "One label, interval or set for each value of a column: what tells most of the targets";
     Local: "local", "Rows grouped by least added loss: loses least, takes longest; classes may overlap";
     Bang: "bang", "Halves of halves of space, one within another, told apart by a level column";
+    BdTree: "bd-tree", "Like bang, for comparison: the first denser half with at most two thirds of the rows";
+    HbTree: "hb-tree", "Like bang, for comparison: parts of a tree of cuts at medians instead of halves";
+    KdTrie: "kd-trie", "For comparison: halves side by side, one column after another";
+    KdBTrie: "kd-b-trie", "For comparison: halves side by side, of any column";
+    PrQuadtree: "pr-quadtree", "For comparison: halves of all columns at once, at most six columns";
+    GridFile: "grid-file", "For comparison: boxes between lines that run through all of space";
+} but not {
+    "bsp": "its regions are no boxes, and a reader who filters column by column cannot find them";
+    "bsp-tree": "its regions are no boxes, and a reader who filters column by column cannot find them";
+    "kd-tree": "it is 'mondrian', with '--split median'";
+    "kd-b-tree": "it divides rows as a kd-tree does: use 'mondrian'";
+    "r-tree": "its regions overlap: use 'rtree', an R+-tree";
+    "r+-tree": "it is 'rtree'";
+    "bv-tree": "it has the regions of a BANG file, and differs in its directory: use 'bang'";
+    "bang-file": "it is 'bang'";
+    "quadtree": "of its kinds there is 'pr-quadtree'";
 });
+
+impl Method {
+    /// The access method that it is, of those that are there for comparison with a BANG file.
+    pub fn relative(self) -> Option<Relative> {
+        Some(match self {
+            Method::BdTree => Relative::BdTree,
+            Method::HbTree => Relative::HbTree,
+            Method::KdTrie => Relative::KdTrie,
+            Method::KdBTrie => Relative::KdBTrie,
+            Method::PrQuadtree => Relative::PrQuadtree,
+            Method::GridFile => Relative::GridFile,
+            _ => return None,
+        })
+    }
+
+    /// Whether regions may lie in each other.
+    pub fn may_nest(self) -> bool {
+        self == Method::Bang || self.relative().is_some_and(Relative::is_nested)
+    }
+}
 
 /// How cuts are chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

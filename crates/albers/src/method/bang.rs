@@ -16,7 +16,6 @@ use albers_classes::class_block::ClassDetails;
 use albers_classes::space::Shown;
 use albers_classes::{ClassId, FeatureValue, Span};
 use albers_index::bang_file::LotSizes;
-use albers_index::bang_file::scale::{CodeCounts, Scale, ScaleProblem};
 use albers_index::bang_file::space::HalvedSpace;
 use albers_index::buffer_tree::{BulkPlan, Intake, Sizes};
 use albers_index::granularity::dendrogram::{Closeness, Dendrogram};
@@ -34,15 +33,13 @@ use albers_release::ReleaseError;
 use albers_release::door::{Door, GiantLeaf, LeafClasses, LeafRows, PackedRows, RowStore};
 use albers_storage::memory_budget::Reservation;
 use albers_storage::watch::{Phase, Watch};
-use albers_storage::wording;
-use albers_storage::wording::Field;
-use albers_table::schema::Role;
 use albers_table::sink::Sink;
 
 use super::draw::Picture;
 use super::index::story_of;
 use super::load::{LoadedRows, load};
 use super::packed::{layout_of, sensitive_facts, space_of};
+use super::scales::scales_of_survey;
 use super::shows_regions;
 use crate::context::{Context, DoorRows};
 use crate::error::{Error, Result};
@@ -59,7 +56,7 @@ pub(super) fn publish<'r>(
 ) -> Result<Prepared> {
     run.memory.check_folder()?;
     let protection = Protection::of(run.plan, &TableFacts::of_survey(&surveyed))?;
-    let halved = Arc::new(HalvedSpace::new(scales(&run, &mut surveyed)?));
+    let halved = Arc::new(HalvedSpace::new(scales_of_survey(&run, &mut surveyed)?));
     let budget = &run.memory.budget;
     let space = space_of(&surveyed);
     let (layout, facts) = layout_of(&surveyed, &protection, &[]);
@@ -384,41 +381,4 @@ impl<'p> Publisher<'p> {
             features: if self.is_nested { &levels } else { &[] },
         })
     }
-}
-
-/// The scale of each quasi-identifier. Rows are looked at once more where one wants them counted.
-fn scales<'s>(run: &Context<'s>, surveyed: &mut Surveyed<'s>) -> Result<Vec<Scale>> {
-    let planned = surveyed.known.planned.clone();
-    let quasi: Vec<_> = planned.iter().filter(|column| column.role == Role::Quasi).collect();
-    let coders = surveyed.coders_of(Role::Quasi);
-    let wanted = quasi.iter().zip(coders);
-    let mut counts: Vec<Option<CodeCounts>> = wanted
-        .map(|(column, coder)| CodeCounts::wanted(column.scale.as_ref(), coder.domain()))
-        .collect();
-    let n_bytes = counts.iter().flatten().map(CodeCounts::n_bytes).sum();
-    let _memory = run.memory.budget.try_reserve("the values of the scales", n_bytes)?;
-    if n_bytes > 0 {
-        let n_attributes = quasi.len();
-        surveyed.look_again(&run.reading(None), &mut |chunk| {
-            for row in chunk.codes.chunks_exact(n_attributes) {
-                let counted = counts.iter_mut().zip(row);
-                counted.for_each(|(counts, &code)| counts.iter_mut().for_each(|own| own.add(code)));
-            }
-        })?;
-    }
-    let known = surveyed.known.planned.iter().zip(&surveyed.known.shown);
-    let shown = known.filter(|(column, _)| column.role == Role::Quasi).map(|(_, &shown)| shown);
-    let domains = surveyed.coders_of(Role::Quasi).map(|coder| coder.domain()).zip(shown);
-    let scales = quasi.iter().zip(domains).zip(&counts);
-    let scales = scales.map(|((column, domain), counts)| {
-        let scale = Scale::of_counts(column.scale.as_ref(), domain, counts.as_ref());
-        scale.map_err(|ScaleProblem { problem, hint }| {
-            let name = &column.name;
-            Error::usage(
-                format!("the scale of column '{name}' {problem}"),
-                wording![hint, ", or drop ", Field::Scale.naming(name)],
-            )
-        })
-    });
-    scales.collect()
 }

@@ -3,7 +3,7 @@
 use albers_index::bang_file::scale::ScaleSpec;
 use albers_partition::mondrian::MAX_ATTRIBUTES;
 use albers_privacy::{Criterion, PrivacyError};
-use albers_release::publish::FeatureColumn;
+use albers_release::publish::{FeatureColumn, FeatureKind};
 use albers_storage::wording;
 use albers_storage::wording::{Field, Wording};
 use albers_table::hierarchy::HierarchySpec;
@@ -241,6 +241,13 @@ fn check_effects(name: &str, column: &ColumnJob) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// What classes show beside their cells: how deep they lie in others, where they may.
+pub(super) fn level_features(job: &Job) -> Vec<FeatureColumn> {
+    let level = job.level_column().filter(|_| job.nesting != Some(false));
+    let feature = |name: &str| FeatureColumn { name: name.to_owned(), kind: FeatureKind::Integer };
+    level.map(feature).into_iter().collect()
 }
 
 /// What classes show beside their cells takes a name that no other published column has.

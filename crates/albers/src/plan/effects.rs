@@ -3,6 +3,7 @@
 //! Resources (memory, threads, the folder of temporary data) and the order of the output have an
 //! effect on every method, and are never refused.
 
+use albers_index::access_methods::{MAX_ATTRIBUTES, Relative};
 use albers_index::granularity::Granularity;
 use albers_release::publish::Values;
 use albers_storage::choice::Choice;
@@ -38,6 +39,7 @@ pub(super) fn check(job: &Job) -> Result<()> {
             "drop one of them: classes side by side have no levels",
         ));
     }
+    check_quadtree(job, method)?;
     check_means(job)?;
     check_categories(job, method)?;
     check_suppression(job, method)?;
@@ -109,7 +111,7 @@ fn settings(job: &Job) -> [(Field, bool, Suits, Method); 17] {
         (Field::Split, job.split.is_some(), cuts, Method::Mondrian),
         (Field::Bias, any(|column| column.bias == Some(true)), follows, Method::Mondrian),
         (Field::Compact, job.compact == Some(false), has_regions, Method::Mondrian),
-        (Field::LeastMemory, job.least_memory.is_some(), has_regions, Method::Mondrian),
+        (Field::LeastMemory, job.least_memory.is_some(), has_grain, Method::Mondrian),
         (Field::AlsoK, !job.also_k.is_empty(), is_index, Method::Rtree),
         (Field::Variant, job.variant.is_some(), searches, Method::Incognito),
         (Field::Minimize, job.minimize.is_some(), searches, Method::Incognito),
@@ -117,8 +119,8 @@ fn settings(job: &Job) -> [(Field, bool, Suits, Method); 17] {
         (Field::Time, job.time.is_some(), searches, Method::Incognito),
         (Field::Suppress, job.suppress.is_some(), can_suppress, Method::Incognito),
         (Field::Scale, any(|column| column.scale.is_some()), halves, Method::Bang),
-        (Field::Nesting, job.nesting == Some(false), halves, Method::Bang),
-        (Field::LevelColumn, job.level_column.is_some(), halves, Method::Bang),
+        (Field::Nesting, job.nesting == Some(false), |own| own == Method::Bang, Method::Bang),
+        (Field::LevelColumn, job.level_column.is_some(), Method::may_nest, Method::Bang),
     ]
 }
 
@@ -126,14 +128,19 @@ fn cuts(method: Method) -> bool {
     matches!(method, Method::Auto | Method::Mondrian | Method::Rtree)
 }
 
-/// Whether space is halved again and again.
+/// Whether space is halved again and again, where scales say.
 fn halves(method: Method) -> bool {
-    method == Method::Bang
+    method == Method::Bang || method.relative().is_some_and(Relative::is_regular)
+}
+
+/// Whether sizes that follow from the least memory decide anything.
+fn has_grain(method: Method) -> bool {
+    cuts(method) || method == Method::Bang
 }
 
 /// Whether classes have regions beyond the bounds of their rows.
 fn has_regions(method: Method) -> bool {
-    cuts(method) || halves(method)
+    cuts(method) || method == Method::Bang || method.relative().is_some()
 }
 
 /// Whether a column can come before the others, or targets can.
@@ -155,6 +162,24 @@ pub(super) fn searches(method: Method) -> bool {
 
 fn can_suppress(method: Method) -> bool {
     searches(method) || matches!(method, Method::Subtree | Method::OrderedSet)
+}
+
+/// A quadtree halves all attributes at once, and so into more parts than a table can fill.
+fn check_quadtree(job: &Job, method: Method) -> Result<()> {
+    let n_quasi = job.with_role(Role::Quasi).count();
+    if method != Method::PrQuadtree || n_quasi <= MAX_ATTRIBUTES {
+        return Ok(());
+    }
+    Err(Error::usage(
+        format!(
+            "pr-quadtree halves all quasi-identifiers at once: {n_quasi} of them make 2^{n_quasi} \
+             parts, and hardly any rows would be divided"
+        ),
+        wording![
+            format!("give at most {MAX_ATTRIBUTES}, or use "),
+            Field::Method.of(Method::KdTrie.name())
+        ],
+    ))
 }
 
 /// A region tells where cuts are, a mean tells of the rows: whoever asks for the one to be told

@@ -79,6 +79,10 @@ fn every_method_is_planned() {
     }
 }
 
+/// Relatives of the BANG file that halve space where scales say.
+const HALVE_REGULARLY: [Method; 5] =
+    [Method::KdTrie, Method::PrQuadtree, Method::KdBTrie, Method::GridFile, Method::BdTree];
+
 /// For each setting that only some methods look at: the methods that take it, and no other.
 #[test]
 fn a_setting_without_effect_is_refused_by_name_and_one_with_effect_is_taken() {
@@ -101,15 +105,23 @@ fn a_setting_without_effect_is_refused_by_name_and_one_with_effect_is_taken() {
         (
             Field::Compact,
             |job| job.compact = Some(false),
-            &[Method::Auto, Method::Mondrian, Method::Rtree, Method::Bang],
+            &[
+                &[Method::Auto, Method::Mondrian, Method::Rtree, Method::Bang, Method::HbTree],
+                &HALVE_REGULARLY[..],
+            ]
+            .concat(),
         ),
         (
             Field::Scale,
             |job| job.column("age").scale = Some("equal".parse().unwrap()),
-            &[Method::Bang],
+            &[&[Method::Bang], &HALVE_REGULARLY[..]].concat(),
         ),
         (Field::Nesting, |job| job.nesting = Some(false), &[Method::Bang]),
-        (Field::LevelColumn, |job| job.level_column = Some("depth".to_owned()), &[Method::Bang]),
+        (
+            Field::LevelColumn,
+            |job| job.level_column = Some("depth".to_owned()),
+            &[Method::Bang, Method::BdTree, Method::HbTree],
+        ),
         (Field::LeastMemory, |job| job.least_memory = Some("128MB".parse().unwrap()), &CUTS),
         (Field::Select, |job| add_select(job, "age >= 40"), &CUTS),
         (Field::AlsoK, |job| job.also_k = vec![10], &[Method::Auto, Method::Rtree]),
@@ -294,6 +306,24 @@ fn the_levels_of_nested_classes_have_a_name_of_their_own() {
     bang.column("pay").scale = Some("equal".parse().unwrap());
     let error = plan(&bang).err().unwrap().to_string();
     assert!(error.contains("the scale of column 'pay' has no effect"), "{error}");
+}
+
+#[test]
+fn a_quadtree_of_more_than_six_quasi_identifiers_is_refused_with_the_reason() {
+    let with = |n_quasi: usize, method: Method| {
+        let mut job = Job { k: Some(5), method: Some(method), ..Job::default() };
+        let names: Vec<String> = (0..n_quasi).map(|at| format!("q{at}")).collect();
+        names.iter().for_each(|name| job.set_role(name, Role::Quasi).unwrap());
+        let column = |name: String| SourceColumn { name, data_type: None };
+        let columns: Vec<SourceColumn> = names.into_iter().map(column).collect();
+        Plan::of(&job, "people", &columns)
+    };
+    assert!(with(6, Method::PrQuadtree).is_ok());
+    for n_quasi in [7, 64] {
+        let error = with(n_quasi, Method::PrQuadtree).err().unwrap().to_string();
+        assert!(error.contains(&format!("2^{n_quasi} parts")), "{error}");
+        assert!(with(n_quasi, Method::KdTrie).is_ok());
+    }
 }
 
 #[test]

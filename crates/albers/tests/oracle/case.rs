@@ -36,7 +36,9 @@ impl Case {
     ) -> Case {
         let mut dice = Dice::new(seed);
         // The lattice of many high hierarchies has too many nodes to look at.
-        let n_quasi = if climbs_levels(method) { n_quasi.min(3) } else { n_quasi };
+        // So has the directory of a grid file.
+        let is_bounded = climbs_levels(method) || method == Method::GridFile;
+        let n_quasi = if is_bounded { n_quasi.min(3) } else { n_quasi };
         let mut columns: Vec<Column> = (0..n_quasi)
             .map(|at| Column::draw(&mut dice, &format!("q{at}"), Role::Quasi, n_rows))
             .collect();
@@ -161,7 +163,12 @@ fn cuts(method: Method) -> bool {
 
 /// Whether classes have regions beyond the bounds of their rows.
 fn has_regions(method: Method) -> bool {
-    cuts(method) || method == Method::Bang
+    cuts(method) || halves(method) || method == Method::HbTree
+}
+
+/// Whether space is halved where scales say.
+fn halves(method: Method) -> bool {
+    method == Method::Bang || method.relative().is_some_and(|own| own.is_regular())
 }
 
 /// Whether means may stand beside bounds.
@@ -224,12 +231,14 @@ fn draw_job(dice: &mut Dice, method: Method, folder: &Path) -> Job {
         job.split = any_or_none(dice, &[Split::Compact, Split::Median]);
         job.compact = any_or_none(dice, &[true, false]);
     }
-    if method == Method::Bang {
+    if has_regions(method) && !cuts(method) {
         job.compact = any_or_none(dice, &[true, false]);
+    }
+    if method == Method::Bang {
         job.nesting = any_or_none(dice, &[true, false]);
-        if job.nesting != Some(false) && dice.chance(0.3) {
-            job.level_column = Some("how deep".to_owned());
-        }
+    }
+    if method.may_nest() && job.nesting != Some(false) && dice.chance(0.3) {
+        job.level_column = Some("how deep".to_owned());
     }
     if is_full_domain(method) {
         job.minimize = any_or_none(dice, Minimize::ALL);
@@ -405,7 +414,7 @@ fn plan(dice: &mut Dice, column: &mut Column, job: &mut Job, method: Method, fol
         return;
     }
     // Only without labels a row's own class is sure to be the innermost around it.
-    let share_climbing = if method == Method::Bang { 0.15 } else { 0.5 };
+    let share_climbing = if method.may_nest() { 0.15 } else { 0.5 };
     if (role == Role::Quasi && climbs(method)) || dice.chance(share_climbing) {
         let leaves = column.leaves();
         let (text, tree) = tree::draw(dice, column.kind, &column.name, &leaves, folder);
@@ -426,7 +435,7 @@ fn plan(dice: &mut Dice, column: &mut Column, job: &mut Job, method: Method, fol
     let may_come_first = cuts(method) || method == Method::Tds;
     of_job.bias = (may_come_first && dice.chance(0.2)).then_some(true);
     column.shown = column.shown_by(categories, as_bounds);
-    if method == Method::Bang && dice.chance(0.6) {
+    if halves(method) && dice.chance(0.6) {
         let scales: &[&str] = match column.shown {
             Shown::Label => &["hierarchy", "equal", "quantile:2"],
             Shown::Set => &["equal", "equal:1", "quantile"],

@@ -52,6 +52,9 @@ fn check_spans(scale: &Scale, points: &Points) {
         for &code in codes {
             let (lo, hi) = scale.span(prefix(code), n_bits);
             assert!((lo..=hi).contains(&Code::new(code)), "a span holds its codes");
+            let n_more = scale.n_bits() - n_bits;
+            let (first, last) = (prefix(code) << n_more, ((prefix(code) + 1) << n_more) - 1);
+            assert_eq!(scale.range(first, last), Some((lo, hi)), "as a run of cells too");
             for &other in codes {
                 let is_inside = (lo..=hi).contains(&Code::new(other));
                 assert_eq!(is_inside, prefix(other) == prefix(code), "and no other");
