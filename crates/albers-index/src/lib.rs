@@ -4,9 +4,11 @@
 //!   requirement.
 //! - [`buffer_tree`]: loads it from more rows than fit in memory.
 //! - [`bang_file`]: another index: regions that may lie in each other.
+//! - [`grid`]: space halved equally often everywhere.
 //! - [`granularity`]: coarser releases from the leaves of an index built once.
 
 pub mod bang_file;
 pub mod buffer_tree;
 pub mod granularity;
+pub mod grid;
 pub mod rplus_tree;
