@@ -18,8 +18,13 @@
 //! the rows, the scales and the requirement, whatever the order of the rows and the threads.
 //! Cost: O(rows log rows) for the keys, and a pass over the rows for each resolution that is tried:
 //! the logarithm of their number, or all where a requirement does not survive additions.
+//!
+//! - `figures`: what each resolution comes to. [`fixed`]: scales that do not look at the rows.
+//!   [`sampled`]: rows that are drawn in secret.
 
 mod figures;
+pub mod fixed;
+pub mod sampled;
 
 use std::ops::Range;
 
@@ -108,12 +113,14 @@ impl Grid {
         })
     }
 
-    /// The most halvings after which no more rows than may be left out are in cells that miss the
-    /// requirement; nothing if there are more of them even without any halving.
+    /// The most halvings after which no more rows than may be left out, and not all, are in cells
+    /// that miss the requirement; nothing if they are even without any halving.
     pub fn finest(&self, plan: &GridPlan<'_>, watch: &dyn Watch) -> Result<Option<usize>> {
         let holds = |n_halvings: usize| -> Result<bool> {
             watch.check()?;
-            Ok(self.n_missing(n_halvings, plan) <= plan.max_left_out)
+            let n_missing = self.n_missing(n_halvings, plan);
+            // Somebody must be left.
+            Ok(n_missing <= plan.max_left_out && n_missing < self.rows.len().max(1))
         };
         if plan.max_left_out > 0 && !plan.survives_additions {
             for n_halvings in (0..=self.n_levels()).rev() {
