@@ -141,7 +141,7 @@ fn check_kinds(jobs: &[Job], outcomes: &[Outcome]) {
 }
 
 /// The methods, and how many jobs of each publish at least.
-const METHODS: [(&str, usize); 13] = [
+const METHODS: [(&str, usize); 14] = [
     ("auto", 50),
     ("mondrian", 20),
     ("rtree", 30),
@@ -154,6 +154,7 @@ const METHODS: [(&str, usize); 13] = [
     ("tds", 5),
     ("local", 10),
     ("bang", 6),
+    ("grid", 4),
     ("compact", 12),
 ];
 

@@ -73,7 +73,8 @@ fn job(method: Method, rule: &str, draws: &mut Draws) -> Job {
             | Method::Rtree
             | Method::Tds
             | Method::Local
-            | Method::Bang => name == "zip" && draws.below(2) == 0,
+            | Method::Bang
+            | Method::Grid => name == "zip" && draws.below(2) == 0,
             _ => true,
         };
         job.column(name).hierarchy = climbs.then(|| hierarchy.parse().unwrap());
@@ -86,7 +87,7 @@ fn job(method: Method, rule: &str, draws: &mut Draws) -> Job {
         | Method::Local
         | Method::Bang => false,
         // Recodings that leave rows out do not know what the others are close to.
-        Method::Subtree | Method::OrderedSet => rule != "closeness",
+        Method::Subtree | Method::OrderedSet | Method::Grid => rule != "closeness",
         _ => true,
     };
     job.suppress = leaves_out.then_some(0.2);

@@ -14,7 +14,7 @@ const GOOD: &str = "anonymize tables/voters.csv -o out.csv -k 5 --quasi age,zipc
 const TREES: &str = "anonymize tables/adult.csv -o out.csv -k 3 --quasi age,sex \
     --hierarchy age=ranges:5 --hierarchy sex=suppress --sensitive occupation";
 
-const MISTAKES: [&str; 87] = [
+const MISTAKES: [&str; 92] = [
     // Columns and roles.
     "{good} --quasi height",
     "{good} --keep height",
@@ -89,6 +89,11 @@ const MISTAKES: [&str; 87] = [
     "{trees} --method bang --no-nesting --level-column depth",
     "{trees} --method bang --level-column occupation",
     "{trees} --method mondrian --scale age=equal",
+    "{trees} --method grid --level-column depth",
+    "{trees} --method grid --epsilon 1 --delta 1e-6",
+    "{trees} --method grid --epsilon 1",
+    "{trees} --method mondrian --epsilon 1 --delta 1e-6",
+    "anonymize tables/adult.csv -o out.csv --quasi age --method grid",
     "{good} --method incognito",
     "{good} --method subtree --hierarchy age=ranges:5",
     // Files.

@@ -33,6 +33,8 @@ pub enum Method {
     Local,
     /// A BANG file: regions of halved space that may lie in each other.
     Bang,
+    /// A grid: space halved equally often everywhere.
+    Grid,
 }
 
 choices!(Method {
@@ -48,6 +50,7 @@ choices!(Method {
     Tds: "tds", "One label, interval or set for each value of a column: what tells most of the targets";
     Local: "local", "Rows grouped by least added loss: loses least, takes longest; classes may overlap";
     Bang: "bang", "Halves of halves of space, one within another, told apart by a level column";
+    Grid: "grid", "Space halved equally often everywhere; without -k, tells the k of each resolution; with --epsilon, private by a proof";
 });
 
 /// How cuts are chosen.

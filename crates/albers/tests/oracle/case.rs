@@ -156,7 +156,7 @@ fn cuts(method: Method) -> bool {
 
 /// Whether classes have regions beyond the bounds of their rows.
 fn has_regions(method: Method) -> bool {
-    cuts(method) || method == Method::Bang
+    cuts(method) || matches!(method, Method::Bang | Method::Grid)
 }
 
 /// Whether means may stand beside bounds.
@@ -179,7 +179,7 @@ fn climbs(method: Method) -> bool {
 }
 
 pub fn can_leave_out(method: Method) -> bool {
-    is_full_domain(method) || matches!(method, Method::Subtree | Method::OrderedSet)
+    is_full_domain(method) || matches!(method, Method::Subtree | Method::OrderedSet | Method::Grid)
 }
 
 fn n_units(columns: &[Column], n_rows: usize) -> usize {
@@ -217,6 +217,9 @@ fn draw_job(dice: &mut Dice, method: Method, folder: &Path) -> Job {
     };
     if cuts(method) {
         job.split = any_or_none(dice, &[Split::Compact, Split::Median]);
+        job.compact = any_or_none(dice, &[true, false]);
+    }
+    if method == Method::Grid {
         job.compact = any_or_none(dice, &[true, false]);
     }
     if method == Method::Bang {
@@ -401,7 +404,7 @@ fn plan(dice: &mut Dice, column: &mut Column, job: &mut Job, method: Method, fol
     let may_come_first = cuts(method) || method == Method::Tds;
     of_job.bias = (may_come_first && dice.chance(0.2)).then_some(true);
     column.shown = column.shown_by(categories, as_bounds);
-    if method == Method::Bang && dice.chance(0.6) {
+    if matches!(method, Method::Bang | Method::Grid) && dice.chance(0.6) {
         let scales: &[&str] = match column.shown {
             Shown::Label => &["hierarchy", "equal", "quantile:2"],
             Shown::Set => &["equal", "equal:1", "quantile"],
