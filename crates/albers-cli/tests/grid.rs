@@ -227,10 +227,14 @@ fn values_beyond_the_ends_and_cells_that_fit_nothing_have_ranges_and_tell_nothin
     assert!(notes.contains("3 cells of 'job' are in none"), "{notes}");
     let classes = classes(&folder.csv("out.csv"));
     assert!(classes.contains_key(&vec![String::new(), "Health".to_owned()]), "{classes:?}");
-    assert!(classes[&vec!["(-inf, 24]".to_owned(), "Health".to_owned()]] > 200);
+    assert!(classes[&vec!["(-inf, 24]".to_owned(), "Health".to_owned()]] > 150);
     let age = &report["columns"].as_array().unwrap()[1];
     assert_eq!((&age["type"], &age["missing"]), (&"integer".into(), &203.into()));
-    assert!(!folder.read("out.csv.manifest.json").contains("203"));
+    // What is published beside it tells neither types nor how many are missing.
+    let manifest = folder.json("out.csv.manifest.json");
+    let fields = |own: &Value| own.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert_eq!(fields(&manifest["columns"][0]), ["name", "role", "shown"]);
+    assert!(manifest.get("notes").is_none());
 }
 
 #[test]
@@ -298,11 +302,16 @@ fn the_file_of_a_private_release_does_not_tell_types_or_values_that_are_not_draw
     let plain = people(3000, 16);
     let folder = private_folder(&plain);
     folder.anonymize(PRIVATE);
-    let texts: BTreeSet<String> = classes(&folder.csv("out.csv")).into_keys().flatten().collect();
+    let texts_of =
+        || -> BTreeSet<String> { classes(&folder.csv("out.csv")).into_keys().flatten().collect() };
+    let grid: BTreeSet<String> =
+        ["(-inf, 24]", "[25, 49]", "[50, 74]", "[75, inf)", "Nurse", "Doctor", "Clerk"]
+            .map(str::to_owned)
+            .into();
+    assert!(texts_of().is_subset(&grid) && texts_of().len() >= 5);
     let dressed: Vec<String> =
         plain.iter().map(|own| own.replacen(',', ", 0", 1).replace("Nurse", "Doctor")).collect();
     folder.write("in.csv", table(&dressed));
     folder.anonymize(PRIVATE);
-    let others: BTreeSet<String> = classes(&folder.csv("out.csv")).into_keys().flatten().collect();
-    assert!(others.is_subset(&texts), "{others:?}");
+    assert!(texts_of().is_subset(&grid) && texts_of().len() >= 4, "{:?}", texts_of());
 }
