@@ -8,3 +8,4 @@ pub mod generate;
 pub mod init;
 pub mod lattice;
 pub mod measure;
+mod resolutions;

@@ -117,6 +117,14 @@ pub struct MethodFlags {
     /// How classes are found
     #[arg(long, value_parser = choice::<Method>())]
     pub method: Option<Method>,
+    /// Differential privacy with --method grid: how much likelier one person may make a release, as
+    /// a logarithm, such as 1; needs --delta, and a fixed grid: --scale COLUMN=equal:LO..HI:BITS or
+    /// a hierarchy file for every published column
+    #[arg(long, value_name = "E")]
+    pub epsilon: Option<f64>,
+    /// How likely it may be that --epsilon does not hold, such as 1e-6
+    #[arg(long, value_name = "D")]
+    pub delta: Option<f64>,
     /// How cuts are chosen
     #[arg(long, value_parser = choice::<Split>())]
     pub split: Option<Split>,
@@ -181,8 +189,8 @@ pub struct MethodFlags {
     /// bd-tree, hb-tree); level when not given
     #[arg(long, value_name = "NAME")]
     pub level_column: Option<String>,
-    /// How the values of a column are halved (with --method bang, and those for comparison with it
-    /// but hb-tree): equal, ranges of equal length, or with their ends and how often at most,
+    /// How the values of a column are halved (with --method bang and grid, and those for
+    /// comparison with bang but hb-tree): equal, ranges of equal length, or with their ends and how often at most,
     /// equal:0..120:6; quantile or quantile:6, of about equally many rows; hierarchy; or a FILE with
     /// a range LO,HI on each line
     #[arg(long = "scale", value_name = "COLUMN=SCALE")]
@@ -406,6 +414,8 @@ pub fn job(
 
     requirement.apply(&mut job)?;
     job.method = method.method.or(job.method);
+    job.epsilon = method.epsilon.or(job.epsilon);
+    job.delta = method.delta.or(job.delta);
     job.variant = method.search.variant.or(job.variant);
     job.suppress = method.search.suppress.or(job.suppress);
     if let Some(text) = &method.search.time {

@@ -147,3 +147,15 @@ pub fn count(n: u64) -> String {
 pub fn share(x: f64) -> String {
     format!("{x:.4}")
 }
+
+/// The lines of a table whose rows have equally many cells, aligned to the right.
+pub fn aligned(rows: &[Vec<String>]) -> Vec<String> {
+    let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
+    let n_columns = rows.first().map_or(0, Vec::len);
+    let widths: Vec<usize> = (0..n_columns).map(width).collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:>width$}"));
+        format!("  {}", cells.collect::<Vec<_>>().join("  "))
+    };
+    rows.iter().map(line).collect()
+}

@@ -141,7 +141,7 @@ fn check_kinds(jobs: &[Job], outcomes: &[Outcome]) {
 }
 
 /// The methods, and how many jobs of each publish at least.
-const METHODS: [(&str, usize); 19] = [
+const METHODS: [(&str, usize); 20] = [
     ("auto", 50),
     ("mondrian", 20),
     ("rtree", 30),
@@ -160,6 +160,7 @@ const METHODS: [(&str, usize); 19] = [
     ("kd-b-trie", 1),
     ("pr-quadtree", 1),
     ("grid-file", 1),
+    ("grid", 4),
     ("compact", 12),
 ];
 

@@ -6,11 +6,13 @@
 //! - [`bang_file`]: another index: regions that may lie in each other.
 //! - [`key_buffers`]: loads it from more rows than fit in memory.
 //! - [`access_methods`]: relatives of it, for comparison.
+//! - [`grid`]: space halved equally often everywhere.
 //! - [`granularity`]: coarser releases from the leaves of an index built once.
 
 pub mod access_methods;
 pub mod bang_file;
 pub mod buffer_tree;
 pub mod granularity;
+pub mod grid;
 pub mod key_buffers;
 pub mod rplus_tree;

@@ -115,6 +115,7 @@ impl Table {
             n_rows: u64::from(N_ROWS),
             fingerprint: Points::new(codes).fingerprint(),
             max_left_out: N_LEFT_OUT as u64,
+            may_be_empty: false,
             rows,
         }
     }

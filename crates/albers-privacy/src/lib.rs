@@ -23,6 +23,7 @@
 pub mod alpha_k;
 pub mod class_summary;
 pub mod criterion;
+pub mod differential;
 pub mod error;
 pub mod facts;
 pub mod histogram;
@@ -38,6 +39,7 @@ pub mod violation;
 
 pub use class_summary::{ClassSummary, SummaryShape};
 pub use criterion::Criterion;
+pub use differential::{DifferentialPrivacy, SamplingRate};
 pub use error::PrivacyError;
 pub use facts::Facts;
 pub use histogram::Histogram;

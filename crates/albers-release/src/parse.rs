@@ -3,6 +3,7 @@
 //! ```text
 //!   48                        a value
 //!   [48, 62]  [48, 63)  48-62 an interval; an end that is turned outward is left out
+//!   (-inf, 15]  [76, inf)     a range without a least or a greatest value
 //!   Teaching                  a label of the hierarchy
 //!   {A, "B, C"}               a set; members as `describe` writes them
 //!   {, [48, 62]}              the missing value, or what follows
@@ -242,6 +243,13 @@ impl<'a> CellParser<'a> {
         self.domain().bound(text, end).map_err(|_| CellProblem::NotUnderstood)
     }
 
+    /// The least or the greatest value of the table.
+    fn outermost(&self, end: End) -> Result<OrderedValue, CellProblem> {
+        let (first, last) = self.domain().code_range();
+        let code = if end == End::Low { first } else { last };
+        self.domain().value(code).ok_or(CellProblem::NotUnderstood)
+    }
+
     fn between(
         &self,
         lo: OrderedValue,
@@ -275,14 +283,19 @@ impl<'a> CellParser<'a> {
         {
             let inner = text.get(1..text.len().saturating_sub(1)).ok_or(NOT)?;
             let (lo, hi) = inner.split_once([',', ';']).ok_or(NOT)?;
-            let (mut lo, mut hi) =
-                (self.bound(lo.trim(), End::Low)?, self.bound(hi.trim(), End::High)?);
-            if *open != b'[' {
-                lo = lo.inward(End::Low);
-            }
-            if *close != b']' {
-                hi = hi.inward(End::High);
-            }
+            let end =
+                |text: &str, end: End, is_left_out: bool| -> Result<OrderedValue, CellProblem> {
+                    match (text, end) {
+                        ("-inf", End::Low) => self.outermost(End::Low),
+                        ("inf", End::High) => self.outermost(End::High),
+                        _ => {
+                            let own = self.bound(text, end)?;
+                            Ok(if is_left_out { own.inward(end) } else { own })
+                        }
+                    }
+                };
+            let lo = end(lo.trim(), End::Low, *open != b'[')?;
+            let hi = end(hi.trim(), End::High, *close != b']')?;
             return self.between(lo, hi, false);
         }
         if self.domain().column_type() != ColumnType::Integer {

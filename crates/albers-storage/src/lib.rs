@@ -7,6 +7,7 @@
 //! - [`memory_budget`] counts the memory that is set aside and refuses more than the limit.
 //! - [`replay`] puts a stream aside as it comes, so that it can be read again.
 //! - [`scratch`] is a file without a name, for bytes that must be read again.
+//! - [`secret_bits`] are random bits that nobody else knows.
 //! - [`spill`] keeps bytes in memory while the budget allows it and in a temporary file otherwise.
 //! - [`watch`] is told how far long work is, and can cancel it.
 
@@ -18,6 +19,7 @@ pub mod output;
 mod positioned;
 pub mod replay;
 pub mod scratch;
+pub mod secret_bits;
 pub mod spill;
 pub mod watch;
 pub mod wording;
@@ -76,6 +78,15 @@ pub enum StorageError {
         name: String,
         /// What the operating system said.
         source: std::io::Error,
+    },
+    /// The operating system gives no random bits.
+    #[error(
+        "the operating system gives no random bits: {problem}; nothing was written; run the job where \
+         it does"
+    )]
+    NoRandomBits {
+        /// What it said.
+        problem: String,
     },
     /// The memory budget is too small.
     #[error(

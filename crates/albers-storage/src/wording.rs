@@ -25,10 +25,14 @@ pub enum Field {
     Categories,
     /// Whether classes show their bounds or their regions.
     Compact,
+    /// How likely a promise may be broken.
+    Delta,
     /// The byte between cells.
     Delimiter,
     /// Where the drawing of merged leaves goes.
     Dendrogram,
+    /// How much likelier one person may make a release.
+    Epsilon,
     /// Columns that are known beside the quasi-identifiers.
     Features,
     /// Whether a file that is there may be replaced.
@@ -69,10 +73,14 @@ pub enum Field {
     Nesting,
     /// Where the release goes.
     Output,
+    /// Where the owner's report goes.
+    OwnerReport,
     /// Columns that identify people in combination.
     Quasi,
     /// How the values of a column become cells.
     Scale,
+    /// What decides the order of classes and rows.
+    Seed,
     /// What a release will be asked for.
     Select,
     /// Columns that must not be linked to a person.
@@ -118,8 +126,10 @@ impl Field {
             Field::Bias => "bias",
             Field::Categories => "categories",
             Field::Compact => "compact",
+            Field::Delta => "delta",
             Field::Delimiter => "delimiter",
             Field::Dendrogram => "dendrogram",
+            Field::Epsilon => "epsilon",
             Field::Features => "features",
             Field::Force => "force",
             Field::From => "from",
@@ -140,8 +150,10 @@ impl Field {
             Field::Missing => "missing",
             Field::Nesting => "nesting",
             Field::Output => "output",
+            Field::OwnerReport => "owner-report",
             Field::Quasi => "quasi",
             Field::Scale => "scale",
+            Field::Seed => "seed",
             Field::Select => "select",
             Field::Sensitive => "sensitive",
             Field::Sort => "sort",

@@ -24,8 +24,8 @@ use arrow_schema::DataType;
 
 use crate::Result;
 use crate::chunk::ColumnChunk;
-use crate::domain::Domain;
-use crate::hierarchy::HierarchySpec;
+use crate::domain::{Domain, DomainKind};
+use crate::hierarchy::{Hierarchy, HierarchySpec};
 use crate::schema::ColumnType;
 
 pub use bytes::ReadCodingError;
@@ -71,6 +71,28 @@ pub struct CodedColumn {
 pub fn encode(column: RawColumn, plan: CodingPlan<'_>) -> Result<CodedColumn> {
     let (coding, codes) = code_column(column, plan)?;
     Ok(CodedColumn { domain: coding.domain, codes })
+}
+
+impl CodedColumn {
+    /// A column of cells that were brought under labels before: the place of each cell's label,
+    /// chunk by chunk, or nothing where it is missing. The labels are the whole domain, whatever
+    /// cells there are; nothing if they are not all different.
+    pub fn of_labels(
+        name: &str,
+        column_type: ColumnType,
+        labels: &[String],
+        places: Vec<Vec<Option<u32>>>,
+    ) -> Option<CodedColumn> {
+        let hierarchy = Hierarchy::of_labels(labels)?;
+        let n_missing = places.iter().flatten().filter(|place| place.is_none()).count() as u64;
+        let missing = hierarchy.n_leaves();
+        let code = |place: Option<u32>| place.unwrap_or(missing);
+        let codes = places.into_iter().map(|chunk| chunk.into_iter().map(code).collect());
+        let kind = DomainKind::Tree { hierarchy, numbers: None };
+        let name = name.to_owned();
+        let domain = Domain { name, column_type, data_type: None, kind, n_missing, n_single: None };
+        Some(CodedColumn { domain, codes: codes.collect() })
+    }
 }
 
 /// The coding of a column, and its codes.

@@ -98,6 +98,18 @@ impl Hierarchy {
         }
     }
 
+    /// The hierarchy of labels that stand side by side below the top, in their order; nothing if one
+    /// comes twice, or stands for everything.
+    pub fn of_labels(labels: &[String]) -> Option<Hierarchy> {
+        let mut builder = builder::Builder::new(1);
+        for label in labels {
+            builder.add(0, label, &[TOP]).ok()?;
+        }
+        let hierarchy =
+            if labels.is_empty() { Hierarchy::empty() } else { builder.finish().ok()? };
+        (hierarchy.n_leaves() as usize == labels.len()).then_some(hierarchy)
+    }
+
     /// The number of leaves; codes run from 0 to one less.
     pub fn n_leaves(&self) -> u32 {
         number(self.levels[0].labels.len())

@@ -21,7 +21,7 @@ use crate::memory::Memory;
 use crate::plan::{MethodPlan, Plan, no_means};
 use crate::report::{
     AUDIENCE, AlsoReport, ClassSize, Clock, ColumnReport, DROPPED, GeneralizationReport, KlBasis,
-    MEAN, MovedBytes, Note, Prepared, Report, peak_rss_bytes, shown_word,
+    MEAN, MovedBytes, Note, Prepared, PrivacyReport, Report, peak_rss_bytes, shown_word,
 };
 use crate::rows::{Reading, Repeated};
 
@@ -103,6 +103,7 @@ impl<'r> Context<'r> {
             n_rows,
             fingerprint,
             max_left_out: self.plan.max_left_out(n_rows),
+            may_be_empty: self.plan.method.promise().is_some(),
             rows,
         })
     }
@@ -196,6 +197,7 @@ impl<'r> Context<'r> {
                 max: passage.classes.max,
             },
             requirement: passage.requirement.describe(),
+            privacy: plan.method.promise().as_ref().map(PrivacyReport::of),
             method: plan.asked.clone(),
             ran: plan.method.words(story.is_indexed, release > 0),
             seed: plan.show.seed,
@@ -268,6 +270,7 @@ impl<'r> Context<'r> {
             let name = column.name.as_str();
             let attribute = story.attributes.iter().find(|own| own.domain.name() == name);
             let shown = match (column.role, attribute) {
+                (_, Some(_)) if self.plan.has_fixed_ranges(name) => shown_word(Shown::Interval),
                 (_, Some(attribute)) => shown_word(attribute.shown),
                 (Some(Role::Sensitive | Role::Keep), _) => "as is",
                 _ => DROPPED,

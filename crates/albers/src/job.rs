@@ -66,6 +66,13 @@ pub struct Job {
     /// Rows (or subjects, where a column has that role) per class, at least.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub k: Option<u64>,
+    /// Differential privacy of a grid: how much likelier one person may make a release, as a
+    /// logarithm.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub epsilon: Option<f64>,
+    /// Differential privacy of a grid: how likely it may be that this does not hold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delta: Option<f64>,
     /// How classes are found.
     #[serde(skip_serializing_if = "Option::is_none", with = "as_word")]
     #[schemars(schema_with = "as_word::schema::<Method>")]
@@ -220,7 +227,8 @@ pub struct ColumnJob {
     /// Whether it is cut before all others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bias: Option<bool>,
-    /// How a BANG file, or a relative that halves regularly, halves it: `equal`, `quantile`, `hierarchy` or a file of ranges.
+    /// How a BANG file, a grid, or a relative that halves regularly halves it: `equal`, `quantile`,
+    /// `hierarchy` or a file of ranges.
     #[serde(skip_serializing_if = "Option::is_none", with = "as_text")]
     #[schemars(with = "Option<String>")]
     pub scale: Option<ScaleSpec>,

@@ -60,6 +60,7 @@ pub mod plan;
 mod protection;
 mod released;
 pub mod report;
+mod resolutions;
 mod rows;
 mod run;
 
@@ -99,4 +100,5 @@ pub use job::{
 pub use lattice::{LatticeReport, LatticeRequest, MinimalReport, SortBy, lattice};
 pub use measure::{MeasureReport, MeasuredSelection, MeasuredSelections, MeasuredTarget, measure};
 pub use plan::Plan;
-pub use report::{ConcernedRows, Manifest, Note, Prepared, Report};
+pub use report::{ConcernedRows, Manifest, Note, Prepared, PrivacyReport, Report};
+pub use resolutions::{ResolutionReport, ResolutionsReport, resolutions};

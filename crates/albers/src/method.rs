@@ -8,9 +8,11 @@ mod draw;
 mod features;
 pub(crate) mod full_domain;
 pub(crate) mod given;
+mod grid;
 mod index;
 mod load;
 mod packed;
+mod private;
 mod scales;
 pub(crate) mod selects;
 mod targets;
@@ -41,6 +43,7 @@ use crate::report::{Note, Prepared};
 use crate::rows::{Surveyed, Table, Wanted};
 use features::cells_of_table;
 use index::Coarser;
+pub(crate) use scales::scales_of;
 use selects::SelectedRows;
 use targets::{TableWorkload, TargetDomains};
 
@@ -65,6 +68,9 @@ pub(crate) fn in_memory(
     mut table: Table,
     sinks: Vec<Box<dyn Sink>>,
 ) -> Result<Prepared> {
+    if let Some(promise) = run.plan.method.promise() {
+        return private::publish(run, table, promise, sinks);
+    }
     let sensitive = sensitive_codes(&table);
     let protection = Protection::of(run.plan, &TableFacts::of_table(&table, &sensitive, None))?;
     let facts = facts_of(&mut table, &protection.ruled, &sensitive);
@@ -155,9 +161,9 @@ pub(crate) fn another_method() -> Wording {
 fn shows_regions(plan: &Plan) -> bool {
     match &plan.method {
         MethodPlan::Cuts { cuts, .. } | MethodPlan::Index { cuts, .. } => cuts.shows_regions,
-        MethodPlan::Bang { shows_regions, .. } | MethodPlan::Access { shows_regions, .. } => {
-            *shows_regions
-        }
+        MethodPlan::Bang { shows_regions, .. }
+        | MethodPlan::Access { shows_regions, .. }
+        | MethodPlan::Grid { shows_regions, .. } => *shows_regions,
         MethodPlan::Specialize { .. } => true,
         _ => false,
     }
@@ -217,6 +223,9 @@ fn groups_of(
         }
         MethodPlan::Access { relative, .. } => {
             return Ok((access::groups(run, table, points, (*relative, &settings))?, notes));
+        }
+        MethodPlan::Grid { .. } => {
+            return Ok((grid::groups(run, table, points, &settings)?, notes));
         }
         _ => mondrian::partition(points, tuples, &settings, run.watch),
     };

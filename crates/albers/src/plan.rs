@@ -10,18 +10,20 @@
 
 mod columns;
 mod effects;
+mod private;
+mod resolutions;
+mod resources;
 mod search;
 mod workload;
 
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
 
 use albers_index::access_methods::Relative;
 use albers_index::granularity::Granularity;
 use albers_partition::grain::Grain;
 use albers_partition::split::Policy;
+use albers_privacy::DifferentialPrivacy;
 use albers_release::publish::{FeatureColumn, Values};
-use albers_storage::memory_budget;
 use albers_storage::wording;
 use albers_storage::wording::Field;
 use albers_table::format::Format;
@@ -31,12 +33,14 @@ use albers_table::source::{Source, SourceColumn};
 
 use crate::error::{Error, Result};
 use crate::finding::Acceptance;
-use crate::job::{ByteSize, Categories, ColumnJob, Job, Method, Split, TargetKind};
+use crate::job::{Categories, ColumnJob, Job, Method, Split, TargetKind};
 
 pub(crate) use columns::{
     BOUND_ENDINGS, PlannedColumn, check_criteria_have_roles, counted_identifiers, criteria_of,
     no_means, place_of,
 };
+pub use resources::Resources;
+use resources::checked_bytes;
 pub(crate) use search::SearchPlan;
 pub(crate) use workload::{PlannedSelect, PlannedTarget, PlannedWorkload, planned_selects};
 
@@ -132,6 +136,18 @@ pub(crate) enum MethodPlan {
         /// Whether classes show their regions instead of their rows' bounds.
         shows_regions: bool,
     },
+    /// The cells of a grid.
+    Grid {
+        /// Whether classes show their regions instead of their rows' bounds.
+        shows_regions: bool,
+        /// The share of the rows that may be left out.
+        suppress: f64,
+    },
+    /// The cells of a grid that does not look at the rows, of which some are drawn in secret.
+    Private {
+        /// What is promised, and what keeps it.
+        promise: DifferentialPrivacy,
+    },
     /// The classes of a given release.
     Given {
         /// The k that the job asks for; without one, the given release tells it.
@@ -204,22 +220,6 @@ impl Show {
     }
 }
 
-/// What a job may use.
-#[derive(Debug, Clone)]
-pub struct Resources {
-    /// The memory to work in.
-    pub(crate) memory_bytes: usize,
-    /// Whether the job says so.
-    pub(crate) is_memory_given: bool,
-    /// Threads to work on, where the job says so.
-    pub(crate) n_threads: Option<usize>,
-    /// Where temporary data goes, where the job says so.
-    pub(crate) spill_folder: Option<PathBuf>,
-}
-
-/// More threads than any machine has cores would only exhaust it.
-const MAX_THREADS: usize = 1024;
-
 /// The weights that leave a sum of losses exact enough to compare cuts.
 const WEIGHTS: RangeInclusive<f64> = 1e-6..=1e6;
 
@@ -227,8 +227,11 @@ impl Plan {
     /// The plan of a job for a release of a table with these columns.
     pub fn of(job: &Job, table: &str, columns: &[SourceColumn]) -> Result<Plan> {
         effects::check(job)?;
-        let ks = ks_of(job)?;
         let method = MethodPlan::of(job)?;
+        let ks = match &method {
+            MethodPlan::Private { promise } => vec![promise.k],
+            _ => ks_of(job)?,
+        };
         let plan = Plan::with_method(job, table, columns, ks, method)?;
         Ok(Plan { identifiers: counted_identifiers(job, columns), ..plan })
     }
@@ -240,6 +243,13 @@ impl Plan {
         let ks = ks_of(&job)?;
         let search = SearchPlan::of(&job)?;
         Plan::with_method(&job, table, columns, ks, MethodPlan::FullDomain(search))
+    }
+
+    /// The plan of a look at the resolutions of a grid: what only a release needs is left out.
+    pub(crate) fn of_resolutions(job: &Job, table: &str, columns: &[SourceColumn]) -> Result<Plan> {
+        let job = resolutions::only_looking(job)?;
+        effects::check(&job)?;
+        Plan::with_method(&job, table, columns, vec![1], MethodPlan::of(&job)?)
     }
 
     /// The plan of a release whose classes are given. What the job says of the method is that of
@@ -307,8 +317,12 @@ impl Plan {
             }
             _ => PlannedWorkload::default(),
         };
+        let mut planned = columns::planned(job, columns, all_or_nothing, &workload)?;
+        if let MethodPlan::Private { .. } = &method {
+            private::fix(job, &mut planned)?;
+        }
         Ok(Plan {
-            columns: columns::planned(job, columns, all_or_nothing, &workload)?,
+            columns: planned,
             workload,
             table: columns.iter().map(of_table).collect(),
             identifiers: Vec::new(),
@@ -330,18 +344,32 @@ impl Plan {
     pub(crate) fn max_left_out(&self, n_rows: u64) -> u64 {
         let share = match &self.method {
             MethodPlan::FullDomain(search) => search.suppress,
-            MethodPlan::Specialize { suppress, .. } => *suppress,
-            // What the given release leaves out stays left out.
-            MethodPlan::Given { .. } => 1.0,
+            MethodPlan::Specialize { suppress, .. } | MethodPlan::Grid { suppress, .. } => {
+                *suppress
+            }
+            // What the given release leaves out stays left out, and what is not drawn.
+            MethodPlan::Given { .. } | MethodPlan::Private { .. } => 1.0,
             _ => 0.0,
         };
         // A share such as 0.07 of 100 rows is 7 rows, though the product is a little less.
         ((share * n_rows as f64 * (1.0 + 1e-12)).floor() as u64).min(n_rows)
     }
 
+    /// Whether k counts persons.
+    pub(crate) fn counts_subjects(&self) -> bool {
+        self.columns.iter().any(|column| column.role == Role::Subject)
+    }
+
     /// The hierarchy of a column, as the job gives it.
     pub(crate) fn hierarchy_of(&self, column: &str) -> Option<&HierarchySpec> {
         self.columns.iter().find(|own| own.name == column)?.hierarchy.as_ref()
+    }
+
+    /// Whether a column is shown by the ranges of a fixed grid.
+    pub(crate) fn has_fixed_ranges(&self, column: &str) -> bool {
+        let own = self.columns.iter().find(|own| own.name == column);
+        let fixed = own.and_then(|own| own.fixed.as_ref());
+        fixed.is_some_and(|fixed| !fixed.is_of_hierarchy())
     }
 
     /// Sensitive columns that cuts follow.
@@ -413,6 +441,10 @@ impl MethodPlan {
                 features: columns::level_features(job),
                 shows_regions: cuts.shows_regions,
             },
+            Method::Grid => match private::promise_of(job)? {
+                Some(promise) => MethodPlan::Private { promise },
+                None => MethodPlan::Grid { shows_regions: cuts.shows_regions, suppress },
+            },
         })
     }
 
@@ -437,14 +469,28 @@ impl MethodPlan {
                 format!("bang{nesting}{granularity}")
             }
             MethodPlan::Access { method, .. } => method.to_string(),
+            MethodPlan::Grid { .. } => "grid".to_owned(),
+            MethodPlan::Private { .. } => "grid, drawn in secret".to_owned(),
             MethodPlan::Given { .. } => "compaction of a given release".to_owned(),
         }
     }
 
     /// Whether the same rows, job and seed give the same release: a search with a time limit finds
-    /// what it has time for.
+    /// what it has time for, and rows that are drawn in secret are others each time.
     pub(crate) fn is_repeatable(&self) -> bool {
-        !matches!(self, MethodPlan::FullDomain(search) if search.time.is_some())
+        match self {
+            MethodPlan::FullDomain(search) => search.time.is_none(),
+            MethodPlan::Private { .. } => false,
+            _ => true,
+        }
+    }
+
+    /// What is promised of it, where it is differential privacy.
+    pub(crate) fn promise(&self) -> Option<DifferentialPrivacy> {
+        match self {
+            MethodPlan::Private { promise } => Some(*promise),
+            _ => None,
+        }
     }
 
     /// Sizes that decide which cuts are made, where there are cuts.
@@ -464,6 +510,7 @@ impl MethodPlan {
                 | MethodPlan::Index { .. }
                 | MethodPlan::Bang { .. }
                 | MethodPlan::Access { .. }
+                | MethodPlan::Grid { .. }
         )
     }
 
@@ -497,38 +544,6 @@ impl MethodPlan {
     /// Whether the regions of classes lie in each other, and their levels are shown.
     pub(crate) fn is_nested(&self) -> bool {
         !self.features().is_empty()
-    }
-}
-
-impl Resources {
-    /// What a job says of them.
-    pub(crate) fn of(job: &Job) -> Result<Resources> {
-        const UNKNOWN_MACHINE_BYTES: u64 = 4 << 30;
-        let n_bytes = match job.memory {
-            None => memory_budget::machine_memory_bytes().unwrap_or(UNKNOWN_MACHINE_BYTES) / 4,
-            Some(size) => checked_bytes(size)?,
-        };
-        match job.threads {
-            Some(0) => {
-                return Err(Error::usage(
-                    "no work gets done on 0 threads",
-                    wording!["use ", Field::Threads.of("1"), " or more"],
-                ));
-            }
-            Some(n_threads) if n_threads > MAX_THREADS => {
-                return Err(Error::usage(
-                    format!("{n_threads} threads are more than the {MAX_THREADS} possible"),
-                    "use about as many as the machine has cores",
-                ));
-            }
-            _ => {}
-        }
-        Ok(Resources {
-            memory_bytes: usize::try_from(n_bytes).unwrap_or(usize::MAX),
-            is_memory_given: job.memory.is_some(),
-            n_threads: job.threads,
-            spill_folder: job.spill_dir.clone(),
-        })
     }
 }
 
@@ -566,18 +581,6 @@ fn asked_words(job: &Job, method: &MethodPlan) -> String {
         words.push("given levels".to_owned());
     }
     words.join(", ")
-}
-
-/// An amount of memory that some table needs.
-fn checked_bytes(size: ByteSize) -> Result<u64> {
-    const LEAST_BYTES: u64 = 64_000;
-    match size.0 < LEAST_BYTES {
-        true => Err(Error::usage(
-            format!("{} bytes of memory are less than the 64KB that any table needs", size.0),
-            "add the unit, for example 256MB",
-        )),
-        false => Ok(size.0),
-    }
 }
 
 /// The sizes that follow from the least memory that a job is planned for.

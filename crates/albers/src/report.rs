@@ -22,7 +22,7 @@ use albers_table::row::RowId;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use clock::Clock;
-pub use manifest::{AlsoFile, Manifest, PublishedColumn};
+pub use manifest::{AlsoFile, Manifest, PrivacyReport, PublishedColumn};
 pub use notes::{Distance, Note};
 pub(crate) use owner::{AUDIENCE, DROPPED, LEVEL, MEAN};
 pub use owner::{

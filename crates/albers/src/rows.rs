@@ -47,7 +47,7 @@ use survey::{Lookout, Survey};
 pub(crate) use again::{RowsAgain, changed, check_unchanged, source_changed};
 pub(crate) use repeated::{Repeated, most_repeated};
 pub(crate) use survey::{CodedChunk, Surveyed};
-pub(crate) use table::{SensitiveData, Table, attribute_of};
+pub(crate) use table::{NO_PERSON, SensitiveData, Table, attribute_of};
 
 /// What a coded cell takes while a table in memory is partitioned and written.
 const CELL_BYTES: usize = 11;
@@ -153,8 +153,10 @@ impl KnownColumns {
     fn shown_by(mut self, reading: &Reading<'_>) -> KnownColumns {
         let kinds = self.planned.iter().zip(&self.types.column_types);
         let categories = reading.plan.show.categories;
-        let shown =
-            kinds.map(|(column, &kind)| shown_as(kind, column.hierarchy.is_some(), categories));
+        let shown = kinds.map(|(column, &kind)| match column.fixed {
+            Some(_) => Shown::Label,
+            None => shown_as(kind, column.hierarchy.is_some(), categories),
+        });
         self.shown = shown.collect();
         self
     }
@@ -191,6 +193,11 @@ impl KnownColumns {
             Role::Quasi => Some(CodingPlan::Categories { hierarchy, by_frequency: true }),
             Role::Sensitive => Some(CodingPlan::Categories { hierarchy, by_frequency: false }),
         }
+    }
+
+    /// Whether columns have ranges of a fixed grid.
+    fn is_fixed(&self) -> bool {
+        self.planned.iter().any(|column| column.fixed.is_some())
     }
 
     /// The columns whose cells come coded, in the order in which they come; the key, which comes
@@ -304,7 +311,9 @@ impl<'s> Reading<'s> {
             }
             outcome => outcome?,
         };
-        check_size(self.source, n_rows)?;
+        if n_rows > 0 || self.plan.method.promise().is_none() {
+            check_size(self.source, n_rows)?;
+        }
         let survey = survey.map(|survey| survey.done(self)).transpose()?;
         match (survey, kept) {
             (None, Kept::Memory(chunks, memory)) => {

@@ -74,6 +74,7 @@ fn job(method: Method, rule: &str, draws: &mut Draws) -> Job {
             | Method::Tds
             | Method::Local
             | Method::Bang
+            | Method::Grid
             | Method::BdTree
             | Method::HbTree
             | Method::KdTrie
@@ -98,7 +99,7 @@ fn job(method: Method, rule: &str, draws: &mut Draws) -> Job {
         | Method::PrQuadtree
         | Method::GridFile => false,
         // Recodings that leave rows out do not know what the others are close to.
-        Method::Subtree | Method::OrderedSet => rule != "closeness",
+        Method::Subtree | Method::OrderedSet | Method::Grid => rule != "closeness",
         _ => true,
     };
     job.suppress = leaves_out.then_some(0.2);

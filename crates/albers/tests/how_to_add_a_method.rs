@@ -72,6 +72,7 @@ fn released(k: usize) -> Result<usize, ReleaseError> {
         n_rows: points.n_rows() as u64,
         fingerprint: points.fingerprint(),
         max_left_out: 0,
+        may_be_empty: false,
         rows: RowStore::Memory(TableRows { facts: &facts, sensitive: &[], carried: &[] }),
     };
     let mut door = Door::open(&plan, vec![requirement], &Silent)?;

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use albers::files::is_standard;
-use albers::{Job, Relation, Report};
+use albers::{Job, Method, PrivacyReport, Relation, Report};
 use anyhow::{Result, anyhow};
 use clap::Args;
 
+use super::resolutions;
 use crate::flags::{self, ColumnFlags, MethodFlags, RequirementFlags, StreamFlags};
 use crate::progress::Bar;
 use crate::render;
@@ -45,6 +46,9 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     job.input = data.or(job.input);
     job.output = output.or(job.output);
     streams.apply(&mut job);
+    if job.method == Some(Method::Grid) && is_without_promise(&job) {
+        return resolutions::tell(&job, json);
+    }
     check_streams(&job, json)?;
     let prepared = {
         let bar = Bar::new();
@@ -54,6 +58,11 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     print_report(&job, &prepared.report, json, "")?;
     prepared.name()?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether a job does not say how well people are to be hidden.
+fn is_without_promise(job: &Job) -> bool {
+    job.k.is_none() && job.epsilon.is_none() && job.delta.is_none()
 }
 
 /// Refuses a release and a report on the same stream.
@@ -118,6 +127,15 @@ fn levels_line(report: &Report) -> Option<String> {
     Some(format!("levels:   {}", shown.collect::<Vec<_>>().join(",")))
 }
 
+/// What is promised of a release whose rows were drawn in secret.
+fn privacy_line(privacy: &PrivacyReport) -> String {
+    let PrivacyReport { epsilon, delta, k, sampling_rate } = privacy;
+    format!(
+        "privacy:  ({epsilon}, {delta})-differential: drawn with probability {sampling_rate:.4}, \
+         published from {k} on"
+    )
+}
+
 /// The divergence, or what it is at most, in words.
 fn divergence(report: &Report) -> String {
     match (report.kl, report.kl_at_most) {
@@ -149,6 +167,7 @@ fn summary(report: &Report, written: &str) -> String {
         ),
     ];
     lines.extend(levels_line(report));
+    lines.extend(report.privacy.as_ref().map(privacy_line));
     lines.push(String::new());
     let width = report.columns.iter().map(|column| column.name.chars().count()).max().unwrap_or(0);
     for column in &report.columns {

@@ -178,11 +178,5 @@ fn table(report: &LatticeReport, minimal: &[MinimalReport]) -> Vec<String> {
                 .collect(),
         );
     }
-    let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
-    let line = |row: &Vec<String>| {
-        let cells = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:>width$}"));
-        format!("  {}", cells.collect::<Vec<_>>().join("  "))
-    };
-    rows.iter().map(line).collect()
+    render::aligned(&rows)
 }

@@ -19,7 +19,7 @@ pub fn jobs() -> impl Iterator<Item = String> {
 }
 
 /// Job files, types of Parquet, points in time with offsets, and the ends of what can be asked for.
-const RELEASES: [&str; 53] = [
+const RELEASES: [&str; 57] = [
     "--job tables/job.toml -o out.csv",
     "--job tables/job.toml -o out.parquet -k 4 --split compact --weight age=1 --seed 2",
     "--job tables/job.toml -o out.csv --hierarchy born=suppress --quasi code --keep pay",
@@ -113,6 +113,14 @@ const RELEASES: [&str; 53] = [
     "tables/voters.csv -o out.csv -k 5 --quasi age,zipcode --method pr-quadtree --no-compact",
     "tables/adult.csv -o out.csv -k 10 --quasi age,sex,education --method grid-file --no-compact
         --scale age=equal:0..100:5",
+    "tables/voters.csv -o out.csv -k 5 --quasi age,zipcode --method grid",
+    "tables/adult.csv -o out.csv -k 4 --quasi age,sex,education --sensitive occupation
+        --l-diversity occupation=2 --hierarchy sex=suppress --method grid --suppress 0.2
+        --scale education=quantile",
+    "tables/adult.parquet -o out.parquet -k 6 --quasi age,sex --method grid --no-compact
+        --scale age=equal:0..100:4",
+    "tables/visits.csv -o out.csv -k 4 --quasi age,born,smoker --subject person --method grid
+        --suppress 0.3",
 ];
 
 /// Above 131,072 rows the top of the tree is grown on a sample.

@@ -14,7 +14,7 @@ const GOOD: &str = "anonymize tables/voters.csv -o out.csv -k 5 --quasi age,zipc
 const TREES: &str = "anonymize tables/adult.csv -o out.csv -k 3 --quasi age,sex \
     --hierarchy age=ranges:5 --hierarchy sex=suppress --sensitive occupation";
 
-const MISTAKES: [&str; 92] = [
+const MISTAKES: [&str; 97] = [
     // Columns and roles.
     "{good} --quasi height",
     "{good} --keep height",
@@ -94,6 +94,11 @@ const MISTAKES: [&str; 92] = [
     "{trees} --method hb-tree --scale age=equal",
     "{trees} --method bd-tree --no-nesting",
     "{trees} --method kd-trie --level-column depth",
+    "{trees} --method grid --level-column depth",
+    "{trees} --method grid --epsilon 1 --delta 1e-6",
+    "{trees} --method grid --epsilon 1",
+    "{trees} --method mondrian --epsilon 1 --delta 1e-6",
+    "anonymize tables/adult.csv -o out.csv --quasi age --method grid",
     "{good} --method incognito",
     "{good} --method subtree --hierarchy age=ranges:5",
     // Files.

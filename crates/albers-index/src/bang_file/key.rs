@@ -60,6 +60,18 @@ impl Interleaving {
         self.attributes.len()
     }
 
+    /// The attribute that a halving halves, the first being 0.
+    pub fn attribute(&self, level: usize) -> usize {
+        self.attributes[level].into()
+    }
+
+    /// The cell of an attribute, told from a key.
+    pub fn cell_of(&self, key: &[u64], attribute: usize) -> u64 {
+        let halvings = self.attributes.iter().enumerate();
+        let own = halvings.filter(|(_, own)| usize::from(**own) == attribute);
+        own.fold(0, |cell, (level, _)| cell << 1 | u64::from(bit(key, level)))
+    }
+
     /// Words of a key.
     pub fn n_words(&self) -> usize {
         self.n_levels().div_ceil(64).max(1)

@@ -140,7 +140,7 @@ impl Scale {
 }
 
 /// The cell of a place on a line of so many steps; places beyond its ends are in the cells there.
-fn cell_on_line(place: i128, length: i128, n_bits: u32) -> u64 {
+pub(crate) fn cell_on_line(place: i128, length: i128, n_bits: u32) -> u64 {
     ((place.clamp(0, length - 1) << n_bits) / length) as u64
 }
 

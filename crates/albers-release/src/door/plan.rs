@@ -38,6 +38,8 @@ pub struct DoorPlan<'a> {
     pub fingerprint: u64,
     /// How many rows may be left out.
     pub max_left_out: u64,
+    /// Whether all of them may be.
+    pub may_be_empty: bool,
     /// Where the rows have their facts and what they carry.
     pub rows: RowStore<'a>,
 }

@@ -344,6 +344,7 @@ impl<'t> Case<'t> {
             n_rows: table.n_rows() as u64,
             fingerprint: table.fingerprint(),
             max_left_out: self.max_left_out,
+            may_be_empty: false,
             rows: match self.way {
                 Way::Memory => RowStore::Memory(in_memory),
                 Way::Buckets(_) => RowStore::Packed(packed),

@@ -49,7 +49,7 @@ impl<'m> TextLoss<'m> {
     /// columns of which it is not known.
     pub(super) fn loss(&self) -> Option<(PublishedLoss, Vec<&'m str>)> {
         let (squares, lost) = self.found.as_ref()?;
-        let n_left_out = self.manifest.suppressed;
+        let n_left_out = self.manifest.suppressed.unwrap_or(0);
         let n_rows = self.manifest.rows + n_left_out;
         let names = self.quasi().map(|own| own.name.as_str());
         let unknown = names.zip(lost).filter(|(_, lost)| lost.is_none()).map(|(name, _)| name);

@@ -298,6 +298,7 @@ impl ManifestCheck {
     }
 
     fn compare_loss(&mut self, manifest: &Manifest, by_texts: Option<&TextLoss<'_>>) {
+        let Some(says) = &manifest.loss else { return };
         let Some((found, unknown)) = by_texts.and_then(TextLoss::loss) else {
             self.unverified.push("the loss: the release does not fit in memory".to_owned());
             return;
@@ -306,7 +307,6 @@ impl ManifestCheck {
             self.unverified
                 .push(format!("the loss of \'{name}\', which its texts alone do not tell exactly"));
         }
-        let says = &manifest.loss;
         if says.discernibility != found.discernibility {
             return self.compare("loss", &says.discernibility, &found.discernibility);
         }

@@ -146,7 +146,19 @@ fn notation_guessed<'t, I: Iterator<Item = &'t str>>(texts: impl Fn() -> I) -> O
 
 /// An interval or a value; the end of `[a, b)` is left out.
 fn interval(text: &str, touch_at_cuts: bool) -> Option<Cover> {
-    let end_of = |text: &str| end_of(text).filter(|end| end.abs() < EXACT_BELOW);
+    let end_of = |text: &str| match text {
+        "-inf" => Some(f64::NEG_INFINITY),
+        "inf" => Some(f64::INFINITY),
+        _ => end_of(text).filter(|end| end.abs() < EXACT_BELOW),
+    };
+    if let Some(ends) = text.strip_prefix('(') {
+        let (lo, hi) = ends.split_once(", ")?;
+        let hi = match hi.strip_suffix(']') {
+            Some(hi) => end_of(hi)?,
+            None => end_of(hi.strip_suffix(')')?)?.next_down(),
+        };
+        return Some(Cover::range(end_of(lo)?, hi, false));
+    }
     if let Some(ends) = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(')')) {
         let (lo, hi) = ends.split_once(", ")?;
         return Some(Cover::range(end_of(lo)?, end_of(hi)?.next_down(), false));

@@ -39,6 +39,7 @@ impl<'a> OwnersCounts<'a> {
     pub(crate) fn of_nothing(plan: &Plan, attributes: &'a [Attribute]) -> OwnersCounts<'a> {
         let is_compact = match &plan.method {
             MethodPlan::Cuts { cuts, .. } | MethodPlan::Index { cuts, .. } => !cuts.shows_regions,
+            MethodPlan::Grid { shows_regions, .. } => !shows_regions,
             _ => false,
         };
         // As much as a sample of the rows takes, whatever the memory.

@@ -34,6 +34,8 @@ pub enum Method {
     Local,
     /// A BANG file: regions of halved space that may lie in each other.
     Bang,
+    /// A grid: space halved equally often everywhere.
+    Grid,
     /// A relative of it: the first halves on the way into the denser one that have few enough rows.
     BdTree,
     /// A relative of it: the same with a tree of cuts at medians instead of halves.
@@ -61,6 +63,7 @@ choices!(Method {
     Tds: "tds", "One label, interval or set for each value of a column: what tells most of the targets";
     Local: "local", "Rows grouped by least added loss: loses least, takes longest; classes may overlap";
     Bang: "bang", "Halves of halves of space, one within another, told apart by a level column";
+    Grid: "grid", "Space halved equally often everywhere; without -k, tells the k of each resolution; with --epsilon, private by a proof";
     BdTree: "bd-tree", "Like bang, for comparison: the first denser half with at most two thirds of the rows";
     HbTree: "hb-tree", "Like bang, for comparison: parts of a tree of cuts at medians instead of halves";
     KdTrie: "kd-trie", "For comparison: halves side by side, one column after another";

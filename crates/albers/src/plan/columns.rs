@@ -1,6 +1,9 @@
 //! What a job says of its columns, checked before any row is read.
 
+use std::sync::Arc;
+
 use albers_index::bang_file::scale::ScaleSpec;
+use albers_index::grid::fixed::FixedScale;
 use albers_partition::mondrian::MAX_ATTRIBUTES;
 use albers_privacy::{Criterion, PrivacyError};
 use albers_release::publish::{FeatureColumn, FeatureKind};
@@ -37,6 +40,8 @@ pub(crate) struct PlannedColumn {
     pub(crate) preferred: bool,
     /// How it is halved, where the job says so.
     pub(crate) scale: Option<ScaleSpec>,
+    /// Its part of a grid that does not look at the rows.
+    pub(crate) fixed: Option<Arc<FixedScale>>,
     /// The requirements on it, besides k-anonymity.
     pub(crate) criteria: Vec<Criterion>,
     /// What classes should tell of it.
@@ -50,7 +55,8 @@ impl PlannedColumn {
     pub(crate) fn request(&self) -> ColumnRequest {
         ColumnRequest {
             name: self.name.clone(),
-            column_type: self.column_type,
+            // The text of a cell tells its range, or that it has none.
+            column_type: self.fixed.as_ref().map_or(self.column_type, |_| Some(ColumnType::Text)),
             coded: self.role != Role::Keep || self.target.is_some() || self.is_feature,
             carried: matches!(self.role, Role::Keep | Role::Sensitive),
         }
@@ -82,6 +88,7 @@ pub(super) fn planned(
             weight: weight_of(&column.name, of_job)?,
             preferred: of_job.bias.unwrap_or(false),
             scale: of_job.scale.clone(),
+            fixed: None,
             criteria: criteria_of(&column.name, of_job)?,
             target: targets.iter().find(|own| own.column == column.name).map(|own| own.kind),
             is_feature: features.contains(&column.name),
@@ -327,7 +334,8 @@ pub(crate) fn no_means() -> Error {
 
 /// Whether a quasi-identifier is ordered, as far as is known before its cells are read.
 fn may_show_bounds(plan: &Plan, columns: &[SourceColumn], column: &PlannedColumn) -> bool {
-    if column.hierarchy.is_some() && plan.show.categories != Some(Categories::Set) {
+    let shows_labels = column.hierarchy.is_some() && plan.show.categories != Some(Categories::Set);
+    if shows_labels || column.fixed.is_some() {
         return false;
     }
     let in_source = columns.iter().find(|own| own.name == column.name);

@@ -11,7 +11,7 @@ use albers_storage::wording;
 use albers_storage::wording::Field;
 use albers_table::schema::Role;
 
-use super::columns;
+use super::{columns, private};
 use crate::error::{Error, Result};
 use crate::job::{Categories, Job, Method};
 
@@ -40,6 +40,7 @@ pub(super) fn check(job: &Job) -> Result<()> {
         ));
     }
     check_quadtree(job, method)?;
+    private::promise_of(job)?;
     check_means(job)?;
     check_categories(job, method)?;
     check_suppression(job, method)?;
@@ -101,9 +102,14 @@ type Suits = fn(Method) -> bool;
 
 /// Each setting that only some methods look at: whether it is given, which methods those are, and
 /// one of them.
-fn settings(job: &Job) -> [(Field, bool, Suits, Method); 17] {
+fn settings(job: &Job) -> [(Field, bool, Suits, Method); 19] {
     let any = |says: fn(&crate::job::ColumnJob) -> bool| job.columns.values().any(says);
+    let any_level = any(|column| column.level.is_some());
+    // A fixed grid shows the labels of a level.
+    let is_fixed = job.method() == Method::Grid && job.epsilon.is_some();
     [
+        (Field::Epsilon, job.epsilon.is_some(), is_grid, Method::Grid),
+        (Field::Delta, job.delta.is_some(), is_grid, Method::Grid),
         (Field::Then, job.then.is_some(), cuts, Method::Mondrian),
         (Field::Features, !job.workload.features.is_empty(), cuts, Method::Mondrian),
         (Field::Target, !job.workload.targets.is_empty(), follows, Method::Mondrian),
@@ -115,7 +121,7 @@ fn settings(job: &Job) -> [(Field, bool, Suits, Method); 17] {
         (Field::AlsoK, !job.also_k.is_empty(), is_index, Method::Rtree),
         (Field::Variant, job.variant.is_some(), searches, Method::Incognito),
         (Field::Minimize, job.minimize.is_some(), searches, Method::Incognito),
-        (Field::Level, any(|column| column.level.is_some()), searches, Method::Incognito),
+        (Field::Level, any_level && !is_fixed, searches, Method::Incognito),
         (Field::Time, job.time.is_some(), searches, Method::Incognito),
         (Field::Suppress, job.suppress.is_some(), can_suppress, Method::Incognito),
         (Field::Scale, any(|column| column.scale.is_some()), halves, Method::Bang),
@@ -130,12 +136,17 @@ fn cuts(method: Method) -> bool {
 
 /// Whether space is halved again and again, where scales say.
 fn halves(method: Method) -> bool {
-    method == Method::Bang || method.relative().is_some_and(Relative::is_regular)
+    matches!(method, Method::Bang | Method::Grid)
+        || method.relative().is_some_and(Relative::is_regular)
 }
 
 /// Whether sizes that follow from the least memory decide anything.
 fn has_grain(method: Method) -> bool {
     cuts(method) || method == Method::Bang
+}
+
+fn is_grid(method: Method) -> bool {
+    method == Method::Grid
 }
 
 /// Whether classes have regions beyond the bounds of their rows.
@@ -161,7 +172,7 @@ pub(super) fn searches(method: Method) -> bool {
 }
 
 fn can_suppress(method: Method) -> bool {
-    searches(method) || matches!(method, Method::Subtree | Method::OrderedSet)
+    searches(method) || matches!(method, Method::Subtree | Method::OrderedSet | Method::Grid)
 }
 
 /// A quadtree halves all attributes at once, and so into more parts than a table can fill.

@@ -1,6 +1,7 @@
 //! What a plan refuses, and what it holds.
 
-use albers_table::schema::Role;
+use albers_table::hierarchy::{HierarchyRows, HierarchySpec};
+use albers_table::schema::{ColumnType, Role};
 use albers_table::source::SourceColumn;
 
 use super::*;
@@ -59,6 +60,27 @@ fn set_feature(job: &mut Job, feature: &str) {
     job.workload.features.push(feature.to_owned());
 }
 
+/// Lets a job promise differential privacy, by a fixed grid where its method has one.
+fn promise(job: &mut Job, epsilon: Option<f64>) {
+    job.epsilon = epsilon;
+    job.delta = epsilon.is_none().then_some(1e-6);
+    if job.method == Some(Method::Grid) {
+        *job = private_job();
+    }
+}
+
+/// A job on `age` and `zip` with a grid that is known beforehand.
+fn private_job() -> Job {
+    let mut job =
+        Job { method: Some(Method::Grid), epsilon: Some(1.0), delta: Some(1e-6), ..Job::default() };
+    job.set_role("age", Role::Quasi).unwrap();
+    job.column("age").scale = Some("equal:0..100:3".parse().unwrap());
+    job.set_role("zip", Role::Quasi).unwrap();
+    let rows = HierarchyRows::of_text("zips", "01;0;*\n02;0;*\n11;1;*\n");
+    job.column("zip").hierarchy = Some(HierarchySpec::Rows(rows.into()));
+    job
+}
+
 fn add_select(job: &mut Job, condition: &str) {
     if CUTS.contains(&job.method()) {
         job.split = Some(Split::Selection);
@@ -87,7 +109,9 @@ const HALVE_REGULARLY: [Method; 5] =
 #[test]
 fn a_setting_without_effect_is_refused_by_name_and_one_with_effect_is_taken() {
     type Set = fn(&mut Job);
-    let settings: [(Field, Set, &[Method]); 16] = [
+    let settings: [(Field, Set, &[Method]); 18] = [
+        (Field::Epsilon, |job| promise(job, Some(1.0)), &[Method::Grid]),
+        (Field::Delta, |job| promise(job, None), &[Method::Grid]),
         (Field::Split, |job| job.split = Some(Split::Median), &CUTS),
         (Field::Target, |job| set_target(job, "age:number"), &FOLLOWERS),
         (
@@ -106,7 +130,14 @@ fn a_setting_without_effect_is_refused_by_name_and_one_with_effect_is_taken() {
             Field::Compact,
             |job| job.compact = Some(false),
             &[
-                &[Method::Auto, Method::Mondrian, Method::Rtree, Method::Bang, Method::HbTree],
+                &[
+                    Method::Auto,
+                    Method::Mondrian,
+                    Method::Rtree,
+                    Method::Bang,
+                    Method::HbTree,
+                    Method::Grid,
+                ],
                 &HALVE_REGULARLY[..],
             ]
             .concat(),
@@ -114,7 +145,7 @@ fn a_setting_without_effect_is_refused_by_name_and_one_with_effect_is_taken() {
         (
             Field::Scale,
             |job| job.column("age").scale = Some("equal".parse().unwrap()),
-            &[&[Method::Bang], &HALVE_REGULARLY[..]].concat(),
+            &[&[Method::Bang, Method::Grid], &HALVE_REGULARLY[..]].concat(),
         ),
         (Field::Nesting, |job| job.nesting = Some(false), &[Method::Bang]),
         (
@@ -142,6 +173,7 @@ fn a_setting_without_effect_is_refused_by_name_and_one_with_effect_is_taken() {
                 Method::AttributeSuppression,
                 Method::Subtree,
                 Method::OrderedSet,
+                Method::Grid,
             ],
         ),
     ];
@@ -219,7 +251,7 @@ fn a_job_that_contradicts_itself_is_refused() {
         ("weight", |job| job.column("age").weight = Some(-1.0)),
         ("no effect", |job| job.column("pay").weight = Some(2.0)),
         ("any role", |job| {
-            job.column("extra").column_type = Some(albers_table::schema::ColumnType::Text);
+            job.column("extra").column_type = Some(ColumnType::Text);
         }),
         ("64KB", |job| job.memory = Some("256".parse().unwrap())),
         ("0 threads", |job| job.threads = Some(0)),
@@ -387,4 +419,108 @@ fn a_plan_says_in_reports_what_was_asked() {
     let mut given = job(Method::Auto);
     given.column("zip").level = Some(1);
     assert_eq!(words(&given), "incognito, given levels");
+}
+
+#[test]
+fn a_promise_has_its_k_and_a_greater_one_is_taken() {
+    let k_of = |job: &Job| plan(job).unwrap().ks;
+    let mut job = private_job();
+    assert_eq!(k_of(&job), [74]);
+    assert!(!plan(&job).unwrap().method.is_repeatable());
+    job.k = Some(100);
+    assert_eq!(k_of(&job), [100]);
+    assert_eq!(plan(&job).unwrap().method.promise().unwrap().k, 100);
+    job.k = Some(73);
+    assert_eq!(refused_field(&job), Some(Field::K));
+}
+
+/// Each condition of the proof that a job decides, and each setting that would break one.
+#[test]
+fn what_a_promise_does_not_survive_is_refused_by_name() {
+    type Spoil = fn(&mut Job);
+    let mistakes: [(&str, Spoil); 22] = [
+        ("`epsilon` promises nothing without `delta`", |job| job.delta = None),
+        ("`delta` promises nothing without `epsilon`", |job| job.epsilon = None),
+        ("epsilon is 0", |job| job.epsilon = Some(0.0)),
+        ("delta is 2", |job| job.delta = Some(2.0)),
+        ("`seed` cannot stand beside", |job| job.seed = Some(1)),
+        ("`suppress` cannot stand beside", |job| job.suppress = Some(0.1)),
+        ("`also-k` has no effect", |job| job.also_k = vec![500]),
+        ("`values` cannot stand beside", |job| job.values = Some(Values::Mean)),
+        ("`categories` cannot stand beside", |job| job.categories = Some(Categories::Set)),
+        ("`accept` cannot stand beside", |job| {
+            job.accept = vec!["rows-per-person".parse().unwrap()];
+        }),
+        ("column 'pay' is keep", |job| job.set_role("pay", Role::Keep).unwrap()),
+        ("column 'pay' is sensitive", |job| job.set_role("pay", Role::Sensitive).unwrap()),
+        ("column 'pay' has neither", |job| job.set_role("pay", Role::Quasi).unwrap()),
+        ("a scale without ends", |job| job.column("age").scale = Some("equal:3".parse().unwrap())),
+        ("a scale without bits", |job| {
+            job.column("age").scale = Some("equal:0..9".parse().unwrap());
+        }),
+        ("about equally many rows", |job| {
+            job.column("age").scale = Some("quantile".parse().unwrap());
+        }),
+        ("a file of ranges", |job| job.column("age").scale = Some("ranges.csv".parse().unwrap())),
+        ("has both", |job| job.column("age").hierarchy = Some("suppress".parse().unwrap())),
+        ("made of its values", |job| {
+            job.column("zip").hierarchy = Some("prefix".parse().unwrap());
+        }),
+        ("nothing but the top", |job| job.column("zip").level = Some(2)),
+        ("the level of column 'age' has no effect", |job| job.column("age").level = Some(1)),
+        ("persons are told by their texts", |job| {
+            job.set_role("extra", Role::Subject).unwrap();
+            job.column("extra").column_type = Some(ColumnType::Integer);
+        }),
+    ];
+    for (expected, spoil) in mistakes {
+        let mut job = private_job();
+        spoil(&mut job);
+        let error = plan(&job).err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(error.contains(expected), "{expected}: {error}");
+    }
+}
+
+#[test]
+fn a_fixed_grid_has_the_types_of_its_scales() {
+    let mut job = private_job();
+    job.column("zip").level = Some(1);
+    job.compact = Some(false);
+    let fixed: Vec<(ColumnType, Vec<String>)> = plan(&job)
+        .unwrap()
+        .columns
+        .iter()
+        .filter_map(|column| column.fixed.as_ref())
+        .map(|fixed| (fixed.column_type(), fixed.labels().to_vec()))
+        .collect();
+    assert_eq!(fixed[0].0, ColumnType::Integer);
+    assert_eq!(fixed[0].1.len(), 8);
+    assert_eq!(fixed[1], (ColumnType::Code, vec!["0".to_owned(), "1".to_owned()]));
+}
+
+#[test]
+fn whoever_asks_for_no_k_of_a_grid_is_told_what_resolutions_come_to_and_nothing_else() {
+    let of = |job: &Job| Plan::of_resolutions(job, "people", &columns());
+    let mut asking = job(Method::Grid);
+    asking.k = None;
+    assert!(of(&asking).is_ok(), "what is carried has no part in it");
+    assert_eq!(of(&asking).unwrap().columns.len(), 2);
+    type Set = fn(&mut Job);
+    let settings: [(Field, Set); 6] = [
+        (Field::Output, |job| job.output = Some("out.csv".into())),
+        (Field::OwnerReport, |job| job.owner_report = Some("owner.json".into())),
+        (Field::Suppress, |job| job.suppress = Some(0.1)),
+        (Field::Compact, |job| job.compact = Some(false)),
+        (Field::Seed, |job| job.seed = Some(7)),
+        (Field::Method, |job| job.method = Some(Method::Bang)),
+    ];
+    for (field, set) in settings {
+        let mut job = asking.clone();
+        set(&mut job);
+        let Some(Error::Usage { problem, advice }) = of(&job).err() else { panic!("{field:?}") };
+        let first = problem.settings().chain(advice.settings()).next().unwrap().field;
+        assert_eq!(first, field);
+    }
+    asking.column("pay").alpha = Some(0.5);
+    assert!(of(&asking).err().unwrap().to_string().contains("requirement on column 'pay'"));
 }

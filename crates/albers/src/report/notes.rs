@@ -99,6 +99,23 @@ pub enum Note {
     },
     /// How many rows satisfy a selection is not told.
     LeftOutUnknown,
+    /// Cells of a column are in no range of a fixed grid.
+    Unfit {
+        /// The column.
+        column: String,
+        /// How many.
+        n_rows: u64,
+    },
+    /// Rows name no person.
+    WithoutPerson {
+        /// How many.
+        n_rows: u64,
+    },
+    /// No cell of a fixed grid has enough drawn rows.
+    NothingDrawn {
+        /// How many would be enough.
+        k: u64,
+    },
     /// A finding is accepted that there is not.
     NothingToAccept {
         /// What is accepted.
@@ -206,6 +223,17 @@ impl fmt::Display for Note {
             | Note::SelectsFew { .. }
             | Note::LeftOutUnknown
             | Note::NothingToAccept { .. } => write!(f, "{}", self.wording()),
+            Note::Unfit { column, n_rows } => write!(
+                f,
+                "{n_rows} cells of '{column}' are in none of its ranges, and count as missing"
+            ),
+            Note::WithoutPerson { n_rows } => {
+                write!(f, "{n_rows} rows name no person, and are never drawn")
+            }
+            Note::NothingDrawn { k } => write!(
+                f,
+                "no class has {k} drawn rows, so that the release has none: use fewer or longer ranges"
+            ),
             Note::NotInOriginal { column, n_rows } => write!(
                 f,
                 "{n_rows} rows have a value of '{column}' that the original does not have, or not in \

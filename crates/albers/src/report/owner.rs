@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::finding::Finding;
 
-use super::{AlsoFile, ClassSize, Manifest, Note, PublishedColumn};
+use super::{AlsoFile, ClassSize, Manifest, Note, PrivacyReport, PublishedColumn};
 
 /// Whom a report is for.
 pub(crate) const AUDIENCE: &str = "owner";
@@ -29,6 +29,9 @@ pub struct Report {
     pub class_size: ClassSize,
     /// The requirement that was verified.
     pub requirement: String,
+    /// What is promised of the release, where it is differential privacy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub privacy: Option<PrivacyReport>,
     /// How classes were to be found, in the words of the job.
     pub method: String,
     /// How they were found.
@@ -36,7 +39,7 @@ pub struct Report {
     /// What decided the order of classes and rows.
     pub seed: u64,
     /// Whether the same rows, job and seed give the same release; said where they may not, since
-    /// the time decided what was found.
+    /// the time decided what was found, or rows were drawn in secret.
     #[serde(skip_serializing_if = "is_true")]
     pub repeatable: bool,
     /// What the release loses by what it shows.
@@ -97,19 +100,23 @@ impl Report {
     /// What may be published of it. Everything is named here one by one, so that nothing is
     /// published by the way.
     pub fn manifest(&self) -> Manifest {
+        // What is drawn in secret is told by the release file alone.
+        let is_told = self.privacy.is_none();
         Manifest {
             rows: self.rows,
-            suppressed: self.suppressed,
+            suppressed: is_told.then_some(self.suppressed),
             classes: self.classes,
             class_size: self.class_size.clone(),
             requirement: self.requirement.clone(),
+            privacy: self.privacy.clone(),
             method: self.method.clone(),
-            seed: self.seed,
+            seed: is_told.then_some(self.seed),
             repeatable: self.repeatable,
-            loss: self.loss.clone(),
+            loss: is_told.then(|| self.loss.clone()),
             columns: self.columns.iter().filter_map(ColumnReport::published).collect(),
-            findings: self.findings.iter().filter_map(Finding::published).collect(),
-            accepted: self.accepted.clone(),
+            findings: is_told
+                .then(|| self.findings.iter().filter_map(Finding::published).collect()),
+            accepted: if is_told { self.accepted.clone() } else { Vec::new() },
             digest: self.digest.clone(),
             also: self.also.iter().map(AlsoReport::published).collect(),
             version: self.version.clone(),

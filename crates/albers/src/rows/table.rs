@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use albers_classes::Attribute;
 use albers_classes::points::Points;
 use albers_classes::space::Shown;
+use albers_index::grid::fixed::FixedScale;
 use albers_partition::grain::Grain;
 use albers_partition::sample::Tuples;
 use albers_release::publish::{CarriedColumn, OutputColumn};
 use albers_storage::memory_budget::Reservation;
-use albers_table::chunk::ColumnChunk;
+use albers_table::chunk::{Cells, ColumnChunk};
 use albers_table::coding::{CodedColumn, CodingPlan, RawColumn, encode};
 use albers_table::row::RowIdx;
 use albers_table::schema::{ColumnType, Role};
@@ -18,12 +19,16 @@ use albers_table::source::SourceChunk;
 use albers_table::value_hash::value_hashes;
 use arrow_array::ArrayRef;
 use rayon::prelude::*;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::tuples::{LeastTuples, tuple_hashes, tuples_of};
 use super::{KnownColumns, Reading};
 use crate::error::Result;
 use crate::plan::PlannedColumn;
+use crate::report::Note;
+
+/// What stands for the person of a row that names none, where persons are drawn.
+pub(crate) const NO_PERSON: u64 = u64::MAX;
 
 /// A table, read and coded.
 pub(crate) struct Table {
@@ -51,6 +56,8 @@ pub(crate) struct Table {
     pub(crate) output_columns: Vec<OutputColumn>,
     /// The types of the columns that were read.
     pub(crate) column_types: Vec<(String, ColumnType)>,
+    /// Columns of a fixed grid with cells that are in none of its ranges, and how many.
+    unfit: Vec<(String, u64)>,
     /// The texts of the key, if one was asked for.
     pub(crate) key: Option<CodedColumn>,
     /// What it takes.
@@ -71,16 +78,18 @@ impl SensitiveData {
 }
 
 /// The cells of a table, column by column.
-struct Cells {
+struct CellsByColumn {
     coded: Vec<Vec<ColumnChunk>>,
     carried: Vec<Vec<ArrayRef>>,
 }
 
-impl Cells {
-    fn of(known: &KnownColumns, mut chunks: Vec<SourceChunk>) -> Cells {
+impl CellsByColumn {
+    fn of(known: &KnownColumns, mut chunks: Vec<SourceChunk>) -> CellsByColumn {
         let n_columns = known.requests.len();
-        let mut cells =
-            Cells { coded: vec![Vec::new(); n_columns], carried: vec![Vec::new(); n_columns] };
+        let mut cells = CellsByColumn {
+            coded: vec![Vec::new(); n_columns],
+            carried: vec![Vec::new(); n_columns],
+        };
         chunks.sort_by_key(|chunk| chunk.first_row);
         for chunk in chunks {
             let mut coded = chunk.coded.into_iter();
@@ -108,7 +117,7 @@ impl Table {
         memory: Reservation,
     ) -> Result<Table> {
         let sample = sample_of(reading, known, &chunks, n_rows);
-        let Cells { coded, carried } = Cells::of(known, chunks);
+        let CellsByColumn { coded, carried } = CellsByColumn::of(known, chunks);
         let mut encoded: Vec<CodedCells> = coded
             .into_par_iter()
             .enumerate()
@@ -128,6 +137,7 @@ impl Table {
             carried: Vec::new(),
             output_columns: Vec::new(),
             column_types: Vec::new(),
+            unfit: Vec::new(),
             key,
             _memory: memory,
         };
@@ -135,8 +145,13 @@ impl Table {
         let columns = known.planned.iter().zip(encoded).zip(carried).enumerate();
         for (column_idx, ((column, encoded), carried)) in columns {
             let kind = known.types.column_types[column_idx];
+            let kind = column.fixed.as_ref().map_or(kind, |fixed| fixed.column_type());
             table.column_types.push((column.name.clone(), kind));
             match (column.role, encoded) {
+                (Role::Quasi, CodedCells::Fixed(encoded, n_unfit)) => {
+                    table.unfit.extend((n_unfit > 0).then(|| (column.name.clone(), n_unfit)));
+                    points.push(table.add_attribute(column, encoded, known.shown[column_idx]));
+                }
                 (Role::Quasi, CodedCells::Column(encoded)) => {
                     points.push(table.add_attribute(column, encoded, known.shown[column_idx]));
                 }
@@ -205,6 +220,14 @@ impl Table {
         ))
     }
 
+    /// What its owner should know of cells that are in no range of a fixed grid.
+    pub(crate) fn unfit_notes(&self) -> Vec<Note> {
+        let unfit = self.unfit.iter();
+        unfit
+            .map(|(column, n_rows)| Note::Unfit { column: column.clone(), n_rows: *n_rows })
+            .collect()
+    }
+
     /// The points, which are then gone from the table.
     pub(crate) fn take_points(&mut self) -> Points {
         std::mem::replace(&mut self.points, Points::new(Vec::new()))
@@ -266,6 +289,8 @@ enum CodedCells {
     Nothing,
     /// By its values.
     Column(CodedColumn),
+    /// By the ranges of a fixed grid, and how many are in none although they have a text.
+    Fixed(CodedColumn, u64),
     /// As persons, and how many there are.
     Subjects(Vec<u64>, u64),
 }
@@ -273,7 +298,7 @@ enum CodedCells {
 impl CodedCells {
     fn into_column(self) -> Option<CodedColumn> {
         match self {
-            CodedCells::Column(column) => Some(column),
+            CodedCells::Column(column) | CodedCells::Fixed(column, _) => Some(column),
             _ => None,
         }
     }
@@ -285,7 +310,13 @@ fn encoded(
     chunks: Vec<ColumnChunk>,
 ) -> Result<CodedCells> {
     let coding = match known.planned.get(column_idx) {
+        Some(column) if column.role == Role::Subject && known.is_fixed() => {
+            return Ok(named_persons(&chunks));
+        }
         Some(column) if column.role == Role::Subject => return Ok(persons(&chunks)),
+        Some(PlannedColumn { fixed: Some(fixed), name, .. }) => {
+            return Ok(fixed_cells(name, fixed, &chunks));
+        }
         Some(_) => known.coding(column_idx),
         // The key, by its distinct texts.
         None => Some(CodingPlan::Categories { hierarchy: None, by_frequency: false }),
@@ -306,4 +337,54 @@ fn persons(chunks: &[ColumnChunk]) -> CodedCells {
     let persons: Vec<u64> = chunks.iter().flat_map(value_hashes).collect();
     let n_persons = persons.iter().collect::<FxHashSet<_>>().len();
     CodedCells::Subjects(persons, n_persons as u64)
+}
+
+/// The ranges that cells lie in by their texts: neither the type nor the values of the column have a
+/// say in it.
+fn fixed_cells(name: &str, fixed: &FixedScale, chunks: &[ColumnChunk]) -> CodedCells {
+    let mut n_unfit = 0;
+    let mut of_chunk = |chunk: &ColumnChunk| -> Vec<Option<u32>> {
+        let Cells::Names { names, places } = &chunk.cells else {
+            // No other cells are asked for, but a column without any may have another form.
+            return vec![None; chunk.n_rows()];
+        };
+        let ranges: Vec<Option<u32>> = names.iter().map(|name| fixed.place(name)).collect();
+        let mut missing = chunk.missing.iter().copied().peekable();
+        let range = |(row, &place): (u32, &u32)| {
+            if missing.next_if_eq(&row).is_some() {
+                return None;
+            }
+            let range = ranges.get(place as usize).copied().flatten();
+            n_unfit += u64::from(range.is_none());
+            range
+        };
+        (0..).zip(places).map(range).collect()
+    };
+    let places = chunks.iter().map(&mut of_chunk).collect();
+    let coded = CodedColumn::of_labels(name, fixed.column_type(), fixed.labels(), places);
+    CodedCells::Fixed(coded.expect("the ranges of a scale have different texts"), n_unfit)
+}
+
+/// Persons by their very texts: where one is drawn of each, two must never be taken for one. A row
+/// that names none is nobody's.
+fn named_persons(chunks: &[ColumnChunk]) -> CodedCells {
+    let mut numbers: FxHashMap<&str, u64> = FxHashMap::default();
+    let mut persons = Vec::new();
+    for chunk in chunks {
+        let first = persons.len();
+        match &chunk.cells {
+            Cells::Names { names, places } => {
+                let mut number = |name| {
+                    let next = numbers.len() as u64;
+                    *numbers.entry(name).or_insert(next)
+                };
+                let own: Vec<u64> = names.iter().map(|name| number(name)).collect();
+                let person = |place: &u32| own.get(*place as usize).copied().unwrap_or(NO_PERSON);
+                persons.extend(places.iter().map(person));
+            }
+            _ => persons.resize(first + chunk.n_rows(), NO_PERSON),
+        }
+        chunk.missing.iter().for_each(|&row| persons[first + row as usize] = NO_PERSON);
+    }
+    CodedCells::Subjects(persons, numbers.len() as u64)
 }

@@ -168,7 +168,8 @@ fn has_regions(method: Method) -> bool {
 
 /// Whether space is halved where scales say.
 fn halves(method: Method) -> bool {
-    method == Method::Bang || method.relative().is_some_and(|own| own.is_regular())
+    matches!(method, Method::Bang | Method::Grid)
+        || method.relative().is_some_and(|own| own.is_regular())
 }
 
 /// Whether means may stand beside bounds.
@@ -191,7 +192,7 @@ fn climbs(method: Method) -> bool {
 }
 
 pub fn can_leave_out(method: Method) -> bool {
-    is_full_domain(method) || matches!(method, Method::Subtree | Method::OrderedSet)
+    is_full_domain(method) || matches!(method, Method::Subtree | Method::OrderedSet | Method::Grid)
 }
 
 fn n_units(columns: &[Column], n_rows: usize) -> usize {

@@ -1,0 +1,229 @@
+//! A grid: space halved equally often everywhere.
+//!
+//! ```text
+//!   ┌───┬───┬───┬───┐    keys, sorted     000 001 011 │ 100 101 │ 110 111 111
+//!   │ · │ ··│   │ · │    bits in common       2   1   0    2   1    2   3
+//!   ├───┼───┼───┼───┤    at 1 halving, cells end where fewer than 1 are in common, and so on:
+//!   │ · │   │ ··│ · │    one number for each row tells the cells of every resolution
+//!   └───┴───┴───┴───┘
+//! ```
+//!
+//! Source: Raschia & Anjum 2011, section 2.2: the resolution of the grid as the parameter of
+//! privacy; scales and keys as in [`crate::bang_file`].
+//! Departures: the paper adapts the resolution to a k; here it is adapted to any requirement, and
+//! rows of cells that miss it may be left out.
+//! Guarantee: a class is a cell that holds rows, so that classes share no point, and each satisfies
+//! the requirement; at the next resolution more rows than may be left out are in cells that do not,
+//! or, where a requirement does not survive additions, at every finer one. The grid is a function of
+//! the rows, the scales and the requirement, whatever the order of the rows and the threads.
+//! Cost: O(rows log rows) for the keys, and a pass over the rows for each resolution that is tried:
+//! the logarithm of their number, or all where a requirement does not survive additions.
+//!
+//! - `figures`: what each resolution comes to. [`fixed`]: scales that do not look at the rows.
+//!   [`sampled`]: rows that are drawn in secret.
+
+mod figures;
+pub mod fixed;
+pub mod sampled;
+
+use std::ops::Range;
+
+use albers_classes::class_block::{ClassBlock, Groups};
+use albers_classes::points::{PointChunk, Points};
+use albers_partition::split::rule::{Allowance, RuleScratch};
+use albers_storage::Result;
+use albers_storage::watch::{Phase, Watch};
+use albers_table::row::RowIdx;
+use rayon::prelude::*;
+
+use crate::bang_file::key::{Interleaving, common_bits};
+use crate::bang_file::scale::Scale;
+
+pub use figures::Resolution;
+
+/// A run of classes is closed when it has so many rows.
+const RUN_ROWS: usize = 1 << 14;
+
+/// All rows in the order of their keys.
+pub struct Grid {
+    scales: Vec<Scale>,
+    interleaving: Interleaving,
+    n_words: usize,
+    words: Vec<u64>,
+    /// The row at each place.
+    rows: Vec<u32>,
+    /// How many halvings do not part the row at each place from the one before it.
+    n_common: Vec<u32>,
+}
+
+/// How the resolution of a grid is found.
+pub struct GridPlan<'a> {
+    /// What every cell must satisfy.
+    pub allowance: Allowance<'a>,
+    /// How many rows may be left out.
+    pub max_left_out: usize,
+    /// Whether a satisfying cell satisfies with any rows added to it.
+    pub survives_additions: bool,
+}
+
+impl Grid {
+    /// The grid of all points.
+    pub fn of(points: &Points, scales: Vec<Scale>, watch: &dyn Watch) -> Result<Grid> {
+        watch.phase(Phase::Partition, Some(points.n_rows() as u64));
+        let interleaving = Interleaving::new(scales.iter().map(Scale::n_bits).collect());
+        let n_words = interleaving.n_words();
+        let of_chunk = |chunk: &PointChunk| {
+            let mut words = vec![0; chunk.n_rows * n_words];
+            let mut cells = vec![0; scales.len()];
+            for (row, key) in words.chunks_exact_mut(n_words).enumerate() {
+                let columns = chunk.columns.iter().zip(&scales).zip(&mut cells);
+                columns.for_each(|((codes, scale), cell)| *cell = scale.cell(codes[row]));
+                interleaving.write_key(&mut cells, key);
+            }
+            words
+        };
+        let unsorted = points.chunks().par_iter().map(of_chunk).collect::<Vec<_>>().concat();
+        let key = |row: u32| &unsorted[row as usize * n_words..(row as usize + 1) * n_words];
+        let mut rows: Vec<u32> = (0..points.n_rows() as u32).collect();
+        rows.par_sort_unstable_by(|&a, &b| key(a).cmp(key(b)).then(a.cmp(&b)));
+        watch.check()?;
+        let words: Vec<u64> = rows.iter().flat_map(|&row| key(row)).copied().collect();
+        let n_levels = interleaving.n_levels();
+        let common = |pair: &[u32]| common_bits(key(pair[0]), key(pair[1])).min(n_levels) as u32;
+        let n_common = std::iter::once(0).chain(rows.windows(2).map(common)).collect();
+        Ok(Grid { scales, interleaving, n_words, words, rows, n_common })
+    }
+
+    /// How often space can be halved.
+    pub fn n_levels(&self) -> usize {
+        self.interleaving.n_levels()
+    }
+
+    /// The cells that hold rows after so many halvings, as places in the order of keys.
+    pub fn cells(&self, n_halvings: usize) -> impl Iterator<Item = Range<usize>> + '_ {
+        let mut start = 0;
+        let n_rows = self.rows.len();
+        std::iter::from_fn(move || {
+            let rest = self.n_common.get(start + 1..).unwrap_or_default();
+            let is_other = |&n_common: &u32| (n_common as usize) < n_halvings;
+            let n_more = rest.iter().position(is_other).unwrap_or(rest.len());
+            let cell = (start < n_rows).then(|| start..start + 1 + n_more)?;
+            start = cell.end;
+            Some(cell)
+        })
+    }
+
+    /// The most halvings after which no more rows than may be left out, and not all, are in cells
+    /// that miss the requirement; nothing if they are even without any halving.
+    pub fn finest(&self, plan: &GridPlan<'_>, watch: &dyn Watch) -> Result<Option<usize>> {
+        let holds = |n_halvings: usize| -> Result<bool> {
+            watch.check()?;
+            let n_missing = self.n_missing(n_halvings, plan);
+            // Somebody must be left.
+            Ok(n_missing <= plan.max_left_out && n_missing < self.rows.len().max(1))
+        };
+        if plan.max_left_out > 0 && !plan.survives_additions {
+            for n_halvings in (0..=self.n_levels()).rev() {
+                if holds(n_halvings)? {
+                    return Ok(Some(n_halvings));
+                }
+            }
+            return Ok(None);
+        }
+        // Cells of a coarser grid are unions of cells of a finer one: what holds there holds here.
+        if !holds(0)? {
+            return Ok(None);
+        }
+        let (mut fine, mut too_fine) = (0, self.n_levels() + 1);
+        while fine + 1 < too_fine {
+            let between = fine.midpoint(too_fine);
+            match holds(between)? {
+                true => fine = between,
+                false => too_fine = between,
+            }
+        }
+        Ok(Some(fine))
+    }
+
+    /// The cells after so many halvings as classes, each with its region; rows of cells that miss
+    /// the requirement are left out.
+    pub fn groups(&self, points: Points, n_halvings: usize, plan: &GridPlan<'_>) -> Groups {
+        let n_attributes = points.n_attributes();
+        let mut columns = vec![Vec::with_capacity(points.n_rows()); n_attributes];
+        for chunk in points.into_chunks() {
+            columns.iter_mut().zip(&chunk.columns).for_each(|(all, own)| all.extend(own));
+        }
+        let mut scratch = RuleScratch::default();
+        let cells = self.cells(n_halvings);
+        let (kept, left_out): (Vec<_>, Vec<_>) = cells
+            .partition(|cell| plan.max_left_out == 0 || self.satisfies(cell, plan, &mut scratch));
+        let mut n_rows = 0;
+        let mut is_last = |cell: &Range<usize>| {
+            n_rows += cell.len();
+            let is_full = n_rows >= RUN_ROWS;
+            n_rows = if is_full { 0 } else { n_rows };
+            is_full
+        };
+        let runs: Vec<&[Range<usize>]> = kept.chunk_by(|cell, _| !is_last(cell)).collect();
+        let runs = runs.into_par_iter();
+        let blocks = runs.map(|run| self.classes_of(run, n_halvings, &columns)).collect();
+        let mut groups = Groups::of_all(n_attributes, blocks);
+        for cell in left_out {
+            self.push_rows(
+                &cell,
+                &columns,
+                &mut groups.suppressed.row_idxs,
+                &mut groups.suppressed.codes,
+            );
+        }
+        groups
+    }
+
+    /// Rows in cells that miss the requirement.
+    fn n_missing(&self, n_halvings: usize, plan: &GridPlan<'_>) -> usize {
+        let mut scratch = RuleScratch::default();
+        let cells = self.cells(n_halvings);
+        cells.filter(|cell| !self.satisfies(cell, plan, &mut scratch)).map(|cell| cell.len()).sum()
+    }
+
+    fn satisfies(
+        &self,
+        cell: &Range<usize>,
+        plan: &GridPlan<'_>,
+        scratch: &mut RuleScratch,
+    ) -> bool {
+        plan.allowance.holds(cell.len(), scratch, || self.rows[cell.clone()].iter().copied())
+    }
+
+    fn classes_of(
+        &self,
+        run: &[Range<usize>],
+        n_halvings: usize,
+        columns: &[Vec<u32>],
+    ) -> ClassBlock {
+        let mut classes = ClassBlock::default();
+        for cell in run {
+            self.push_rows(cell, columns, &mut classes.row_idxs, &mut classes.codes);
+            classes.class_ends.push(classes.row_idxs.len() as u32);
+            let key = &self.words[cell.start * self.n_words..(cell.start + 1) * self.n_words];
+            classes.regions.extend(self.interleaving.region_box(key, n_halvings, &self.scales));
+        }
+        classes
+    }
+
+    fn push_rows(
+        &self,
+        cell: &Range<usize>,
+        columns: &[Vec<u32>],
+        row_idxs: &mut Vec<RowIdx>,
+        codes: &mut Vec<u32>,
+    ) {
+        for &row in &self.rows[cell.clone()] {
+            row_idxs.push(RowIdx::new(row));
+            codes.extend(columns.iter().map(|own| own[row as usize]));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

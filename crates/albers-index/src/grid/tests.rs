@@ -1,0 +1,196 @@
+use std::collections::BTreeMap;
+
+use albers_classes::Attribute;
+use albers_classes::region::is_in_box;
+use albers_classes::space::Shown;
+use albers_partition::split::rule::Rule;
+use albers_privacy::{Criterion, Facts, GroundDistance, Requirement, SensitiveColumn};
+use albers_storage::watch::Silent;
+use albers_table::chunk::{ColumnChunk, TickUnit, narrow_ticks};
+use albers_table::coding::{CodingPlan, RawColumn, encode};
+use albers_table::schema::ColumnType;
+use proptest::prelude::*;
+
+use super::*;
+
+/// Whole numbers, row by row, as points with a scale for each attribute; a negative one is missing.
+fn points_of(rows: &[Vec<i64>]) -> (Points, Vec<Scale>) {
+    let attributes = (0..rows[0].len()).map(|at| {
+        let numbers: Vec<i64> = rows.iter().map(|row| row[at].max(0)).collect();
+        let missing: Vec<u32> =
+            (0..).zip(rows).filter(|(_, row)| row[at] < 0).map(|(place, _)| place).collect();
+        let cells = narrow_ticks(numbers, &missing, TickUnit::Integer);
+        let chunks = vec![ColumnChunk { cells, missing }];
+        let column_type = ColumnType::Integer;
+        let raw = RawColumn { name: "x".to_owned(), column_type, data_type: None, chunks };
+        let coded = encode(raw, CodingPlan::Ordered).unwrap();
+        let (domain, shown) = (coded.domain, Shown::Interval);
+        (Attribute { domain, shown, level: None, weight: 1.0, preferred: false }, coded.codes)
+    });
+    let (attributes, codes): (Vec<_>, Vec<_>) = attributes.unzip();
+    let points = Points::new(codes);
+    let scales = attributes.iter().enumerate();
+    let scales = scales.map(|(at, own)| Scale::of(None, own, (&points, at)).unwrap()).collect();
+    (points, scales)
+}
+
+fn of_rows(min_rows: usize, max_left_out: usize) -> GridPlan<'static> {
+    let allowance = Allowance { min_rows, rule: None };
+    GridPlan { allowance, max_left_out, survives_additions: true }
+}
+
+/// The rows of each cell after so many halvings, by the bits of each attribute alone.
+fn by_force(rows: &[Vec<i64>], n_halvings: usize) -> Vec<Vec<u32>> {
+    let (points, scales) = points_of(rows);
+    let n_bits: Vec<u32> = scales.iter().map(Scale::n_bits).collect();
+    let mut n_own = vec![0; scales.len()];
+    let mut left = n_halvings;
+    for round in 0..64 {
+        for at in 0..scales.len() {
+            if left > 0 && n_bits[at] > round {
+                (n_own[at], left) = (n_own[at] + 1, left - 1);
+            }
+        }
+    }
+    let mut cells: BTreeMap<Vec<u64>, Vec<u32>> = BTreeMap::new();
+    let columns = &points.chunks()[0].columns;
+    for row in 0..rows.len() {
+        let prefix = |at: usize| scales[at].cell(columns[at][row]) >> (n_bits[at] - n_own[at]);
+        let prefixes = (0..scales.len()).map(prefix).collect();
+        cells.entry(prefixes).or_default().push(row as u32);
+    }
+    let mut cells: Vec<Vec<u32>> = cells.into_values().collect();
+    cells.sort();
+    cells
+}
+
+fn cells_of(grid: &Grid, n_halvings: usize) -> Vec<Vec<u32>> {
+    let rows = |cell: Range<usize>| {
+        let mut rows = grid.rows[cell].to_vec();
+        rows.sort_unstable();
+        rows
+    };
+    let mut cells: Vec<Vec<u32>> = grid.cells(n_halvings).map(rows).collect();
+    cells.sort();
+    cells
+}
+
+#[test]
+fn four_corners_are_told_apart_by_two_halvings() {
+    let rows: Vec<Vec<i64>> = [[0, 0], [0, 3], [3, 0], [3, 3], [3, 2]].map(Vec::from).into();
+    let (points, scales) = points_of(&rows);
+    let grid = Grid::of(&points, scales, &Silent).unwrap();
+    let figures = grid.resolutions(None, &Silent).unwrap();
+    let told: Vec<_> = figures
+        .iter()
+        .map(|own| (own.n_halvings, own.n_ranges.clone(), own.n_cells, own.k))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (0, vec![1, 1], 1, 5),
+            (1, vec![2, 1], 2, 2),
+            (2, vec![2, 2], 4, 1),
+            (4, vec![2, 3], 5, 1)
+        ]
+    );
+    assert_eq!(grid.finest(&of_rows(2, 0), &Silent).unwrap(), Some(1));
+    assert_eq!(grid.finest(&of_rows(6, 0), &Silent).unwrap(), None);
+    // Two rows in one corner, and the other three may be left out.
+    assert_eq!(grid.finest(&of_rows(2, 3), &Silent).unwrap(), Some(3));
+    let persons = [7, 7, 8, 8, 8];
+    let figures = grid.resolutions(Some(&persons), &Silent).unwrap();
+    assert_eq!(figures.iter().map(|own| own.k).collect::<Vec<_>>(), [2, 1, 1, 1]);
+}
+
+#[test]
+fn a_table_without_rows_has_no_cells() {
+    let points = Points::new(vec![Vec::new()]);
+    let grid = Grid::of(&points, Vec::new(), &Silent).unwrap();
+    assert_eq!(grid.cells(0).count(), 0);
+    assert!(grid.resolutions(None, &Silent).unwrap().is_empty());
+    assert_eq!(grid.finest(&of_rows(2, 0), &Silent).unwrap(), Some(0));
+}
+
+fn rows() -> impl Strategy<Value = Vec<Vec<i64>>> {
+    (1..4usize).prop_flat_map(|n_attributes| {
+        prop::collection::vec(prop::collection::vec(-1..20i64, n_attributes), 1..40)
+    })
+}
+
+/// The levels whose cells satisfy, but for so many rows, when each is looked at.
+fn satisfying(
+    rows: &[Vec<i64>],
+    grid: &Grid,
+    max_left_out: usize,
+    holds: impl Fn(&[u32]) -> bool,
+) -> Option<usize> {
+    let n_missing = |level: usize| -> usize {
+        by_force(rows, level).iter().filter(|cell| !holds(cell)).map(Vec::len).sum()
+    };
+    let most = max_left_out.min(rows.len() - 1);
+    (0..=grid.n_levels()).rev().find(|&level| n_missing(level) <= most)
+}
+
+proptest! {
+    #[test]
+    fn cells_are_those_that_a_look_at_every_attribute_finds(rows in rows(), k in 1..6usize, max in 0..6usize) {
+        let (points, scales) = points_of(&rows);
+        let grid = Grid::of(&points, scales, &Silent).unwrap();
+        for level in 0..=grid.n_levels() {
+            prop_assert_eq!(cells_of(&grid, level), by_force(&rows, level));
+        }
+        for own in grid.resolutions(None, &Silent).unwrap() {
+            let cells = by_force(&rows, own.n_halvings);
+            prop_assert_eq!(own.n_cells as usize, cells.len());
+            prop_assert_eq!(own.k as usize, cells.iter().map(Vec::len).min().unwrap());
+        }
+        let plan = of_rows(k, max);
+        let found = grid.finest(&plan, &Silent).unwrap();
+        prop_assert_eq!(found, satisfying(&rows, &grid, max, |cell| cell.len() >= k));
+        if let Some(level) = found {
+            let groups = grid.groups(points, level, &plan);
+            prop_assert_eq!(groups.n_rows() + groups.suppressed.row_idxs.len(), rows.len());
+            prop_assert!(groups.suppressed.row_idxs.len() <= max);
+            for block in &groups.blocks {
+                let n_attributes = groups.n_attributes;
+                for (class, own) in block.classes().enumerate() {
+                    prop_assert!(own.len() >= k);
+                    let region = &block.regions[class * n_attributes..(class + 1) * n_attributes];
+                    let codes = &block.codes[own.start * n_attributes..own.end * n_attributes];
+                    prop_assert!(codes.chunks_exact(n_attributes).all(|row| is_in_box(region, row)));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rows_left_out_of_any_requirement_are_those_of_the_finest_grid_that_may(
+        rows in rows(),
+        secrets in prop::collection::vec(0..3u32, 40),
+        max in 0..8usize,
+        l in 1.0..2.5f64,
+    ) {
+        let secrets = secrets[..rows.len()].to_vec();
+        let column = SensitiveColumn {
+            name: "ill".to_owned(),
+            n_values: 3,
+            distance: GroundDistance::Equal,
+            numbers: None,
+        };
+        let rules = vec![(0, Criterion::EntropyLDiversity { l })];
+        let requirement = Requirement::new(2, false, vec![column], rules).unwrap();
+        let facts = Facts { subjects: Vec::new(), sensitive: secrets, n_sensitive: 1 };
+        let rule = Rule { requirement: &requirement, facts: &facts };
+        let (points, scales) = points_of(&rows);
+        let grid = Grid::of(&points, scales, &Silent).unwrap();
+        let plan = GridPlan {
+            allowance: Allowance { min_rows: 2, rule: Some(rule) },
+            max_left_out: max,
+            survives_additions: requirement.survives_additions(),
+        };
+        let holds = |cell: &[u32]| rule.holds(cell.iter().copied(), &mut RuleScratch::default());
+        let found = grid.finest(&plan, &Silent).unwrap();
+        prop_assert_eq!(found, satisfying(&rows, &grid, max, holds));
+    }
+}
