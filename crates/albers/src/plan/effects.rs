@@ -151,7 +151,7 @@ fn is_grid(method: Method) -> bool {
 
 /// Whether classes have regions beyond the bounds of their rows.
 fn has_regions(method: Method) -> bool {
-    cuts(method) || method == Method::Bang || method.relative().is_some()
+    cuts(method) || halves(method) || method.relative().is_some()
 }
 
 /// Whether a column can come before the others, or targets can.

@@ -1,11 +1,13 @@
 //! What a plan refuses, and what it holds.
 
+use albers_index::granularity::Granularity;
+use albers_partition::split::Policy;
 use albers_table::hierarchy::{HierarchyRows, HierarchySpec};
 use albers_table::schema::{ColumnType, Role};
 use albers_table::source::SourceColumn;
 
 use super::*;
-use crate::job::{Diversity, SelectSpec, TargetKind, TargetSpec, TimeLimit};
+use crate::job::{Diversity, Method, SelectSpec, Split, TargetKind, TargetSpec, TimeLimit};
 
 /// A job on `age`, `zip` (with a hierarchy) and the secret `pay`, by a method.
 fn job(method: Method) -> Job {
@@ -153,9 +155,13 @@ fn a_setting_without_effect_is_refused_by_name_and_one_with_effect_is_taken() {
             |job| job.level_column = Some("depth".to_owned()),
             &[Method::Bang, Method::BdTree, Method::HbTree],
         ),
-        (Field::LeastMemory, |job| job.least_memory = Some("128MB".parse().unwrap()), &CUTS),
+        (
+            Field::LeastMemory,
+            |job| job.least_memory = Some("128MB".parse().unwrap()),
+            &[&CUTS[..], &[Method::Bang]].concat(),
+        ),
         (Field::Select, |job| add_select(job, "age >= 40"), &CUTS),
-        (Field::AlsoK, |job| job.also_k = vec![10], &[Method::Auto, Method::Rtree]),
+        (Field::AlsoK, |job| job.also_k = vec![10], &[Method::Auto, Method::Rtree, Method::Bang]),
         (Field::Minimize, |job| job.minimize = Some(Default::default()), &SEARCHES),
         (Field::Level, |job| job.column("zip").level = Some(1), &SEARCHES),
         (
