@@ -251,11 +251,12 @@ impl BangFile {
     /// The block of the smallest region around a point. There may be none without nesting, and
     /// where the smallest region is not of this file.
     pub fn search(&self, codes: &[u32]) -> Option<u32> {
-        let key = self.space.key(codes);
-        let found = self.nesting.search(&key, |block| self.region(block))?;
-        let mut foreign = self.foreign.iter().filter(|other| other.block == found);
-        let is_foreign = foreign.any(|other| encloses((&other.key, other.n_bits), &key));
-        (!is_foreign).then_some(found)
+        self.space.with_key(codes, |key| {
+            let found = self.nesting.search(key, |block| self.region(block))?;
+            let mut foreign = self.foreign.iter().filter(|other| other.block == found);
+            let is_foreign = foreign.any(|other| encloses((&other.key, other.n_bits), key));
+            (!is_foreign).then_some(found)
+        })
     }
 
     /// A key in a block's region, and how many bits of it are the region.

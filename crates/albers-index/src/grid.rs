@@ -78,7 +78,7 @@ impl Grid {
             for (row, key) in words.chunks_exact_mut(n_words).enumerate() {
                 let columns = chunk.columns.iter().zip(&scales).zip(&mut cells);
                 columns.for_each(|((codes, scale), cell)| *cell = scale.cell(codes[row]));
-                interleaving.write_key(&mut cells, key);
+                interleaving.write_key(&cells, key);
             }
             words
         };

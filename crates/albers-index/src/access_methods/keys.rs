@@ -33,7 +33,7 @@ impl Keys {
                 let row = run * RUN_ROWS + at;
                 let codes = columns.iter().zip(&scales).zip(&mut cells);
                 codes.for_each(|((codes, scale), cell)| *cell = scale.cell(codes[row]));
-                interleaving.write_key(&mut cells, key);
+                interleaving.write_key(&cells, key);
             }
         };
         words.par_chunks_mut(RUN_ROWS * n_words).enumerate().for_each(write);

@@ -15,12 +15,16 @@ use super::key::{common_bits, compare_regions};
 pub struct Nesting {
     /// The blocks, by the order of their regions: what lies in a region follows it.
     order: Vec<u32>,
+    /// The first word of each region in that order, with zeros behind its bits.
+    first_words: Vec<u64>,
     /// The block of the smallest region around each block's.
     parents: Vec<Option<u32>>,
     /// How many regions lie around each block's.
     depths: Vec<u32>,
-    /// The blocks whose regions lie directly in each block's.
-    children: Vec<Vec<u32>>,
+    /// The blocks whose regions lie directly in each block's, one after another.
+    children: Vec<u32>,
+    /// Where those of each block end.
+    child_ends: Vec<u32>,
 }
 
 impl Nesting {
@@ -32,25 +36,24 @@ impl Nesting {
     ) -> Nesting {
         let mut order: Vec<u32> = (0..n_blocks as u32).collect();
         order.par_sort_unstable_by(|&a, &b| compare_regions(region(a), region(b)));
-        let mut nesting = Nesting {
-            order: Vec::new(),
-            parents: vec![None; n_blocks],
-            depths: vec![0; n_blocks],
-            children: vec![Vec::new(); n_blocks],
-        };
+        let (mut parents, mut depths) = (vec![None; n_blocks], vec![0; n_blocks]);
         // The regions around the last one, the outermost first.
         let mut open: Vec<u32> = Vec::new();
         for &block in &order {
             let (key, _) = region(block);
             while open.pop_if(|outer| !encloses(region(*outer), key)).is_some() {}
-            if let Some(&parent) = open.last() {
-                nesting.parents[block as usize] = Some(parent);
-                nesting.children[parent as usize].push(block);
-            }
-            nesting.depths[block as usize] = open.len() as u32;
+            parents[block as usize] = open.last().copied();
+            depths[block as usize] = open.len() as u32;
             open.push(block);
         }
-        Nesting { order, ..nesting }
+        let first_word = |&block: &u32| {
+            let (key, n_bits) = region(block);
+            let n_own = n_bits.min(64) as u32;
+            key[0] & u64::MAX.checked_shl(64 - n_own).unwrap_or(0)
+        };
+        let first_words = order.iter().map(first_word).collect();
+        let (children, child_ends) = children_of(&order, &parents);
+        Nesting { order, first_words, parents, depths, children, child_ends }
     }
 
     /// The blocks, by the order of their regions: what lies in a region follows it.
@@ -70,7 +73,8 @@ impl Nesting {
 
     /// The blocks whose regions lie directly in a block's: its holes.
     pub fn children(&self, block: u32) -> &[u32] {
-        &self.children[block as usize]
+        let start = if block == 0 { 0 } else { self.child_ends[block as usize - 1] };
+        &self.children[start as usize..self.child_ends[block as usize] as usize]
     }
 
     /// The block of the smallest region that holds a key; nothing if none does.
@@ -81,13 +85,39 @@ impl Nesting {
     ) -> Option<u32> {
         // A point is the smallest region there can be.
         let point = (key, 64 * key.len());
+        // Most regions are told apart by their first words, which lie side by side.
+        let start = self.first_words.partition_point(|&word| word < key[0]);
+        let same = self.first_words[start..].partition_point(|&word| word == key[0]);
+        let same = &self.order[start..start + same];
         let is_before = |&block: &u32| compare_regions(region(block), point).is_le();
-        let mut found = self.order[..self.order.partition_point(is_before)].last().copied();
+        let end = start + same.partition_point(is_before);
+        let mut found = self.order[..end].last().copied();
         while let Some(block) = found.filter(|&block| !encloses(region(block), key)) {
             found = self.parent(block);
         }
         found
     }
+}
+
+/// The children of each block in the order of their regions, and where those of each block end.
+fn children_of(order: &[u32], parents: &[Option<u32>]) -> (Vec<u32>, Vec<u32>) {
+    let mut ends = vec![0u32; parents.len()];
+    parents.iter().flatten().for_each(|&parent| ends[parent as usize] += 1);
+    let mut end = 0;
+    for own in &mut ends {
+        end += *own;
+        *own = end;
+    }
+    let mut next: Vec<u32> = std::iter::once(0).chain(ends.iter().copied()).collect();
+    let mut children = vec![0; end as usize];
+    for &block in order {
+        if let Some(parent) = parents[block as usize] {
+            let slot = &mut next[parent as usize];
+            children[*slot as usize] = block;
+            *slot += 1;
+        }
+    }
+    (children, ends)
 }
 
 /// Whether a region holds a key.

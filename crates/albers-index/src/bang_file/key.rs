@@ -31,7 +31,21 @@ pub struct Interleaving {
     n_bits: Vec<u32>,
     /// The attribute of each halving.
     attributes: Vec<u8>,
+    /// Where the bits of each attribute go, a few at a time, the first halving first.
+    spreads: Vec<Vec<Spread>>,
+    /// How many bits those are.
+    n_spread_bits: u32,
 }
+
+/// Where a few bits of an attribute go: into two neighbouring words, for each value of the bits.
+#[derive(Debug, Clone)]
+struct Spread {
+    first_word: usize,
+    words: [[u64; 2]; 1 << MAX_SPREAD_BITS],
+}
+
+/// More bits at a time would need tables that do not fit in a core's cache.
+const MAX_SPREAD_BITS: u32 = 4;
 
 /// A region in the papers' numbers: so many halvings, the first the least significant bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,8 +65,19 @@ impl Interleaving {
             let halved = n_bits.iter().enumerate().filter(move |(_, own)| **own > round);
             halved.map(|(attribute, _)| attribute as u8)
         };
-        let attributes = (0..n_rounds).flat_map(round).collect();
-        Interleaving { n_bits, attributes }
+        let attributes: Vec<u8> = (0..n_rounds).flat_map(round).collect();
+        // So few that they lie in two neighbouring words.
+        let n_spread_bits = (64 / n_bits.len().max(1) as u32).clamp(1, MAX_SPREAD_BITS);
+        let spreads = (0..n_bits.len())
+            .map(|attribute| {
+                let levels = attributes.iter().enumerate();
+                let own = levels.filter(|(_, own)| usize::from(**own) == attribute);
+                let levels: Vec<usize> = own.map(|(level, _)| level).collect();
+                let few = levels.chunks(n_spread_bits as usize);
+                few.map(|few| Spread::of(few, n_spread_bits)).collect()
+            })
+            .collect();
+        Interleaving { n_bits, attributes, spreads, n_spread_bits }
     }
 
     /// How often space can be halved.
@@ -77,17 +102,21 @@ impl Interleaving {
         self.n_levels().div_ceil(64).max(1)
     }
 
-    /// Writes the key of a point's cells; `cells` is used up.
-    pub fn write_key(&self, cells: &mut [u64], key: &mut [u64]) {
+    /// Writes the key of a point's cells.
+    #[inline]
+    pub fn write_key(&self, cells: &[u64], key: &mut [u64]) {
         key.fill(0);
-        // The next bit of each attribute stands at the top.
-        for (cell, &n_bits) in cells.iter_mut().zip(&self.n_bits) {
-            *cell = cell.checked_shl(64 - n_bits).unwrap_or(0);
-        }
-        for (level, &attribute) in self.attributes.iter().enumerate() {
-            let cell = &mut cells[attribute as usize];
-            key[level / 64] |= (*cell >> 63) << (63 - level % 64);
-            *cell <<= 1;
+        for ((cell, &n_bits), spreads) in cells.iter().zip(&self.n_bits).zip(&self.spreads) {
+            // The next bits stand at the top.
+            let mut rest = cell.checked_shl(64 - n_bits).unwrap_or(0);
+            for Spread { first_word, words } in spreads {
+                let [first, second] = words[(rest >> (64 - self.n_spread_bits)) as usize];
+                key[*first_word] |= first;
+                if let Some(word) = key.get_mut(first_word + 1) {
+                    *word |= second;
+                }
+                rest <<= self.n_spread_bits;
+            }
         }
     }
 
@@ -101,6 +130,21 @@ impl Interleaving {
         }
         let spans = scales.iter().zip(prefixes);
         spans.map(|(scale, (bits, n_own))| scale.span(bits, n_own)).collect()
+    }
+}
+
+impl Spread {
+    /// Of so many bits at most, which go to these levels.
+    fn of(levels: &[usize], n_bits: u32) -> Spread {
+        let first_word = levels[0] / 64;
+        let mut words = [[0; 2]; 1 << MAX_SPREAD_BITS];
+        for (value, words) in words.iter_mut().enumerate() {
+            for (place, level) in (0..n_bits).zip(levels) {
+                let bit = (value >> (n_bits - 1 - place)) as u64 & 1;
+                words[level / 64 - first_word] |= bit << (63 - level % 64);
+            }
+        }
+        Spread { first_word, words }
     }
 }
 
@@ -162,7 +206,7 @@ mod tests {
     fn key(n_bits: &[u32], cells: &[u64]) -> (Interleaving, Vec<u64>) {
         let interleaving = Interleaving::new(n_bits.to_vec());
         let mut key = vec![0; interleaving.n_words()];
-        interleaving.write_key(&mut cells.to_vec(), &mut key);
+        interleaving.write_key(cells, &mut key);
         (interleaving, key)
     }
 

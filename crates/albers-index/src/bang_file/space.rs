@@ -1,6 +1,7 @@
 //! Space that is halved: the scale of each attribute, and which of them each halving halves.
 
 use albers_classes::Span;
+use albers_partition::plan::MAX_ATTRIBUTES;
 
 use super::key::Interleaving;
 use super::scale::Scale;
@@ -47,6 +48,15 @@ impl HalvedSpace {
         let mut key = vec![0; self.n_words()];
         self.write_key(codes, &mut vec![0; self.n_attributes()], &mut key);
         key
+    }
+
+    /// Does something with the key of a point, which takes no memory of its own.
+    #[inline]
+    pub(super) fn with_key<T>(&self, codes: &[u32], work: impl FnOnce(&[u64]) -> T) -> T {
+        let (mut cells, mut key) = ([0; MAX_ATTRIBUTES], [0; MAX_ATTRIBUTES]);
+        let key = &mut key[..self.n_words()];
+        self.write_key(codes, &mut cells[..self.n_attributes()], key);
+        work(key)
     }
 
     /// The codes of a region: the first so many bits of a key.
