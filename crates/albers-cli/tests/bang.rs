@@ -297,7 +297,15 @@ fn mistakes_end_with_2_and_a_hint_and_never_a_value() {
         ("--split median", "--split has no effect with --method bang"),
         ("--then median", "--then has no effect"),
         ("--target age", "--target has no effect"),
-        ("--also-k 6", "--also-k has no effect"),
+        ("--granularity nested", "no coarser release is asked for"),
+        ("--also-k 6 --granularity hierarchical", "no nodes above its blocks"),
+        ("--also-k 6 --granularity nested --no-nesting", "without nesting"),
+        (
+            "--also-k 6 --granularity dendrogram --level-column depth",
+            "--level-column has no effect with --granularity dendrogram",
+        ),
+        ("--also-k 6 --dendrogram tree.svg", "--dendrogram has no effect"),
+        ("--also-k 6 --values mean", "contradict each other"),
         ("--bias age", "--bias has no effect"),
         ("--suppress 0.1", "--suppress has no effect"),
         ("--scale age=equal:0", "1 to 24"),
@@ -361,5 +369,140 @@ fn a_table_that_does_not_fit_in_memory_has_the_same_nested_classes() {
             assert!(check_point_queries(&folder, "out.csv", "level") > 100, "{more}");
         }
         std::fs::remove_file(folder.path("out.csv")).unwrap();
+    }
+}
+
+/// The class of each row, by its id: all cells that tell classes apart.
+fn class_of(folder: &Folder, release: &str, columns: &[&str]) -> BTreeMap<String, Vec<String>> {
+    let rows = folder.csv(release);
+    let place = |name: &str| rows[0].iter().position(|own| own == name).unwrap();
+    let (id, places) = (place("id"), columns.iter().map(|name| place(name)).collect::<Vec<_>>());
+    let class = |row: &[String]| places.iter().map(|&at| row[at].clone()).collect();
+    rows[1..].iter().map(|row| (row[id].clone(), class(row))).collect()
+}
+
+/// Every class of one release lies in one class of the other.
+fn check_is_coarser(folder: &Folder, fine: &str, coarse: &str, columns: &[&str]) {
+    let (fine, coarse) = (class_of(folder, fine, columns), class_of(folder, coarse, columns));
+    let mut around: BTreeMap<&Vec<String>, &Vec<String>> = BTreeMap::new();
+    for (id, class) in &fine {
+        let coarser = around.entry(class).or_insert(&coarse[id]);
+        assert_eq!(*coarser, &coarse[id], "a class is whole in the next coarser release");
+    }
+}
+
+#[test]
+fn coarser_releases_of_a_file_are_nested_in_each_other_and_tell_the_innermost_class() {
+    let folder = Folder::with(table(&crowd(900)));
+    for more in ["", " --no-compact", " --least-memory 64KB"] {
+        let asked = format!("{NESTED} --also-k 40,12 --granularity nested{more}");
+        let report = folder.anonymize(&asked);
+        assert_eq!(report["also"][0]["report"]["ran"], "bang, nested", "{more}");
+        let columns = ["age", "height", "level"];
+        check_is_coarser(&folder, "out.csv", "out.k12.csv", &columns);
+        check_is_coarser(&folder, "out.k12.csv", "out.k40.csv", &columns);
+        for (release, least) in [("out.csv", 60), ("out.k12.csv", 25), ("out.k40.csv", 6)] {
+            assert!(check_point_queries(&folder, release, "level") >= least, "{release}{more}");
+            let run = folder.run(&format!("check {release}"));
+            assert_eq!(run.code, Some(0), "{more}: {}", run.said());
+        }
+    }
+}
+
+#[test]
+fn clusters_of_blocks_have_no_level_and_the_way_that_loses_least_is_named() {
+    let folder = Folder::with(table(&crowd(900)));
+    let mut losses = BTreeMap::new();
+    for granularity in ["nested", "dendrogram", "dendrogram-cut", "cut", "leaf-scan"] {
+        let asked = format!("{NESTED} --also-k 12,40 --granularity {granularity}");
+        let report = folder.anonymize(&asked);
+        let has_level = folder.csv("out.k12.csv")[0].contains(&"level".to_owned());
+        assert_eq!(has_level, granularity == "nested");
+        let columns: &[&str] =
+            if has_level { &["age", "height", "level"] } else { &["age", "height"] };
+        check_is_coarser(&folder, "out.csv", "out.k12.csv", columns);
+        check_is_coarser(&folder, "out.k12.csv", "out.k40.csv", columns);
+        let also = report["also"].as_array().unwrap();
+        let loss: f64 = also.iter().map(|own| own["report"]["table_loss"]["ncp"].as_f64().unwrap()).sum();
+        losses.insert(granularity, loss);
+    }
+    let report = folder.anonymize(&format!("{NESTED} --also-k 12,40"));
+    let ran = report["also"][0]["report"]["ran"].as_str().unwrap();
+    let chosen = ran.strip_prefix("bang, ").unwrap();
+    let tried = ["nested", "dendrogram", "dendrogram-cut"];
+    let least = tried.iter().map(|own| losses[own]).fold(f64::INFINITY, f64::min);
+    assert!(losses[chosen] <= least + 1e-9, "{chosen} of {losses:?}");
+    // Whoever names the column of levels gets levels.
+    folder.anonymize(&format!("{NESTED} --also-k 12 --level-column depth"));
+    assert!(folder.csv("out.k12.csv")[0].contains(&"depth".to_owned()));
+}
+
+/// The papers' procedure for a window: it is divided into elementary ranges by all bounds that occur,
+/// and in each the box of the greatest level is taken.
+#[test]
+fn a_window_is_answered_by_the_innermost_boxes_of_its_elementary_ranges() {
+    let folder = Folder::with(table(&crowd(500)));
+    folder.anonymize(&format!("{NESTED} --no-compact --also-k 20 --granularity nested"));
+    for release in ["out.csv", "out.k20.csv"] {
+        let classes = class_of(&folder, release, &["age", "height", "level"]);
+        let mut boxes: Vec<([(i64, i64); 2], u32, &Vec<String>)> = classes
+            .values()
+            .map(|class| ([ends(&class[0]), ends(&class[1])], class[2].parse().unwrap(), class))
+            .collect();
+        boxes.sort();
+        boxes.dedup();
+        let innermost = |at: [i64; 2]| {
+            let is_in = |spans: &[(i64, i64); 2]| {
+                spans.iter().zip(at).all(|((lo, hi), at)| (*lo..=*hi).contains(&at))
+            };
+            let around = boxes.iter().filter(|(spans, ..)| is_in(spans));
+            around.max_by_key(|(_, level, _)| *level).map(|(.., class)| *class)
+        };
+        let original = folder.csv("in.csv");
+        for window in [[(30, 62), (120, 160)], [(0, 99), (100, 199)], [(51, 51), (150, 152)]] {
+            let starts = |axis: usize| -> Vec<i64> {
+                let (lo, hi): (i64, i64) = window[axis];
+                let bounds =
+                    boxes.iter().flat_map(|(spans, ..)| [spans[axis].0, spans[axis].1 + 1]);
+                let mut starts: Vec<i64> =
+                    bounds.filter(|at| (lo..=hi).contains(at)).chain([lo]).collect();
+                starts.sort_unstable();
+                starts.dedup();
+                starts
+            };
+            let mut answered: Vec<&Vec<String>> = Vec::new();
+            for x in starts(0) {
+                answered.extend(starts(1).iter().filter_map(|&y| innermost([x, y])));
+            }
+            // By a look at every point of the window.
+            let mut true_classes: Vec<&Vec<String>> = Vec::new();
+            for x in window[0].0..=window[0].1 {
+                true_classes.extend((window[1].0..=window[1].1).filter_map(|y| innermost([x, y])));
+            }
+            [&mut answered, &mut true_classes].map(|own| {
+                own.sort();
+                own.dedup();
+            });
+            assert_eq!(answered, true_classes, "{release}, {window:?}");
+            for row in &original[1..] {
+                let at: [i64; 2] = [row[1].parse().unwrap(), row[2].parse().unwrap()];
+                let is_in = window.iter().zip(at).all(|((lo, hi), at)| (*lo..=*hi).contains(&at));
+                assert!(!is_in || answered.contains(&&classes[&row[0]]), "everybody is found");
+            }
+        }
+    }
+}
+
+#[test]
+fn whoever_drops_the_level_merges_classes_and_never_splits_one() {
+    let folder = Folder::with(table(&crowd(600)));
+    folder.anonymize(NESTED);
+    let with = class_of(&folder, "out.csv", &["age", "height", "level"]);
+    let without = class_of(&folder, "out.csv", &["age", "height"]);
+    let mut sizes: BTreeMap<&Vec<String>, usize> = BTreeMap::new();
+    without.values().for_each(|class| *sizes.entry(class).or_default() += 1);
+    assert!(sizes.values().all(|&n_rows| n_rows >= 5));
+    for (id, class) in &with {
+        assert_eq!(class[..2], without[id][..], "what is left of a class is whole");
     }
 }

@@ -200,13 +200,14 @@ fn summary(report: &Report, written: &str) -> String {
     }
     lines.extend(report.also.iter().map(|also| {
         format!(
-            "wrote {} for k = {}: {} classes of {} to {} rows, ncp {}",
+            "wrote {} for k = {}: {} classes of {} to {} rows, ncp {} ({})",
             also.path,
             also.k,
             render::count(also.report.classes),
             render::count(also.report.class_size.min),
             render::count(also.report.class_size.max),
             render::share(also.report.table_loss.ncp),
+            also.report.ran,
         )
     }));
     lines.push(format!("wrote {written} in {:.2} s", report.seconds.total));
