@@ -423,7 +423,8 @@ fn clusters_of_blocks_have_no_level_and_the_way_that_loses_least_is_named() {
         check_is_coarser(&folder, "out.csv", "out.k12.csv", columns);
         check_is_coarser(&folder, "out.k12.csv", "out.k40.csv", columns);
         let also = report["also"].as_array().unwrap();
-        let loss: f64 = also.iter().map(|own| own["report"]["table_loss"]["ncp"].as_f64().unwrap()).sum();
+        let loss: f64 =
+            also.iter().map(|own| own["report"]["table_loss"]["ncp"].as_f64().unwrap()).sum();
         losses.insert(granularity, loss);
     }
     let report = folder.anonymize(&format!("{NESTED} --also-k 12,40"));
@@ -479,10 +480,10 @@ fn a_window_is_answered_by_the_innermost_boxes_of_its_elementary_ranges() {
             for x in window[0].0..=window[0].1 {
                 true_classes.extend((window[1].0..=window[1].1).filter_map(|y| innermost([x, y])));
             }
-            [&mut answered, &mut true_classes].map(|own| {
+            for own in [&mut answered, &mut true_classes] {
                 own.sort();
                 own.dedup();
-            });
+            }
             assert_eq!(answered, true_classes, "{release}, {window:?}");
             for row in &original[1..] {
                 let at: [i64; 2] = [row[1].parse().unwrap(), row[2].parse().unwrap()];

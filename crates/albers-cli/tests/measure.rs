@@ -227,6 +227,44 @@ fn labels_measure_as_the_owner_is_told() {
     assert_equals_the_report("release.csv", &[&zip[..], &["--categories", "set"]].concat(), &zip);
 }
 
+/// Only the row that is left out misses its code, so that no label says anything of missing values.
+#[test]
+fn a_label_above_all_values_loses_what_it_shows_where_only_rows_left_out_miss_any() {
+    let folder = Folder::new();
+    let original = "zip,sex\n01067,m\n01067,m\n01069,m\n01069,m\n,f\n";
+    std::fs::write(folder.path("original.csv"), original).unwrap();
+    std::fs::write(folder.path("zips.csv"), "01067;Dresden\n01069;Dresden\n").unwrap();
+    let zips = format!("zip={}", folder.path("zips.csv").display());
+    for (method, tree, label) in [
+        ("subtree", "zip=prefix", "0106*"),
+        ("subtree", &zips, "Dresden"),
+        ("incognito", &zips, "Dresden"),
+    ] {
+        let roles = ["--quasi", "zip,sex", "--type", "zip=code", "--hierarchy", tree];
+        let roles = [&roles[..], &["--hierarchy", "sex=suppress", "--json"]].concat();
+        let run = |command: &str, files: &[&str], flags: &[&str]| -> Value {
+            let mut run = albers();
+            run.arg(command).args(files.iter().map(|file| folder.path(file))).args(flags);
+            let output = run.output().unwrap();
+            let err = String::from_utf8(output.stderr).unwrap();
+            assert!(output.status.success(), "{command} {method} {label}: {err}");
+            serde_json::from_slice(&output.stdout).unwrap()
+        };
+        let out = folder.path("release.csv");
+        let how = ["-o", out.to_str().unwrap(), "-k", "3", "--method", method, "--force"];
+        let how = [&roles[..], &how, &["--suppress", "0.2"]].concat();
+        let report = run("anonymize", &["original.csv"], &how);
+        let released = std::fs::read_to_string(&out).unwrap();
+        assert_eq!(released, format!("zip,sex\n{}", format!("{label},m\n").repeat(4)));
+        // Four rows show two of two codes and the missing one; the fifth loses everything.
+        close(&report["table_loss"]["ncp_by_column"]["zip"], (4.0 * 0.5 + 1.0) / 5.0);
+        let measured = run("measure", &["original.csv", "release.csv"], &roles);
+        close(&measured["loss"]["ncp_by_column"]["zip"], 0.6);
+        let checked = run("check", &["release.csv"], &["--json"]);
+        assert_eq!(checked["manifest"]["differs"], Value::Array(Vec::new()), "{method} {label}");
+    }
+}
+
 #[test]
 fn a_release_that_does_not_cover_its_original_ends_with_1() {
     let flags = ["--quasi", "age", "--key", "id", "--sensitive", "job"];

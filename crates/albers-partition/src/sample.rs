@@ -335,7 +335,9 @@ impl TupleSample {
         let n_kept = if self.keeps_facts { n_kept.count().max(1) } else { self.limit };
         let n_kept = n_kept.min(self.limit);
         if n_kept < self.tuples.len() {
-            self.bound = self.tuples.hashes[n_kept - 1];
+            // A tuple that is still to come may stand before the first that is dropped, and have
+            // so few facts that it is among the least.
+            self.bound = self.tuples.hashes[n_kept] - 1;
             let kept: Vec<u32> = (0..n_kept as u32).collect();
             self.tuples.pick(&kept);
         }
@@ -352,6 +354,8 @@ impl TupleSample {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     /// Rows of two codes and a secret.
@@ -391,6 +395,52 @@ mod tests {
             for other in orders(&rows) {
                 assert_eq!(sampled(&other, limit), found);
             }
+        }
+    }
+
+    /// Rows of tuples by hash, each with another secret.
+    fn secrets(hash: u64, n_secrets: u32) -> impl Iterator<Item = (u64, u32)> {
+        (0..n_secrets).map(move |secret| (hash, secret))
+    }
+
+    fn sampled_by_hash(rows: &[(u64, u32)], limit: usize) -> Tuples {
+        let mut sample = TupleSample::new(limit, 1, true);
+        rows.iter().for_each(|&(hash, secret)| sample.add(hash, &[hash as u32], &[secret], 1));
+        sample.finish()
+    }
+
+    #[test]
+    fn a_tuple_of_few_secrets_is_sampled_also_where_it_comes_after_those_of_many() {
+        // Of 32 secrets the first tuple has 30: no room for the third, but for the second.
+        let last = [secrets(3, 64), secrets(1, 30), secrets(5, 10), secrets(2, 1)];
+        let last: Vec<(u64, u32)> = last.into_iter().flatten().collect();
+        let first: Vec<(u64, u32)> = last.iter().rev().copied().collect();
+        let found = sampled_by_hash(&last, 16);
+        assert_eq!((&found.hashes[..], &found.n_rows[..]), (&[1, 2][..], &[30, 1][..]));
+        assert_eq!(found, sampled_by_hash(&first, 16));
+    }
+
+    proptest! {
+        #[test]
+        fn a_sample_is_of_the_tuples_of_least_hash_whose_secrets_fit(
+            sizes in prop::collection::vec(prop_oneof![4 => 1..6u32, 1 => 1..100u32], 1..60),
+            limit in 16..40usize,
+            order in any::<u64>(),
+        ) {
+            let tuples = (1u64..).zip(&sizes);
+            let mut rows: Vec<(u64, u32)> =
+                tuples.flat_map(|(hash, &n_secrets)| secrets(hash, n_secrets)).collect();
+            rows.sort_by_key(|&(hash, secret)| mix(order ^ mix(hash << 32 | u64::from(secret))));
+            let mut n_left = FACTS_PER_TUPLE * limit;
+            let fits = |&&n_secrets: &&u32| {
+                let n_kept = (n_secrets as usize).min(MOST_FACTS);
+                let fits = n_kept <= n_left;
+                n_left -= n_kept.min(n_left);
+                fits
+            };
+            let n_fitting = sizes.iter().take_while(fits).count().clamp(1, limit);
+            let expected: Vec<u64> = sizes[..n_fitting].iter().map(|&n| u64::from(n)).collect();
+            prop_assert_eq!(sampled_by_hash(&rows, limit).n_rows, expected);
         }
     }
 

@@ -132,6 +132,8 @@ pub struct Describer<'a> {
     is_bit_set: bool,
     /// Whether the ends of regions are values between those of their codes and of their neighbours.
     ends_in_gaps: bool,
+    /// Whether no published row misses the value, although the table misses some.
+    hides_missing: bool,
     /// The hashes of the texts of all values by their codes, where there are few.
     first_hashes: Vec<u64>,
     numbers: SetNumbers,
@@ -147,6 +149,7 @@ impl<'a> Describer<'a> {
             has_values: n_values > u64::from(missing.is_some()),
             is_bit_set: n_values <= BIT_SET,
             ends_in_gaps: false,
+            hides_missing: false,
             first_hashes: Vec::new(),
             numbers: SetNumbers::default(),
         };
@@ -160,6 +163,14 @@ impl<'a> Describer<'a> {
     pub fn with_ends_in_gaps(mut self, ends_in_gaps: bool) -> Describer<'a> {
         let is_far = self.attribute.domain.regions_end_in_gaps();
         self.ends_in_gaps = ends_in_gaps && is_far && self.attribute.shown == Shown::Interval;
+        self
+    }
+
+    /// The same; if `hides_missing`, no published row misses the value, although the table misses
+    /// some. Then no label is shown with the missing value: what is said of it would tell of rows
+    /// that are left out. A label for everything is any value, as everywhere.
+    pub fn with_missing_hidden(mut self, hides_missing: bool) -> Describer<'a> {
+        self.hides_missing = hides_missing;
         self
     }
 
@@ -266,6 +277,17 @@ impl<'a> Describer<'a> {
         ShownCell { a: lo, b: hi | if with_missing { WITH_MISSING } else { 0 } }
     }
 
+    /// Whether an interval or a label stands for the missing value too.
+    fn stands_for_missing(&self, cell: ShownCell) -> bool {
+        match (self.attribute.domain.hierarchy(), self.attribute.shown) {
+            (Some(hierarchy), Shown::Label) if self.hides_missing => {
+                let node = self.node_of(hierarchy, cell.codes());
+                node.level == hierarchy.height() && hierarchy.label(node) == ANY
+            }
+            _ => cell.with_missing(),
+        }
+    }
+
     /// Whether a node is the top of the hierarchy, and every class shows it.
     fn is_top_for_all(&self, node: Node) -> bool {
         let height = self.attribute.domain.hierarchy().map(Hierarchy::height);
@@ -296,11 +318,11 @@ impl<'a> Describer<'a> {
         if self.is_missing(cell) {
             return CellContent::Missing;
         }
-        let ((lo, hi), with_missing) = (cell.codes(), cell.with_missing());
+        let ((lo, hi), with_missing) = (cell.codes(), self.stands_for_missing(cell));
         match (self.attribute.shown, self.attribute.domain.hierarchy()) {
             (Shown::Label, Some(hierarchy)) => {
                 let node = self.node_of(hierarchy, (lo, hi));
-                let is_top = self.attribute.level == Some(hierarchy.height());
+                let is_top = self.hides_missing || self.attribute.level == Some(hierarchy.height());
                 if is_top && with_missing && hierarchy.label(node) == ANY {
                     return CellContent::Everything;
                 }
@@ -341,7 +363,7 @@ impl<'a> Describer<'a> {
         if self.is_missing(cell) {
             return 0;
         }
-        if cell.with_missing() {
+        if self.stands_for_missing(cell) {
             return domain.n_steps();
         }
         let (lo, hi) = cell.codes();
@@ -363,7 +385,8 @@ impl<'a> Describer<'a> {
             return 1;
         }
         let (lo, hi) = cell.codes();
-        self.attribute.domain.n_distinct_between(lo, hi) + u64::from(cell.with_missing())
+        let n_present = self.attribute.domain.n_distinct_between(lo, hi);
+        n_present + u64::from(self.stands_for_missing(cell))
     }
 
     fn set_len(&self, cell: ShownCell) -> u64 {
@@ -398,21 +421,8 @@ impl<'a> Describer<'a> {
 
     /// Writes what the cell shows at the end of `out`.
     pub fn write_text(&self, cell: ShownCell, out: &mut String) {
-        self.write_content(cell, self.content(cell), out);
-    }
-
-    /// The same in a release none of whose rows misses the value.
-    pub(crate) fn write_text_of_values(&self, cell: ShownCell, out: &mut String) {
-        let content = match self.content(cell) {
-            CellContent::Label { node, .. } => CellContent::Label { node, with_missing: false },
-            other => other,
-        };
-        self.write_content(cell, content, out);
-    }
-
-    fn write_content(&self, cell: ShownCell, content: CellContent, out: &mut String) {
         let domain = &self.attribute.domain;
-        match content {
+        match self.content(cell) {
             CellContent::Missing => {}
             CellContent::Interval { with_missing, .. } => {
                 let (lo, hi) = self.ends(cell).expect("an interval has ends");

@@ -130,7 +130,9 @@ impl<'a> Door<'a> {
                 let sizes = BucketSizes::within(&rows, plan.n_rows, n_releases);
                 let options = plan.show_options();
                 let (attributes, are_several) = (plan.attributes, n_releases > 1);
-                let by_bucket = BucketPlan { attributes, rows, options, are_several, sizes };
+                let hides_missing = &[];
+                let by_bucket =
+                    BucketPlan { attributes, rows, options, hides_missing, are_several, sizes };
                 let shuffles =
                     requirements.iter().map(|_| Shuffle::new(&by_bucket)).collect::<Result<_>>()?;
                 let memory = rows.budget.reserve_nothing("the rows that are left out");
@@ -174,7 +176,8 @@ impl<'a> Door<'a> {
         let classes = (of_leaf, features);
         match &self.way {
             Way::Memory(..) => {
-                leaves.shown_together(&options.describers(self.plan.attributes), classes, options)
+                let describers = options.describers(self.plan.attributes, &[]);
+                leaves.shown_together(&describers, classes, options)
             }
             Way::Buckets(_, shuffles) => {
                 leaves.shown_together(&shuffles[release].describers, classes, options)

@@ -42,10 +42,20 @@ pub(crate) struct ShowOptions {
 }
 
 impl ShowOptions {
-    /// One describer per attribute.
-    pub(crate) fn describers(self, attributes: &[Attribute]) -> Vec<Describer<'_>> {
-        let describers = attributes.iter().map(Describer::new);
-        describers.map(|describer| describer.with_ends_in_gaps(self.ends_in_gaps)).collect()
+    /// One describer per attribute; `hides_missing` tells of which of them all missing values are
+    /// left out, and is empty as long as nobody knows.
+    pub(crate) fn describers<'a>(
+        self,
+        attributes: &'a [Attribute],
+        hides_missing: &[bool],
+    ) -> Vec<Describer<'a>> {
+        let hides_missing = hides_missing.iter().copied().chain(std::iter::repeat(false));
+        let describer = |(attribute, hides_missing)| {
+            Describer::new(attribute)
+                .with_ends_in_gaps(self.ends_in_gaps)
+                .with_missing_hidden(hides_missing)
+        };
+        attributes.iter().zip(hides_missing).map(describer).collect()
     }
 }
 
@@ -222,16 +232,15 @@ impl<'a> Verified<'a> {
 /// their table, where only some of its rows are in memory.
 pub(crate) fn describe<'a>(
     blocks: Vec<ClassBlock>,
-    attributes: &'a [Attribute],
+    describers: Vec<Describer<'a>>,
     options: ShowOptions,
     row_ids: Option<&PackedRowIds>,
     watch: &dyn Watch,
 ) -> Result<Described<'a>> {
-    let describers = options.describers(attributes);
     let described: Vec<(VerifiedBlock, u64)> = blocks
         .into_par_iter()
         .map(|block| {
-            check_block(&block, attributes.len(), options)?;
+            check_block(&block, describers.len(), options)?;
             watch.done(block.row_idxs.len() as u64)?;
             Ok(describe_block(block, &describers, options, row_ids))
         })

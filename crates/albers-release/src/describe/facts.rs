@@ -16,9 +16,6 @@ pub struct ShownFacts {
     pub has_missing_alone: bool,
     /// Whether one shows the missing value, alone or beside others.
     pub shows_missing: bool,
-    /// Whether no published row misses the value, although the table misses some: then not even
-    /// the top of a hierarchy stands for missing values.
-    pub hides_missing: bool,
     /// The most digits before the point, for decimals.
     pub n_whole_digits: u8,
     /// The most digits after the point, for decimals.
@@ -30,7 +27,6 @@ impl ShownFacts {
     pub fn add(&mut self, other: ShownFacts) {
         self.has_missing_alone |= other.has_missing_alone;
         self.shows_missing |= other.shows_missing;
-        self.hides_missing |= other.hides_missing;
         self.n_whole_digits = self.n_whole_digits.max(other.n_whole_digits);
         self.n_fraction_digits = self.n_fraction_digits.max(other.n_fraction_digits);
     }
@@ -65,7 +61,7 @@ impl Describer<'_> {
         };
         let is_beside = match self.attribute.shown {
             Shown::Set => false,
-            Shown::Interval | Shown::Label => cell.with_missing(),
+            Shown::Interval | Shown::Label => self.stands_for_missing(cell),
         };
         let shows_missing = has_missing_alone || is_beside;
         ShownFacts { has_missing_alone, shows_missing, ..self.digits(cell) }

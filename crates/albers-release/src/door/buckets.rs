@@ -46,6 +46,8 @@ pub(super) struct BucketPlan<'a> {
     pub(super) rows: PackedRows<'a>,
     /// What classes show.
     pub(super) options: ShowOptions,
+    /// Of which attributes all missing values are left out; empty until all classes have come.
+    pub(super) hides_missing: &'a [bool],
     /// Whether there are several releases, of which no two classes may show the same.
     pub(super) are_several: bool,
     /// The sizes of things.
@@ -60,7 +62,7 @@ impl<'a> BucketPlan<'a> {
     }
 
     pub(super) fn describers(&self) -> Vec<Describer<'a>> {
-        self.options.describers(self.attributes)
+        self.options.describers(self.attributes, self.hides_missing)
     }
 }
 

@@ -9,7 +9,6 @@ use std::time::Instant;
 use albers_privacy::Requirement;
 use albers_storage::watch::{Phase, Watch};
 use albers_table::sink::Sink;
-use arrow_schema::Field;
 
 use super::buckets::gate::Gate;
 use super::buckets::{BucketPlan, Shuffle, Totals};
@@ -42,12 +41,6 @@ impl<'a> Closing<'_, 'a> {
         }
     }
 
-    /// What a release that shows this has, and nothing of rows that are left out.
-    fn contents(&self, mut shown: Vec<ShownFacts>, carried: &[Field]) -> Contents {
-        self.left_out.hide_missing(self.plan.attributes, &mut shown);
-        Contents { shown, carried: carried.to_vec() }
-    }
-
     fn measure_left_out(&self, release: usize, measure: &mut Measure<'_>) {
         if self.left_out.n_rows() > 0 {
             measure(release, &Passed::LeftOut(self.left_out));
@@ -65,12 +58,14 @@ impl<'a> Closing<'_, 'a> {
     ) -> Result<Vec<Passage>> {
         let mut passages = Vec::with_capacity(sinks.len());
         let carried = self.left_out.fields_of_table(rows.carried)?;
+        let hides_missing = self.left_out.hides_missing(self.plan.attributes);
         for (release, (requirement, sink)) in self.in_chain(requirements.into_iter().zip(sinks)) {
             let start = Instant::now();
             self.watch.phase(Phase::Verify, Some(door.n_rows(release)));
             let blocks = door.take(release)?;
             let options = self.plan.show_options();
-            let described = describe(blocks, self.plan.attributes, options, None, self.watch)?;
+            let describers = options.describers(self.plan.attributes, &hides_missing);
+            let described = describe(blocks, describers, options, None, self.watch)?;
             self.check_rows(described.n_rows, described.fingerprint)?;
             let classes = &described.verify(&requirement, rows.facts)?;
             door.note(classes, self.plan.n_rows)?;
@@ -88,7 +83,7 @@ impl<'a> Closing<'_, 'a> {
             let verify_seconds = start.elapsed().as_secs_f64();
             self.watch.phase(Phase::Write, Some(classes.n_rows()));
             let output = self.plan.output(None);
-            let contents = self.contents(classes.facts(), &carried);
+            let contents = Contents { shown: classes.facts(), carried: carried.clone() };
             let mut writer = Writer::begin(sink, classes.describers(), output, contents)?;
             writer.write(classes, rows.carried, self.watch)?;
             passages.push(Passage {
@@ -130,6 +125,8 @@ impl<'a> Closing<'_, 'a> {
         let mut passages = Vec::with_capacity(sinks.len());
         let mut finer: Option<Totals> = None;
         let carried = self.left_out.fields_of_payload(by_bucket.rows.payload);
+        let hides_missing = self.left_out.hides_missing(self.plan.attributes);
+        let by_bucket = &BucketPlan { hides_missing: &hides_missing, ..*by_bucket };
         // The buffers of all releases are emptied before anything is loaded.
         let facts = shuffles.iter().map(|shuffle| (shuffle.n_rows, shuffle.shown.clone()));
         let facts: Vec<(u64, Vec<ShownFacts>)> = facts.collect();
@@ -142,7 +139,7 @@ impl<'a> Closing<'_, 'a> {
             self.watch.phase(Phase::Verify, Some(n_rows));
             let describers = by_bucket.describers();
             let output = self.plan.output(Some(&by_bucket.sizes));
-            let contents = self.contents(shown, &carried);
+            let contents = Contents { shown, carried: carried.clone() };
             let writer = Writer::begin(sink, &describers, output, contents)?;
             drop(describers);
             let mut of_release = |passed: &Passed<'_, '_>| measure(release, passed);

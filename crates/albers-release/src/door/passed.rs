@@ -10,7 +10,7 @@ use albers_table::row::{RowId, RowIdx};
 use arrow_schema::Field;
 
 use super::giant::GiantClass;
-use crate::describe::{Describer, ShownFacts};
+use crate::describe::Describer;
 use crate::error::Result;
 use crate::publish::{CarriedColumn, CellCounts, Payload};
 use crate::verify::{Class, Verified};
@@ -192,12 +192,12 @@ impl LeftOut {
         self.cells.iter_mut().zip(carried).for_each(|(cells, column)| cells.add(&column.counts()));
     }
 
-    /// Notes of which attributes all missing values are left out.
-    pub(super) fn hide_missing(&self, attributes: &[Attribute], shown: &mut [ShownFacts]) {
-        let attributes = attributes.iter().zip(&self.missing).zip(shown);
-        for ((attribute, &(missing, n_rows)), facts) in attributes {
-            facts.hides_missing = missing.is_some() && n_rows == attribute.domain.n_missing();
-        }
+    /// Of which attributes all missing values are left out.
+    pub(super) fn hides_missing(&self, attributes: &[Attribute]) -> Vec<bool> {
+        let hides = |(attribute, &(missing, n_rows)): (&Attribute, &(Option<Code>, u64))| {
+            missing.is_some() && n_rows == attribute.domain.n_missing()
+        };
+        attributes.iter().zip(&self.missing).map(hides).collect()
     }
 
     /// The fields of the columns that leave as they came, for the rows that are published.

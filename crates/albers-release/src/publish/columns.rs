@@ -117,10 +117,7 @@ pub fn arrays(
         let mut text = String::new();
         for (cell, &size) in cells.zip(&slab.sizes) {
             text.clear();
-            match facts.hides_missing {
-                true => describer.write_text_of_values(cell, &mut text),
-                false => describer.write_text(cell, &mut text),
-            }
+            describer.write_text(cell, &mut text);
             for _ in 0..size {
                 if text.is_empty() {
                     builder.append_null();

@@ -260,7 +260,8 @@ mod tests {
             shows_means: false,
         };
         let attributes = [attribute];
-        let described = describe(vec![block], &attributes, options, None, &Silent).unwrap();
+        let describers = options.describers(&attributes, &[]);
+        let described = describe(vec![block], describers, options, None, &Silent).unwrap();
         let requirement = Requirement::new(3, false, Vec::new(), Vec::new()).unwrap();
         let facts = Facts { subjects: Vec::new(), sensitive: Vec::new(), n_sensitive: 0 };
         let classes = described.verify(&requirement, &facts).unwrap();

@@ -176,7 +176,7 @@ fn verify_bucket<'a>(
     let row_ids = rows.rows.row_ids(plan.rows.layout);
     let facts = plan.rows.facts.facts_of(plan.rows.layout, &rows.rows, 0..n_rows as u32);
     let blocks = rows.class_blocks(plan);
-    let described = describe(blocks, plan.attributes, plan.options, Some(&row_ids), &Silent)?;
+    let described = describe(blocks, plan.describers(), plan.options, Some(&row_ids), &Silent)?;
     let fingerprint = described.fingerprint;
     let classes = described.verify(requirement, &facts)?;
     if plan.are_several && classes.has_alike() {
