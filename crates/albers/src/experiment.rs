@@ -12,6 +12,7 @@
 //!   there.
 //! - `policies`: the split policies that are compared; a new one is one entry.
 //! - `class_size`, `diversity`, `imprecision`: LeFevre et al. 2008, figures 8, 11 and 12.
+//! - `nested_boxes`: Anjum & Raschia 2017, figures 9 to 11.
 //! - `trial`: a made-up table, what is asked of it, and what is published.
 //! - `metrics`: what is measured on published rows alone.
 //!
@@ -26,6 +27,7 @@ mod class_size;
 mod diversity;
 mod imprecision;
 mod metrics;
+mod nested_boxes;
 mod policies;
 mod trial;
 
@@ -120,7 +122,12 @@ fn as_word<S: Serializer>(scale: &ExperimentScale, to: S) -> std::result::Result
 
 /// Every experiment, in the order in which they run.
 pub fn all() -> &'static [Experiment] {
-    &[class_size::EXPERIMENT, diversity::EXPERIMENT, imprecision::EXPERIMENT]
+    &[
+        class_size::EXPERIMENT,
+        diversity::EXPERIMENT,
+        imprecision::EXPERIMENT,
+        nested_boxes::EXPERIMENT,
+    ]
 }
 
 /// The experiments of some names, in the order of the list; `all` is the name of all.

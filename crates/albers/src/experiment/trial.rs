@@ -1,6 +1,6 @@
 //! A made-up table, what is asked of it, and what is published.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use albers_classes::ClassId;
@@ -9,18 +9,19 @@ use albers_storage::choice::Choice as _;
 use albers_storage::watch::Silent;
 use albers_table::hierarchy::{HierarchyRows, HierarchySpec};
 use albers_table::schema::Role;
-use albers_table::sink::BatchSink;
+use albers_table::sink::{BatchSink, Sink};
 use albers_table::source::{BatchSource, ReadOptions};
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::Float64Type;
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::{Array as _, ArrayRef, Int64Array, RecordBatch};
 use arrow_cast::cast;
-use arrow_schema::DataType;
+use arrow_schema::{DataType, Field, Schema};
 
 use crate::anonymize::anonymize;
 use crate::error::Result;
 use crate::finding::{Acceptance, FindingName};
 use crate::job::{Job, Method};
+use crate::report::Report;
 
 /// A made-up table.
 pub(super) struct Table {
@@ -69,6 +70,22 @@ impl Table {
         Ok(job)
     }
 
+    /// The same table with whole numbers for names: their ranks.
+    pub(super) fn ranked(self, names: &[&str]) -> Table {
+        let mut rows = self.rows;
+        for name in names {
+            rows = rows.ranked(name);
+        }
+        Table { rows, ..self }
+    }
+
+    /// What the owner is told of all releases of a job.
+    pub(super) fn report(&self, job: &Job) -> Result<Report> {
+        let source = BatchSource::of(self.rows.0.clone(), &ReadOptions::default())?;
+        let sinks = (0..=job.also_k.len()).map(|_| Box::new(BatchSink::new().0) as Box<dyn Sink>);
+        anonymize(job, &source, sinks.collect(), &Silent)
+    }
+
     /// What a job publishes of the table.
     pub(super) fn release(&self, job: &Job) -> Result<Rows> {
         let source = BatchSource::of(self.rows.0.clone(), &ReadOptions::default())?;
@@ -99,6 +116,35 @@ impl Rows {
             }
         }
         classes
+    }
+
+    /// The same rows with the ranks of the names of a column, if it has names.
+    fn ranked(self, name: &str) -> Rows {
+        let is_text = |batch: &RecordBatch| {
+            batch.column_by_name(name).is_some_and(|own| own.data_type() == &DataType::Utf8)
+        };
+        if !self.0.iter().all(is_text) {
+            return self;
+        }
+        let texts = |column: &ArrayRef| -> Vec<String> {
+            let texts = column.as_string::<i32>().iter();
+            texts.map(|text| text.unwrap_or_default().to_owned()).collect()
+        };
+        let all = self.columns(name, &DataType::Utf8).flat_map(|column| texts(&column));
+        let known: BTreeSet<String> = all.collect();
+        let known: Vec<String> = known.into_iter().collect();
+        let ranked = |batch: RecordBatch| {
+            let place = batch.schema().index_of(name).expect("an experiment knows its columns");
+            let ranks = texts(batch.column(place)).into_iter();
+            let ranks = ranks.map(|text| known.partition_point(|own| *own < text) as i64);
+            let mut columns = batch.columns().to_vec();
+            columns[place] = Arc::new(Int64Array::from_iter_values(ranks));
+            let mut fields = batch.schema().fields().to_vec();
+            fields[place] = Arc::new(Field::new(name, DataType::Int64, false));
+            RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
+                .expect("as many rows as before")
+        };
+        Rows(self.0.into_iter().map(ranked).collect())
     }
 
     /// A column of labels, as numbers that tell them apart.
