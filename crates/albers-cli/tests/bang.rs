@@ -178,10 +178,41 @@ fn a_release_is_measured_with_its_levels() {
     }
     assert!(common::is_near(&with_levels["loss"]["kl_at_most"], &report["kl_at_most"]));
     assert!(measured("")["classes"].as_u64() <= report["classes"].as_u64());
-    folder.write("job.toml", "method = \"bang\"\n[columns.age]\nrole = \"quasi\"\n");
-    let run = folder.run("compact in.csv out.csv --key id -o tight.csv --job job.toml");
+}
+
+#[test]
+fn regions_are_compacted_within_each_other_and_keep_their_levels() {
+    let folder = Folder::with(table(&crowd(400)));
+    let tight = folder.anonymize(NESTED);
+    let boxes = class_of(&folder, "out.csv", &["age", "height", "level"]);
+    folder.anonymize(&format!("{NESTED} --no-compact"));
+    let asked = "compact in.csv out.csv --key id -o tight.csv --quasi age,height --keep id \
+                 --sensitive disease --l-diversity disease=distinct:2 --json --force";
+    let run = folder.run(&format!("{asked} --level-column level"));
+    assert_eq!(run.code, Some(0), "{}", run.said());
+    let report: Value = serde_json::from_str(&run.out).unwrap();
+    assert_eq!(report["classes"], tight["classes"]);
+    assert_eq!(class_of(&folder, "tight.csv", &["age", "height", "level"]), boxes);
+    check_point_queries(&folder, "tight.csv", "level");
+    assert_eq!(folder.run("check tight.csv").code, Some(0));
+    // A job says so too; without either, classes that show the same are one.
+    folder.write("job.toml", "method = \"bang\"\n");
+    assert_eq!(folder.run(&format!("{asked} --job job.toml")).code, Some(0));
+    assert_eq!(class_of(&folder, "tight.csv", &["age", "height", "level"]), boxes);
+    let run = folder.run(asked);
+    assert_eq!(run.code, Some(0), "{}", run.said());
+    assert!(!folder.csv("tight.csv")[0].contains(&"level".to_owned()));
+    for (more, says) in [("--level-column depth", "depth"), ("--level-column id", "role")] {
+        let run = folder.run(&format!("{asked} {more}"));
+        assert_eq!(run.code, Some(2));
+        assert!(run.err.contains(says), "{}", run.err);
+    }
+    let run = folder.run(&format!(
+        "{} --level-column disease",
+        asked.replace("--sensitive disease --l-diversity disease=distinct:2 ", "")
+    ));
     assert_eq!(run.code, Some(2));
-    assert!(run.err.contains("nested classes") && run.err.contains("--method bang"), "{}", run.err);
+    assert!(run.err.contains("no whole number") && !run.err.contains("gout"), "{}", run.err);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use albers_table::sink::Sink;
 use albers_table::source::{Source, place_of};
 
 use crate::columns::level_of;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::job::Job;
 use crate::measure::check_key;
 use crate::memory::{Memory, on_threads};
@@ -66,18 +66,8 @@ pub fn prepare_compact(
     watch: &dyn Watch,
 ) -> Result<Prepared> {
     let job = job.with_hierarchies()?;
-    if level_of(&job, release)?.is_some() {
-        return Err(Error::usage(
-            format!(
-                "{} has nested classes, which are told apart by a level: tighter boxes of them \
-                 would have to be nested like the regions that they come from, which it does not \
-                 tell",
-                release.name()
-            ),
-            wording![Field::Method.of("bang"), " shows the tightest boxes itself"],
-        ));
-    }
-    let plan = Plan::of_given(&job, original.name(), original.columns())?;
+    let level = level_of(&job, release)?;
+    let plan = Plan::of_given(&job, level, original.name(), original.columns())?;
     check_key(&job, Some(key))?;
     place_of(original.name(), original.columns(), key)?;
     on_threads(plan.resources.n_threads, || {
@@ -85,7 +75,7 @@ pub fn prepare_compact(
         // Of a release only the quasi-identifiers are needed; all else comes from the original.
         let columns = ReleasedColumns {
             quasi: job.with_role(Role::Quasi).collect(),
-            level: None,
+            level,
             key: Some(key),
             sensitive: Vec::new(),
             targets: Vec::new(),

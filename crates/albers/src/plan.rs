@@ -129,12 +129,19 @@ impl Plan {
 
     /// The plan of a release whose classes are given. What the job says of the method is that of
     /// the release that it made, and has no part in this one; a k that it does not say is told
-    /// later.
-    pub(crate) fn of_given(job: &Job, table: &str, columns: &[SourceColumn]) -> Result<Plan> {
+    /// later. `level` is the column of the release that tells how deep the regions of its classes lie.
+    pub(crate) fn of_given(
+        job: &Job,
+        level: Option<&str>,
+        table: &str,
+        columns: &[SourceColumn],
+    ) -> Result<Plan> {
         columns::check_roles(job)?;
         let k = job.k.map(|_| k_of(job)).transpose()?;
         let ks = vec![k.unwrap_or(1)];
-        let plan = Plan::with_method(job, table, columns, ks, MethodPlan::Given { k })?;
+        let features = level.map(columns::level_feature).into_iter().collect();
+        let given = MethodPlan::Given { k, features };
+        let plan = Plan::with_method(job, table, columns, ks, given)?;
         Ok(Plan { identifiers: counted_identifiers(job, columns), ..plan })
     }
 
@@ -156,7 +163,7 @@ impl Plan {
                 column.hierarchy = None;
             }
         }
-        let given = MethodPlan::Given { k: None };
+        let given = MethodPlan::Given { k: None, features: Vec::new() };
         Plan::with_method(&job, original.name(), original.columns(), vec![1], given)
     }
 

@@ -14,6 +14,8 @@ use albers_release::parse::{
 };
 use albers_storage::memory_budget::Reservation;
 use albers_storage::watch::Watch;
+use albers_storage::wording;
+use albers_storage::wording::Field;
 use albers_table::TableError;
 use albers_table::code::Code;
 use albers_table::coding::CodedColumn;
@@ -180,6 +182,25 @@ impl Released {
         let columns: Vec<Codes<'_>> =
             codes.iter().map(|(codes, n_values)| Codes { codes, n_values: *n_values }).collect();
         Classes::of(self.n_rows, &columns)
+    }
+
+    /// The level of each row as a whole number; nothing where none are told.
+    pub(crate) fn level_numbers(&self) -> Result<Option<Vec<i64>>> {
+        let Some(column) = &self.level else { return Ok(None) };
+        let number = |&code: &u32| column.domain.category(Code::new(code))?.trim().parse().ok();
+        let numbers: Vec<Option<i64>> = column.codes.iter().flatten().map(number).collect();
+        let Some(wrong) = numbers.iter().position(Option::is_none) else {
+            return Ok(Some(numbers.into_iter().flatten().collect()));
+        };
+        Err(Error::usage(
+            format!(
+                "{}, row {}: the level in column '{}' is no whole number",
+                self.name,
+                RowId::new(wrong as u64),
+                column.domain.name()
+            ),
+            wording!["name another column with ", Field::LevelColumn],
+        ))
     }
 
     /// The levels of all rows as codes, and how many there are; nothing where none are told.

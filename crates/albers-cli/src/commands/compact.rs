@@ -59,6 +59,10 @@ struct ShownFlags {
     /// How intervals are written
     #[arg(long, value_parser = flags::choice::<Values>())]
     values: Option<Values>,
+    /// The column of the release that tells how deep the regions of nested classes lie; it stays
+    /// beside them
+    #[arg(long, value_name = "COLUMN")]
+    level_column: Option<String>,
     /// How much a loss on a column counts; 1 when not given
     #[arg(long = "weight", value_name = "COLUMN=WEIGHT")]
     weights: Vec<Assignment<f64>>,
@@ -73,10 +77,11 @@ struct ShownFlags {
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let Arguments { original, release, key, output, job, json, owner, columns, requirement, shown } =
         arguments;
-    let ShownFlags { categories, values, weights, seed, limits } = shown;
+    let ShownFlags { categories, values, level_column, weights, seed, limits } = shown;
     let method = MethodFlags {
         categories,
         values,
+        level_column: level_column.clone(),
         weights,
         seed,
         resources: limits.into(),
@@ -94,6 +99,10 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let mut sinks = files::open_outputs(&job, &[&release])?;
     let original = files::open_input(&job)?;
     let given = files::open_release(&job, &release)?;
+    // A job file may name what a release lacks, a flag may not.
+    if let Some(name) = &level_column {
+        albers::source::place_of(given.name(), given.columns(), name)?;
+    }
     let prepared = {
         let bar = Bar::new();
         let sink = sinks.remove(0);

@@ -36,11 +36,10 @@ impl SortedKeys {
                 run.sort_unstable_by(|a, b| key(a.1).cmp(key(b.1)).then(a.1.cmp(&b.1)));
             });
         }
-        let row_ids: Vec<u32> = order.into_iter().map(|(_, row)| row).collect();
-        let words = match n_words {
-            1 => row_ids.par_iter().map(|&row| unsorted[row as usize]).collect(),
-            _ => row_ids.iter().flat_map(|&row| key(row)).copied().collect(),
-        };
+        let row_ids: Vec<u32> = order.into_par_iter().map(|(_, row)| row).collect();
+        let mut words = vec![0; unsorted.len()];
+        let slots = words.par_chunks_exact_mut(n_words).zip(&row_ids).with_min_len(STRETCH_ROWS);
+        slots.for_each(|(slot, &row)| slot.copy_from_slice(key(row)));
         SortedKeys { n_words, n_levels: space.n_levels(), words, row_ids }
     }
 

@@ -42,19 +42,26 @@ pub(super) fn visit<E: From<StorageError>>(
     sink: &mut Sink<'_, E>,
 ) -> std::result::Result<(), E> {
     let Sorted { lots, rows, payload_bytes } = sorted;
-    for number in 0..units.len() as u32 {
-        watch.check()?;
-        let at = UnitAt { load, lots, units, number };
-        if let [UnitBlock { is_whole: true, .. }] = &at.unit().blocks[..] {
-            sink(LoadedUnit::Giant(at.giant(rows, visit)?))?;
-            continue;
-        }
-        match rows {
-            SortedRows::Whole { rows, keys, .. } => {
-                let places = at.places();
-                sink(LoadedUnit::Unit(Box::new(at.divided(rows, keys, places, watch)?)))?;
+    let at = |number: u32| UnitAt { load, lots, units, number };
+    let numbers: Vec<u32> = (0..units.len() as u32).collect();
+    match rows {
+        SortedRows::Whole { rows, keys, .. } => {
+            // As many at once as there are threads, since much of a unit is done on one.
+            for some in numbers.chunks(rayon::current_num_threads()) {
+                watch.check()?;
+                let loaded = some.par_iter().map(|&number| at(number).at_hand(rows, keys, watch));
+                let loaded: Vec<Result<LoadedUnit<'_>>> = loaded.collect();
+                loaded.into_iter().try_for_each(|own| sink(own?))?;
             }
-            SortedRows::Blocks(blocks) => {
+        }
+        SortedRows::Blocks(blocks) => {
+            for number in numbers {
+                watch.check()?;
+                let at = at(number);
+                if at.is_giant() {
+                    sink(LoadedUnit::Giant(at.giant_of_blocks(blocks, visit)?))?;
+                    continue;
+                }
                 let n_bytes = at.n_rows() as usize * (load.row_bytes() + *payload_bytes);
                 let memory = load.bulk.budget.try_reserve("a unit of the file", n_bytes);
                 let _memory = memory.map_err(enough)?;
@@ -158,32 +165,49 @@ impl UnitAt<'_> {
         Ok(BangUnit { number: self.number, inner, file, rows, order, ends, boxes, regions })
     }
 
-    /// Its rows in blocks of their own.
-    fn giant(&self, rows: &mut SortedRows, visit: Visit) -> Result<BangGiant> {
-        let plan = self.load.bulk;
-        let unit = self.unit();
-        let mut part = Part::counting_rows();
-        match rows {
-            SortedRows::Whole { rows, keys, .. } => {
-                for place in self.places().into_iter().flat_map(|block| block.places) {
-                    let row = keys.row_ids()[place as usize] as usize;
-                    part.append(plan, rows, row..row + 1)?;
-                }
-            }
-            SortedRows::Blocks(blocks) => {
-                for stretch in stretches(&unit.lots(), self.lots) {
-                    let mut appended = Ok(());
-                    read(blocks, stretch, (plan, visit), &mut |own, range| {
-                        if appended.is_ok() {
-                            appended = part.append(plan, own, range);
-                        }
-                    })?;
-                    appended?;
-                }
-            }
+    /// Whether it is one block that cannot be divided and has too many rows.
+    fn is_giant(&self) -> bool {
+        matches!(&self.unit().blocks[..], [UnitBlock { is_whole: true, .. }])
+    }
+
+    /// The unit of rows that are all at hand.
+    fn at_hand<'r>(
+        &self,
+        rows: &'r RowBlock,
+        keys: &Arc<SortedKeys>,
+        watch: &dyn Watch,
+    ) -> Result<LoadedUnit<'r>> {
+        if !self.is_giant() {
+            let unit = self.divided(rows, keys, self.places(), watch)?;
+            return Ok(LoadedUnit::Unit(Box::new(unit)));
         }
-        part.flush(plan)?;
-        let space = self.load.space;
+        let mut part = Part::counting_rows();
+        for place in self.places().into_iter().flat_map(|block| block.places) {
+            let row = keys.row_ids()[place as usize] as usize;
+            part.append(self.load.bulk, rows, row..row + 1)?;
+        }
+        Ok(LoadedUnit::Giant(self.giant(part)?))
+    }
+
+    /// Its rows in blocks of their own.
+    fn giant_of_blocks(&self, blocks: &mut [SortedBlock], visit: Visit) -> Result<BangGiant> {
+        let plan = self.load.bulk;
+        let mut part = Part::counting_rows();
+        for stretch in stretches(&self.unit().lots(), self.lots) {
+            let mut appended = Ok(());
+            read(blocks, stretch, (plan, visit), &mut |own, range| {
+                if appended.is_ok() {
+                    appended = part.append(plan, own, range);
+                }
+            })?;
+            appended?;
+        }
+        self.giant(part)
+    }
+
+    fn giant(&self, mut part: Part) -> Result<BangGiant> {
+        part.flush(self.load.bulk)?;
+        let (unit, space) = (self.unit(), self.load.space);
         let inner = unit.inner.iter().map(|&other| &self.units[other as usize]);
         Ok(BangGiant {
             number: self.number,

@@ -47,7 +47,7 @@ impl<'a> OwnersCounts<'a> {
         let n_bytes = grain.sample_bytes;
         let most_k = match plan.method {
             // The given release will tell.
-            MethodPlan::Given { k: None } => u64::MAX,
+            MethodPlan::Given { k: None, .. } => u64::MAX,
             _ => plan.greatest_k(),
         };
         OwnersCounts {

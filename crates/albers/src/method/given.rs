@@ -10,10 +10,12 @@
 //! Departures: classes are told from the release's text alone, so that any notation will do.
 //! Guarantee: the rows of a class of the release stay together, and what they show is recomputed
 //! from the original; classes that show the same then are one. Rows that the release leaves out
-//! stay left out. The requirement is checked on the given classes, and verified on the published
+//! stay left out. Where a level tells classes apart, it stays beside them: boxes only become smaller,
+//! so that the innermost box around a row is still that of its class. The requirement is checked on the given classes, and verified on the published
 //! rows as for any other release.
 //! Cost: one pass over the release and one over the original; their codes in memory, twice.
 
+use albers_classes::FeatureValue;
 use albers_classes::class_block::{ClassBlock, Groups};
 use albers_classes::space::Shown;
 use albers_measure::Classes;
@@ -72,7 +74,9 @@ impl GivenRelease<'_> {
 
         let fingerprint = table.points.fingerprint();
         let codes = codes_of(&mut table);
-        let mut groups = groups_of(&paired.classes, &paired.original_rows, &codes);
+        let levels = paired.released.level_numbers()?;
+        let rows = (&paired.original_rows[..], levels.as_deref());
+        let mut groups = groups_of(&paired.classes, rows, &codes);
         paired.leave_out_others(&mut groups, &codes, table.n_rows);
         let ncp_before = paired.ncp_before(run.plan.show.categories, &mut table, &codes);
         run.clock.partition();
@@ -123,7 +127,7 @@ impl GivenRelease<'_> {
 impl PairedRelease {
     /// The k of the plan, or what the release reaches.
     fn k(&mut self, plan: &crate::plan::Plan, table: &Table) -> u64 {
-        if let MethodPlan::Given { k: Some(k) } = plan.method {
+        if let MethodPlan::Given { k: Some(k), .. } = plan.method {
             return k;
         }
         let n_units = |class: &[RowIdx]| match &table.subjects {
@@ -201,8 +205,12 @@ impl PairedRelease {
     }
 }
 
-/// The classes of a release as groups of rows of the original.
-fn groups_of(classes: &Classes, original_rows: &[RowIdx], codes: &[Vec<u32>]) -> Groups {
+/// The classes of a release as groups of rows of the original, with their levels where these are told.
+fn groups_of(
+    classes: &Classes,
+    (original_rows, levels): (&[RowIdx], Option<&[i64]>),
+    codes: &[Vec<u32>],
+) -> Groups {
     /// Blocks are described in parallel.
     const ROWS_PER_BLOCK: usize = 1 << 16;
     let mut blocks = Vec::new();
@@ -214,6 +222,10 @@ fn groups_of(classes: &Classes, original_rows: &[RowIdx], codes: &[Vec<u32>]) ->
             block.codes.extend(codes.iter().map(|column| column[row.index()]));
         }
         block.class_ends.push(block.row_idxs.len() as u32);
+        if let Some(levels) = levels {
+            let level = FeatureValue::integer(levels[class[0].index()]);
+            block.details.get_or_insert_default().features.push(level);
+        }
         if block.row_idxs.len() >= ROWS_PER_BLOCK {
             blocks.push(std::mem::take(&mut block));
         }
@@ -234,7 +246,7 @@ mod tests {
         let texts = [0, 1, 0];
         let classes = Classes::of(3, &[Codes { codes: &texts, n_values: 2 }]);
         let rows = [3, 0, 1].map(RowIdx::new);
-        let groups = groups_of(&classes, &rows, &[vec![10, 11, 12, 13], vec![5, 6, 7, 8]]);
+        let groups = groups_of(&classes, (&rows, None), &[vec![10, 11, 12, 13], vec![5, 6, 7, 8]]);
         assert_eq!((groups.n_rows(), groups.n_classes()), (3, 2));
         let [block] = &groups.blocks[..] else { panic!("a small release is one block") };
         assert_eq!(block.row_idxs, [3, 1, 0].map(RowIdx::new));
@@ -247,7 +259,7 @@ mod tests {
         let texts: Vec<u32> = (0..200_000).map(|row| row % 5).collect();
         let classes = Classes::of(texts.len(), &[Codes { codes: &texts, n_values: 5 }]);
         let rows: Vec<RowIdx> = RowIdx::FIRST.take(200_000).collect();
-        let groups = groups_of(&classes, &rows, std::slice::from_ref(&texts));
+        let groups = groups_of(&classes, (&rows, None), std::slice::from_ref(&texts));
         assert_eq!((groups.n_rows(), groups.n_classes()), (200_000, 5));
         assert_eq!(groups.blocks.len(), 3);
     }

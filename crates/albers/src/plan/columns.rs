@@ -253,8 +253,12 @@ fn check_effects(name: &str, column: &ColumnJob) -> Result<()> {
 /// What classes show beside their cells: how deep they lie in others, where they may.
 pub(super) fn level_features(job: &Job) -> Vec<FeatureColumn> {
     let level = job.level_column().filter(|_| job.nesting != Some(false));
-    let feature = |name: &str| FeatureColumn { name: name.to_owned(), kind: FeatureKind::Integer };
-    level.map(feature).into_iter().collect()
+    level.map(level_feature).into_iter().collect()
+}
+
+/// The column of a name that tells how deep the regions of classes lie.
+pub(super) fn level_feature(name: &str) -> FeatureColumn {
+    FeatureColumn { name: name.to_owned(), kind: FeatureKind::Integer }
 }
 
 /// What classes show beside their cells takes a name that no other published column has.

@@ -86,6 +86,8 @@ pub(crate) enum MethodPlan {
     Given {
         /// The k that the job asks for; without one, the given release tells it.
         k: Option<u64>,
+        /// What its classes show beside their cells: the depth of their regions, where it tells it.
+        features: Vec<FeatureColumn>,
     },
 }
 
@@ -256,7 +258,9 @@ impl MethodPlan {
     /// What classes show beside their cells.
     pub(crate) fn features(&self) -> &[FeatureColumn] {
         match self {
-            MethodPlan::Bang { features, .. } | MethodPlan::Access { features, .. } => features,
+            MethodPlan::Bang { features, .. }
+            | MethodPlan::Given { features, .. }
+            | MethodPlan::Access { features, .. } => features,
             _ => &[],
         }
     }
