@@ -23,7 +23,7 @@ KS = [5, 10, 20, 50, 100, 1000, 10000]
 
 def generate(kind, *flags):
     path = f"{folder}/{kind}.csv"
-    subprocess.run([albers, "generate", kind, "-n", rows, "-o", path, "--force", *flags], check=True, capture_output=True)
+    subprocess.run([albers, "generate", kind, "-n", rows, "-o", path, *flags], check=True, capture_output=True)
     return path
 
 

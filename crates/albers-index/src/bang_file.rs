@@ -42,6 +42,7 @@ use std::sync::Arc;
 use albers_classes::Span;
 use albers_partition::grain::Grain;
 use albers_partition::split::rule::Allowance;
+use albers_privacy::Requirement;
 use albers_storage::Result;
 use albers_storage::watch::{Phase, Watch};
 
@@ -91,7 +92,7 @@ pub struct BangPlan<'a> {
 pub struct LotSizes {
     /// Blocks of more rows are divided by lots.
     pub large_rows: usize,
-    /// The most rows of a lot.
+    /// The most rows of a lot, no more than are large.
     pub lot_rows: usize,
 }
 
@@ -99,9 +100,10 @@ impl LotSizes {
     /// For a table of so many rows.
     pub fn of(n_rows: u64, grain: &Grain) -> LotSizes {
         let large_rows = grain.whole_rows;
-        // A table that is not large is one lot.
+        // A table that is not large is one lot, and no lot is large.
         let is_large = n_rows > large_rows as u64;
-        LotSizes { large_rows, lot_rows: if is_large { grain.cell_rows } else { large_rows } }
+        let lot_rows = if is_large { grain.cell_rows.clamp(1, large_rows) } else { large_rows };
+        LotSizes { large_rows, lot_rows }
     }
 }
 
@@ -144,7 +146,8 @@ impl BangFile {
         let keys = Arc::new(SortedKeys::of(&plan.space, n_rows, codes));
         watch.check()?;
         let rule = plan.allowance.rule;
-        let mut lots = Lots::new(&plan.space, rule.map(|rule| rule.requirement));
+        let asked = rule.map(|rule| rule.requirement);
+        let mut lots = Lots::new(&plan.space, asked, asked.map(Requirement::shape));
         lots.extend(&keys, (plan.lot_sizes.lot_rows, false), |places, summary| {
             let rows = &keys.row_ids()[places.start as usize..places.end as usize];
             let facts = rule.iter().flat_map(|rule| rows.iter().map(|&row| (rule.facts, row)));

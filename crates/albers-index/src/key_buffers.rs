@@ -26,7 +26,7 @@ use albers_classes::Span;
 use albers_classes::packed::RowBlock;
 use albers_partition::sample::Tuples;
 use albers_partition::split::rule::Allowance;
-use albers_privacy::Requirement;
+use albers_privacy::{Requirement, SummaryShape};
 use albers_storage::memory_budget::Reservation;
 use albers_storage::spill::Block;
 use albers_storage::watch::Watch;
@@ -66,6 +66,13 @@ impl<'a> BangLoad<'a> {
     fn rule(&self) -> Option<&'a Requirement> {
         let requirement = self.bulk.plan.requirement;
         requirement.is_only_row_count().is_none().then_some(requirement)
+    }
+
+    /// What is counted of rows, where more than their number is ever asked for.
+    fn shape(&self) -> Option<&'a SummaryShape> {
+        let strictest = Some(self.bulk.strictest);
+        let strictest = strictest.filter(|own| own.is_only_row_count().is_none());
+        self.rule().or(strictest).map(Requirement::shape)
     }
 
     /// About how much a row takes while its part is sorted or its unit divided, its payload left

@@ -7,6 +7,7 @@
 mod index {
     mod faults;
     mod giant;
+    mod key_buffers;
     pub mod load;
     mod oracle;
     pub mod properties;

@@ -14,7 +14,7 @@
 
 use std::ops::Range;
 
-use albers_privacy::{ClassSummary, Requirement};
+use albers_privacy::{ClassSummary, Requirement, SummaryShape};
 use rayon::prelude::*;
 
 use super::items::{Items, Judge, RowItems};
@@ -28,6 +28,8 @@ pub struct Lots<'a> {
     n_levels: usize,
     /// What blocks must satisfy, where more than the number of rows decides.
     rule: Option<&'a Requirement>,
+    /// What is counted of each lot, where more than its number of rows is ever asked for.
+    shape: Option<&'a SummaryShape>,
     firsts: Vec<u64>,
     lasts: Vec<u64>,
     /// The place of the first row of each among all rows, and the end of the last.
@@ -36,14 +38,28 @@ pub struct Lots<'a> {
 }
 
 impl<'a> Lots<'a> {
-    /// None yet; `rule` is what blocks must satisfy, where more than their number of rows decides.
-    pub fn new(space: &HalvedSpace, rule: Option<&'a Requirement>) -> Lots<'a> {
-        Lots::empty(space.n_words(), space.n_levels(), rule)
+    /// None yet. `rule` is what blocks must satisfy, where more than their number of rows decides, and
+    /// `shape` what is counted, where more is ever asked for.
+    pub fn new(
+        space: &HalvedSpace,
+        rule: Option<&'a Requirement>,
+        shape: Option<&'a SummaryShape>,
+    ) -> Lots<'a> {
+        Lots::empty(space.n_words(), space.n_levels(), (rule, shape))
     }
 
-    fn empty(n_words: usize, n_levels: usize, rule: Option<&'a Requirement>) -> Lots<'a> {
+    fn empty(
+        n_words: usize,
+        n_levels: usize,
+        (rule, shape): (Option<&'a Requirement>, Option<&'a SummaryShape>),
+    ) -> Lots<'a> {
         let (firsts, lasts, summaries) = (Vec::new(), Vec::new(), Vec::new());
-        Lots { n_words, n_levels, rule, firsts, lasts, starts: vec![0], summaries }
+        Lots { n_words, n_levels, rule, shape, firsts, lasts, starts: vec![0], summaries }
+    }
+
+    /// What is counted of each lot, where more than its number of rows is ever asked for.
+    pub fn shape(&self) -> Option<&'a SummaryShape> {
+        self.shape
     }
 
     /// Adds the lots of rows that follow all others in key order: of all rows, or of a part, whose
@@ -58,7 +74,7 @@ impl<'a> Lots<'a> {
         let rows = RowItems { keys, rule: None };
         let ranges = ranges(&rows, keys.n_rows(), (most_rows, is_part));
         let summary = |range: &Range<u32>| {
-            let mut summary = ClassSummary::new(self.rule?.shape());
+            let mut summary = ClassSummary::new(self.shape?);
             facts(range.clone(), &mut summary);
             Some(summary)
         };
@@ -101,7 +117,7 @@ impl<'a> Lots<'a> {
         self.lasts.extend_from_slice(last);
         self.starts.push(self.n_all_rows() + n_rows);
         self.summaries.extend(summary);
-        assert_eq!(self.summaries.len(), self.rule.map_or(0, |_| self.len()), "one for each");
+        assert_eq!(self.summaries.len(), self.shape.map_or(0, |_| self.len()), "one for each");
     }
 
     /// The lots of all rows, from the lots of parts.
@@ -110,9 +126,9 @@ impl<'a> Lots<'a> {
         if ranges.len() == self.len() {
             return self;
         }
-        let mut all = Lots::empty(self.n_words, self.n_levels, self.rule);
+        let mut all = Lots::empty(self.n_words, self.n_levels, (self.rule, self.shape));
         for Range { start, end } in ranges {
-            let summary = self.rule.map(|rule| self.summary(rule, start..end));
+            let summary = self.shape.map(|shape| self.summary(shape, start..end));
             let n_rows = self.starts[end as usize] - self.starts[start as usize];
             all.push(self.first_key(start), self.last_key(end - 1), n_rows, summary);
         }
@@ -126,12 +142,12 @@ impl<'a> Lots<'a> {
                 let n_rows = lots.map(|lot| self.places(lot)).map(|own| own.end - own.start);
                 n_rows.sum::<u64>() >= k
             }
-            None => requirement.holds(&self.summary(requirement, lots)),
+            None => requirement.holds(&self.summary(requirement.shape(), lots)),
         }
     }
 
-    fn summary(&self, rule: &Requirement, lots: impl Iterator<Item = u32>) -> ClassSummary {
-        let mut summary = ClassSummary::new(rule.shape());
+    fn summary(&self, shape: &SummaryShape, lots: impl Iterator<Item = u32>) -> ClassSummary {
+        let mut summary = ClassSummary::new(shape);
         lots.for_each(|lot| summary.merge(&self.summaries[lot as usize]));
         summary
     }

@@ -126,7 +126,7 @@ pub(super) fn sorted<'a>(mut buffers: KeyBuffers<'a>, watch: &dyn Watch) -> Resu
     }
     let KeyBuffers { parts, buffers, .. } = buffers;
     drop(buffers);
-    let lots = Lots::new(load.space, load.rule());
+    let lots = Lots::new(load.space, load.rule(), load.shape());
     let mut sorter = Sorter { load, lots, blocks: Vec::new(), watch };
     let rows = match <[Part; 1]>::try_from(parts) {
         Ok([part]) => sorter.whole(part)?,
@@ -280,7 +280,7 @@ impl Sorter<'_, '_> {
     /// Rows of one key, as they are.
     fn put_aside(&mut self, part: Part, key: &[u64]) -> Result<()> {
         let plan = self.load.bulk;
-        let mut summary = self.load.rule().map(|rule| ClassSummary::new(rule.shape()));
+        let mut summary = self.lots.shape().map(ClassSummary::new);
         let mut known_subject = 0;
         let mut start = self.lots.n_all_rows();
         for block in part.blocks {

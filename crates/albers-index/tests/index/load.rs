@@ -179,6 +179,38 @@ pub fn visit(
     store: &SpillStore,
     sink: &mut dyn FnMut(&BulkPlan<'_>, Loaded<'_>) -> Result<()>,
 ) -> Result<()> {
+    with_plan(table, setup, (budget, store), |plan| {
+        let top = plan.top_of_table(&tuples_of(table, setup), table.n_rows as u64);
+        let payload_bytes = table.payload_bytes();
+        let mut tree = BufferTree::new(plan, top, table.n_rows as u64, payload_bytes)?;
+        take_in(table, setup, &mut tree)?;
+        tree.drain(&mut |loaded| sink(plan, loaded))
+    })
+}
+
+/// Takes all rows of a table in, in chunks.
+pub fn take_in<'a>(table: &Table, setup: &Setup, intake: &mut impl Intake<'a>) -> Result<()> {
+    let router = intake.router();
+    let columns = fact_columns(table);
+    let chunk_rows = table.n_rows.div_ceil(setup.n_chunks);
+    for first in (0..table.n_rows).step_by(chunk_rows) {
+        let end = (first + chunk_rows).min(table.n_rows);
+        let facts: Vec<Vec<u32>> = columns.iter().map(|own| own[first..end].to_vec()).collect();
+        let codes = table.rows[first..end].concat();
+        let payload = |row: usize| table.payload(first + row);
+        intake.append(&router.route(RowId::new(first as u64), &codes, &facts, payload))?;
+    }
+    assert_eq!(intake.n_rows(), table.n_rows as u64);
+    Ok(())
+}
+
+/// Does something with the plan of a table.
+pub fn with_plan<T>(
+    table: &Table,
+    setup: &Setup,
+    (budget, store): (&MemoryBudget, &SpillStore),
+    work: impl FnOnce(&BulkPlan<'_>) -> T,
+) -> T {
     let (requirement, coarser) =
         (table.requirement(&table.asked), table.requirement(&table.coarser));
     let layout = layout_of(table);
@@ -210,22 +242,7 @@ pub fn visit(
         store,
         sizes: setup.sizes,
     };
-    let top = plan.top_of_table(&tuples_of(table, setup), table.n_rows as u64);
-    let n_payload_bytes: usize = table.payloads.iter().map(Vec::len).sum();
-    let payload_bytes = n_payload_bytes / table.n_rows;
-    let mut tree = BufferTree::new(&plan, top, table.n_rows as u64, payload_bytes)?;
-    let router = tree.router();
-    let columns = fact_columns(table);
-    let chunk_rows = table.n_rows.div_ceil(setup.n_chunks);
-    for first in (0..table.n_rows).step_by(chunk_rows) {
-        let end = (first + chunk_rows).min(table.n_rows);
-        let facts: Vec<Vec<u32>> = columns.iter().map(|own| own[first..end].to_vec()).collect();
-        let codes = table.rows[first..end].concat();
-        let payload = |row: usize| table.payload(first + row);
-        tree.append(&router.route(RowId::new(first as u64), &codes, &facts, payload))?;
-    }
-    assert_eq!(tree.n_rows(), table.n_rows as u64);
-    tree.drain(&mut |loaded| sink(&plan, loaded))
+    work(&plan)
 }
 
 fn layout_of(table: &Table) -> RowLayout {
@@ -314,7 +331,7 @@ fn checked_giant(table: &Table, plan: &BulkPlan<'_>, giant: Giant) -> Result<Pie
 }
 
 /// The number of a packed row, once it is seen that all of it is as it was put in.
-fn checked_row(table: &Table, plan: &BulkPlan<'_>, rows: &RowBlock, at: usize) -> u32 {
+pub fn checked_row(table: &Table, plan: &BulkPlan<'_>, rows: &RowBlock, at: usize) -> u32 {
     let row_idx = RowIdx::of_id(rows.row_id(plan.layout, at));
     let row = row_idx.index();
     let mut codes = vec![0; plan.layout.n_attributes()];

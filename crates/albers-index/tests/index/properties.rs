@@ -20,7 +20,7 @@ use super::oracle;
 use super::table::{Asked, Table};
 
 /// So many cases, unless `PROPTEST_CASES` asks for another number.
-fn config(cases: u32) -> ProptestConfig {
+pub fn config(cases: u32) -> ProptestConfig {
     let asked = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
     ProptestConfig {
         cases: asked.unwrap_or(cases),

@@ -224,6 +224,11 @@ impl Table {
         (requirement, holds)
     }
 
+    /// About what a row has besides its codes.
+    pub fn payload_bytes(&self) -> usize {
+        self.payloads.iter().map(Vec::len).sum::<usize>() / self.n_rows
+    }
+
     pub fn payload(&self, row: usize) -> &[u8] {
         self.payloads.get(row).map_or(&[], Vec::as_slice)
     }
