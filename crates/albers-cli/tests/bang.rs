@@ -461,13 +461,16 @@ fn clusters_of_blocks_have_no_level_and_the_way_that_loses_least_is_named() {
     let report = folder.anonymize(&format!("{NESTED} --also-k 12,40"));
     let ran = report["also"][0]["report"]["ran"].as_str().unwrap();
     let chosen = ran.strip_prefix("bang, ").unwrap();
-    let tried = ["nested", "dendrogram", "dendrogram-cut"];
+    let tried = ["nested", "dendrogram", "dendrogram-cut", "cut"];
     let least = tried.iter().map(|own| losses[own]).fold(f64::INFINITY, f64::min);
     assert!(losses[chosen] <= least + 1e-9, "{chosen} of {losses:?}");
     // Whoever names the column of levels gets levels.
     folder.anonymize(&format!("{NESTED} --also-k 12 --level-column depth"));
     assert!(folder.csv("out.k12.csv")[0].contains(&"depth".to_owned()));
 }
+
+/// A box, its level and the cells of its class.
+type Leveled<'c> = ([(i64, i64); 2], u32, &'c Vec<String>);
 
 /// The papers' procedure for a window: it is divided into elementary ranges by all bounds that occur,
 /// and in each the box of the greatest level is taken.
@@ -477,7 +480,7 @@ fn a_window_is_answered_by_the_innermost_boxes_of_its_elementary_ranges() {
     folder.anonymize(&format!("{NESTED} --no-compact --also-k 20 --granularity nested"));
     for release in ["out.csv", "out.k20.csv"] {
         let classes = class_of(&folder, release, &["age", "height", "level"]);
-        let mut boxes: Vec<([(i64, i64); 2], u32, &Vec<String>)> = classes
+        let mut boxes: Vec<Leveled<'_>> = classes
             .values()
             .map(|class| ([ends(&class[0]), ends(&class[1])], class[2].parse().unwrap(), class))
             .collect();

@@ -22,7 +22,7 @@
 //!
 //! - [`scale`]: which cell a code lies in. [`key`]: cells as keys, and regions as prefixes.
 //!   [`space`]: both together. [`sorted`]: the keys of some rows.
-//! - [`grow`]: how blocks come about, of [`items`]: rows, or [`lots`] of them.
+//! - [`grow`]: how blocks come about, of `items`: rows, or [`lots`] of them.
 //! - [`units`]: what is divided together where rows do not fit in memory.
 //! - [`contain`]: which region lies in which. `invariants`: what must be true of every file.
 

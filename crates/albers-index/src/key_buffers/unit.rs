@@ -120,7 +120,7 @@ impl UnitAt<'_> {
         }
         for stretch in stretches(&lots, self.lots) {
             read(blocks, stretch, (plan, visit), &mut |own, range| {
-                rows.extend(plan.layout, own, range)
+                rows.extend(plan.layout, own, range);
             })?;
         }
         let codes = |row: usize, codes: &mut [u32]| rows.codes(plan.layout, row, codes);

@@ -48,8 +48,8 @@ fn space(table: &Table) -> Arc<HalvedSpace> {
         let chunks = vec![ColumnChunk { cells, missing: Vec::new() }];
         let column_type = ColumnType::Integer;
         let raw = RawColumn { name: "x".to_owned(), column_type, data_type: None, chunks };
-        let domain = encode(raw, CodingPlan::Ordered).unwrap().domain;
-        Scale::of_counts(None, (&domain, Shown::Interval), None).unwrap()
+        let domain = encode(raw, CodingPlan::Ordered).expect("whole numbers").domain;
+        Scale::of_counts(None, (&domain, Shown::Interval), None).expect("a scale")
     };
     Arc::new(HalvedSpace::new(table.greatest.iter().map(scale).collect()))
 }
@@ -140,7 +140,7 @@ fn built(table: &Table, setup: &Setup, nests: bool) -> Vec<Found> {
     let lot_sizes = lot_sizes(table, setup);
     let plan = BangPlan { space: space(table), allowance, nests, lot_sizes };
     let of_row = |row: usize, out: &mut [u32]| out.copy_from_slice(&table.rows[row]);
-    let file = BangFile::build(table.n_rows, of_row, &plan, &Silent).unwrap();
+    let file = BangFile::build(table.n_rows, of_row, &plan, &Silent).expect("a file");
     file.check_invariants(&table.rows, |rows| oracle::holds(table, &table.asked, rows));
     let mut found: Vec<Found> = (0..file.n_blocks() as u32)
         .map(|block| {

@@ -181,8 +181,13 @@ fn least_loss(
     watch: &dyn Watch,
 ) -> Result<Granularity> {
     let candidates: &[Granularity] = match nests {
-        true => &[Granularity::Nested, Granularity::DendrogramCut, Granularity::Dendrogram],
-        false => &[Granularity::DendrogramCut, Granularity::Dendrogram],
+        true => &[
+            Granularity::Nested,
+            Granularity::DendrogramCut,
+            Granularity::Dendrogram,
+            Granularity::Cut,
+        ],
+        false => &[Granularity::DendrogramCut, Granularity::Dendrogram, Granularity::Cut],
     };
     let mut coarser: Vec<&Requirement> = requirements.iter().collect();
     coarser.sort_by_key(|requirement| requirement.k());
