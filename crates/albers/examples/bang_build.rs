@@ -172,7 +172,7 @@ fn coded(set: &Set, n_rows: u64) -> Coded {
         .iter()
         .map(|name| {
             let cells = batches.iter().map(|batch| batch.column_by_name(name).expect("a column"));
-            let numbers = ranked(cells.map(numbers_of).collect());
+            let numbers = ranked(&cells.map(numbers_of).collect::<Vec<_>>());
             let cells = narrow_ticks(numbers, &[], TickUnit::Integer);
             let chunks = vec![ColumnChunk { cells, missing: Vec::new() }];
             let column_type = ColumnType::Integer;
@@ -214,9 +214,9 @@ fn numbers_of(column: &ArrayRef) -> Values {
 }
 
 /// Numbers as they are, names by their ranks.
-fn ranked(chunks: Vec<Values>) -> Vec<i64> {
+fn ranked(chunks: &[Values]) -> Vec<i64> {
     let mut names: Vec<&str> = Vec::new();
-    for chunk in &chunks {
+    for chunk in chunks {
         if let Values::Names(own) = chunk {
             names.extend(own.iter().map(String::as_str));
             names.sort_unstable();
