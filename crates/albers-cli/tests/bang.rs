@@ -342,6 +342,8 @@ fn mistakes_end_with_2_and_a_hint_and_never_a_value() {
         ("--scale age=equal:0", "1 to 24"),
         ("--scale age=hierarchy", "--scale 'age'"),
         ("--scale age=equal:9..3", "ends before it begins"),
+        ("--scale age=equal:9..9", "ends where it begins"),
+        ("--scale age=quantile:99", "write for example quantile:8"),
         ("--scale age=equal:young..old", "no integer"),
         ("--scale zip=equal:01907..01918", "no distances"),
         ("--scale age=gap.csv", "line 2 leaves a gap"),
@@ -464,6 +466,20 @@ fn clusters_of_blocks_have_no_level_and_the_way_that_loses_least_is_named() {
     let tried = ["nested", "dendrogram", "dendrogram-cut", "cut"];
     let least = tried.iter().map(|own| losses[own]).fold(f64::INFINITY, f64::min);
     assert!(losses[chosen] <= least + 1e-9, "{chosen} of {losses:?}");
+    // Where regions are shown, it is their loss that counts.
+    let mut of_regions = BTreeMap::new();
+    for granularity in tried {
+        let asked = format!("{NESTED} --also-k 12,40 --no-compact --granularity {granularity}");
+        let report = folder.anonymize(&asked);
+        let also = report["also"].as_array().unwrap();
+        let loss = also.iter().map(|own| own["report"]["table_loss"]["ncp"].as_f64().unwrap());
+        of_regions.insert(granularity, loss.sum::<f64>());
+    }
+    let report = folder.anonymize(&format!("{NESTED} --also-k 12,40 --no-compact"));
+    let ran = report["also"][0]["report"]["ran"].as_str().unwrap();
+    let chosen = of_regions[ran.strip_prefix("bang, ").unwrap()];
+    let least = of_regions.values().copied().fold(f64::INFINITY, f64::min);
+    assert!(chosen <= least + 1e-9, "{ran} of {of_regions:?}");
     // Whoever names the column of levels gets levels.
     folder.anonymize(&format!("{NESTED} --also-k 12 --level-column depth"));
     assert!(folder.csv("out.k12.csv")[0].contains(&"depth".to_owned()));

@@ -96,19 +96,14 @@ fn all_ranges_of_a_column_are_halved_equally_often() {
     }
 }
 
+/// Where cells begin follows from all rows, and would tell of those that are not there.
 #[test]
-fn rows_of_small_cells_may_be_left_out_for_a_finer_grid() {
-    // Three rows far away keep all others in few cells.
-    let mut rows = people(400, 7);
-    rows.extend((0..3).map(|row| format!("far{row},1000,170,Clerk")));
-    let folder = Folder::with(table(&rows));
-    let arguments = "in.csv -o out.csv -k 8 --quasi age,height --method grid";
-    let whole = folder.anonymize(arguments);
-    let some = folder.anonymize(&format!("{arguments} --suppress 0.05"));
-    assert_eq!(whole["suppressed"], 0);
-    assert!(some["suppressed"].as_u64().unwrap() <= 20);
-    assert!(some["classes"].as_u64() > whole["classes"].as_u64());
-    assert!(some["class_size"]["min"].as_u64().unwrap() >= 8);
+fn no_row_can_be_left_out_of_a_grid() {
+    let folder = Folder::with(table(&people(100, 7)));
+    let arguments = "anonymize in.csv -o out.csv -k 8 --quasi age,height --method grid";
+    let run = folder.run(&format!("{arguments} --suppress 0.05"));
+    assert_eq!(run.code, Some(2));
+    assert!(run.err.contains("--suppress has no effect with --method grid"), "{}", run.err);
 }
 
 #[test]
@@ -314,4 +309,36 @@ fn the_file_of_a_private_release_does_not_tell_types_or_values_that_are_not_draw
     folder.write("in.csv", table(&dressed));
     folder.anonymize(PRIVATE);
     assert!(texts_of().is_subset(&grid) && texts_of().len() >= 4, "{:?}", texts_of());
+}
+
+/// A record that looks like a line of names must not decide whether there is a release.
+#[test]
+fn no_row_decides_whether_the_first_line_of_a_private_table_has_names() {
+    let folder = Folder::with("");
+    folder.write("jobs.csv", "clerk,*\nsmith,*\njob,*\n");
+    for record in ["clerk", "job"] {
+        folder.write("in.csv", format!("job\nclerk\nsmith\n{record}\n"));
+        let run = folder.run(
+            "anonymize in.csv -o out.csv --force --method grid --epsilon 1 --delta 1e-6 \
+             --quasi job --hierarchy job=jobs.csv",
+        );
+        assert_eq!(run.code, Some(0), "{}", run.err);
+    }
+}
+
+#[test]
+fn ends_without_room_between_them_are_refused() {
+    let folder = Folder::with(table(&people(20, 7)));
+    for (ends, says) in [
+        ("1.0..1.0000000000000002:4", "no value between them"),
+        ("-1e308..1e308:3", "too far apart"),
+        ("2.5..1.5:3", "ends before it begins"),
+    ] {
+        let run = folder.run(&format!(
+            "anonymize in.csv -o out.csv --method grid --epsilon 1 --delta 1e-6 --quasi age \
+             --scale age=equal:{ends}"
+        ));
+        assert_eq!(run.code, Some(2), "{ends}: {}", run.said());
+        assert!(run.err.contains(says), "{ends}: {}", run.err);
+    }
 }

@@ -31,9 +31,11 @@ mod scan;
 mod units;
 mod walk;
 
-use albers_classes::ClassId;
+use albers_classes::space::AxisKind;
+use albers_classes::{ClassId, Span};
 use albers_partition::mondrian::Plan;
-use albers_partition::split::extent::{Weigher, has_small_sets};
+use albers_partition::split::Point;
+use albers_partition::split::extent::{Extent, Weigher, has_small_sets};
 use albers_privacy::Requirement;
 use rayon::prelude::*;
 
@@ -140,18 +142,25 @@ pub fn releases<E>(
     Ok(Releases { classes, dendrogram })
 }
 
-/// What the classes of a release lose: the certainty penalty of the boxes around their rows, summed
-/// over the rows in the order of classes.
-pub fn loss(leaves: LeafRuns<'_>, classes: &[ClassId], plan: &Plan<'_>) -> f64 {
+/// What the classes of a release lose: the certainty penalty of the boxes around their rows, or around
+/// the regions of their leaves, where these are shown; summed over the rows in the order of classes.
+pub fn loss(
+    leaves: LeafRuns<'_>,
+    classes: &[ClassId],
+    regions: Option<&[Span]>,
+    plan: &Plan<'_>,
+) -> f64 {
     let (n_attributes, sets) = (leaves.n_attributes(), has_small_sets(plan.space));
-    albers_partition::with_lanes!(n_attributes, sets, loss_lanes(leaves, classes, plan))
+    albers_partition::with_lanes!(n_attributes, sets, loss_lanes(leaves, classes, regions, plan))
 }
 
 fn loss_lanes<const L: usize, const M: usize>(
     leaves: LeafRuns<'_>,
     classes: &[ClassId],
+    regions: Option<&[Span]>,
     plan: &Plan<'_>,
 ) -> f64 {
+    let n_attributes = leaves.n_attributes();
     let weigher = Weigher::<L, M>::new(plan.space);
     let class_of: Vec<u32> = classes.iter().map(|class| class.get()).collect();
     let of_class = Lists::of_groups(&class_of);
@@ -159,11 +168,43 @@ fn loss_lanes<const L: usize, const M: usize>(
         .into_par_iter()
         .map(|class| {
             let own = of_class.get(class);
-            let extent = leaves.extent::<L, M>(own);
+            let mut extent = leaves.extent::<L, M>(own);
+            for &leaf in own {
+                let at = leaf as usize * n_attributes;
+                let region = regions.map_or(&[][..], |all| &all[at..at + n_attributes]);
+                add_region(&mut extent, region, plan);
+            }
             leaves.count(own) as f64 * f64::from(weigher.loss(&extent))
         })
         .collect();
     losses.iter().sum()
+}
+
+/// Makes a box large enough for a region, with all values of its sets.
+fn add_region<const L: usize, const M: usize>(
+    extent: &mut Extent<L, M>,
+    region: &[Span],
+    plan: &Plan<'_>,
+) {
+    let mut point: Point<L> = [0; L];
+    for end in [|span: &Span| span.0.get(), |span: &Span| span.1.get()] {
+        point.iter_mut().zip(region).for_each(|(slot, span)| *slot = end(span));
+        if !region.is_empty() {
+            extent.add(&point);
+        }
+    }
+    for (attribute, (span, axis)) in region.iter().zip(&plan.space.axes).enumerate() {
+        if let AxisKind::Set { n_codes, .. } = axis.kind
+            && n_codes as usize <= u64::BITS as usize
+        {
+            let end = span.1.get();
+            for code in span.0.get()..=end {
+                point[attribute] = code;
+                extent.add(&point);
+            }
+            point[attribute] = end;
+        }
+    }
 }
 
 /// What a coarser release is made from.

@@ -10,14 +10,13 @@
 //!
 //! Source: Raschia & Anjum 2011, section 2.2: the resolution of the grid as the parameter of
 //! privacy; scales and keys as in [`crate::bang_file`].
-//! Departures: the paper adapts the resolution to a k; here it is adapted to any requirement, and
-//! rows of cells that miss it may be left out.
+//! Departures: the paper adapts the resolution to a k; here it is adapted to any requirement. No row
+//! is left out: where cells begin follows from all rows, and would tell of those that are not there.
 //! Guarantee: a class is a cell that holds rows, so that classes share no point, and each satisfies
-//! the requirement; at the next resolution more rows than may be left out are in cells that do not,
-//! or, where a requirement does not survive additions, at every finer one. The grid is a function of
-//! the rows, the scales and the requirement, whatever the order of the rows and the threads.
-//! Cost: O(rows log rows) for the keys, and a pass over the rows for each resolution that is tried:
-//! the logarithm of their number, or all where a requirement does not survive additions.
+//! the requirement; at the next resolution some cell does not. The grid is a function of the rows,
+//! the scales and the requirement, whatever the order of the rows and the threads.
+//! Cost: O(rows log rows) for the keys, and a pass over the rows for each resolution that is tried,
+//! the logarithm of their number.
 //!
 //! - `figures`: what each resolution comes to. [`fixed`]: scales that do not look at the rows.
 //!   [`sampled`]: rows that are drawn in secret.
@@ -54,16 +53,6 @@ pub struct Grid {
     rows: Vec<u32>,
     /// How many halvings do not part the row at each place from the one before it.
     n_common: Vec<u32>,
-}
-
-/// How the resolution of a grid is found.
-pub struct GridPlan<'a> {
-    /// What every cell must satisfy.
-    pub allowance: Allowance<'a>,
-    /// How many rows may be left out.
-    pub max_left_out: usize,
-    /// Whether a satisfying cell satisfies with any rows added to it.
-    pub survives_additions: bool,
 }
 
 impl Grid {
@@ -113,23 +102,18 @@ impl Grid {
         })
     }
 
-    /// The most halvings after which no more rows than may be left out, and not all, are in cells
-    /// that miss the requirement; nothing if they are even without any halving.
-    pub fn finest(&self, plan: &GridPlan<'_>, watch: &dyn Watch) -> Result<Option<usize>> {
+    /// The most halvings after which every cell satisfies the requirement; nothing if all rows
+    /// together do not.
+    pub fn finest(&self, allowance: &Allowance<'_>, watch: &dyn Watch) -> Result<Option<usize>> {
         let holds = |n_halvings: usize| -> Result<bool> {
             watch.check()?;
-            let n_missing = self.n_missing(n_halvings, plan);
-            // Somebody must be left.
-            Ok(n_missing <= plan.max_left_out && n_missing < self.rows.len().max(1))
+            let mut scratch = RuleScratch::default();
+            let satisfies = |cell: Range<usize>| {
+                let rows = || self.rows[cell.clone()].iter().copied();
+                allowance.holds(cell.len(), &mut scratch, rows)
+            };
+            Ok(self.cells(n_halvings).all(satisfies))
         };
-        if plan.max_left_out > 0 && !plan.survives_additions {
-            for n_halvings in (0..=self.n_levels()).rev() {
-                if holds(n_halvings)? {
-                    return Ok(Some(n_halvings));
-                }
-            }
-            return Ok(None);
-        }
         // Cells of a coarser grid are unions of cells of a finer one: what holds there holds here.
         if !holds(0)? {
             return Ok(None);
@@ -145,18 +129,14 @@ impl Grid {
         Ok(Some(fine))
     }
 
-    /// The cells after so many halvings as classes, each with its region; rows of cells that miss
-    /// the requirement are left out.
-    pub fn groups(&self, points: Points, n_halvings: usize, plan: &GridPlan<'_>) -> Groups {
+    /// The cells after so many halvings as classes, each with its region.
+    pub fn groups(&self, points: Points, n_halvings: usize) -> Groups {
         let n_attributes = points.n_attributes();
         let mut columns = vec![Vec::with_capacity(points.n_rows()); n_attributes];
         for chunk in points.into_chunks() {
             columns.iter_mut().zip(&chunk.columns).for_each(|(all, own)| all.extend(own));
         }
-        let mut scratch = RuleScratch::default();
-        let cells = self.cells(n_halvings);
-        let (kept, left_out): (Vec<_>, Vec<_>) = cells
-            .partition(|cell| plan.max_left_out == 0 || self.satisfies(cell, plan, &mut scratch));
+        let cells: Vec<Range<usize>> = self.cells(n_halvings).collect();
         let mut n_rows = 0;
         let mut is_last = |cell: &Range<usize>| {
             n_rows += cell.len();
@@ -164,35 +144,10 @@ impl Grid {
             n_rows = if is_full { 0 } else { n_rows };
             is_full
         };
-        let runs: Vec<&[Range<usize>]> = kept.chunk_by(|cell, _| !is_last(cell)).collect();
+        let runs: Vec<&[Range<usize>]> = cells.chunk_by(|cell, _| !is_last(cell)).collect();
         let runs = runs.into_par_iter();
         let blocks = runs.map(|run| self.classes_of(run, n_halvings, &columns)).collect();
-        let mut groups = Groups::of_all(n_attributes, blocks);
-        for cell in left_out {
-            self.push_rows(
-                &cell,
-                &columns,
-                &mut groups.suppressed.row_idxs,
-                &mut groups.suppressed.codes,
-            );
-        }
-        groups
-    }
-
-    /// Rows in cells that miss the requirement.
-    fn n_missing(&self, n_halvings: usize, plan: &GridPlan<'_>) -> usize {
-        let mut scratch = RuleScratch::default();
-        let cells = self.cells(n_halvings);
-        cells.filter(|cell| !self.satisfies(cell, plan, &mut scratch)).map(|cell| cell.len()).sum()
-    }
-
-    fn satisfies(
-        &self,
-        cell: &Range<usize>,
-        plan: &GridPlan<'_>,
-        scratch: &mut RuleScratch,
-    ) -> bool {
-        plan.allowance.holds(cell.len(), scratch, || self.rows[cell.clone()].iter().copied())
+        Groups::of_all(n_attributes, blocks)
     }
 
     fn classes_of(
@@ -203,25 +158,15 @@ impl Grid {
     ) -> ClassBlock {
         let mut classes = ClassBlock::default();
         for cell in run {
-            self.push_rows(cell, columns, &mut classes.row_idxs, &mut classes.codes);
+            for &row in &self.rows[cell.clone()] {
+                classes.row_idxs.push(RowIdx::new(row));
+                classes.codes.extend(columns.iter().map(|own| own[row as usize]));
+            }
             classes.class_ends.push(classes.row_idxs.len() as u32);
             let key = &self.words[cell.start * self.n_words..(cell.start + 1) * self.n_words];
             classes.regions.extend(self.interleaving.region_box(key, n_halvings, &self.scales));
         }
         classes
-    }
-
-    fn push_rows(
-        &self,
-        cell: &Range<usize>,
-        columns: &[Vec<u32>],
-        row_idxs: &mut Vec<RowIdx>,
-        codes: &mut Vec<u32>,
-    ) {
-        for &row in &self.rows[cell.clone()] {
-            row_idxs.push(RowIdx::new(row));
-            codes.extend(columns.iter().map(|own| own[row as usize]));
-        }
     }
 }
 

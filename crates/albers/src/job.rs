@@ -362,7 +362,9 @@ impl Job {
                 ));
             }
         };
-        Ok(ReadOptions { delimiter, missing: self.missing.clone(), header: self.header })
+        // Whether the first line is one of names must not depend on rows that a promise is about.
+        let header = self.header.or(self.epsilon.map(|_| true));
+        Ok(ReadOptions { delimiter, missing: self.missing.clone(), header })
     }
 
     /// The job with the files of its hierarchies and scales read, so that nothing below it needs a

@@ -226,9 +226,7 @@ impl Plan {
     pub(crate) fn max_left_out(&self, n_rows: u64) -> u64 {
         let share = match &self.method {
             MethodPlan::FullDomain(search) => search.suppress,
-            MethodPlan::Specialize { suppress, .. } | MethodPlan::Grid { suppress, .. } => {
-                *suppress
-            }
+            MethodPlan::Specialize { suppress, .. } => *suppress,
             // What the given release leaves out stays left out, and what is not drawn.
             MethodPlan::Given { .. } | MethodPlan::Private { .. } => 1.0,
             _ => 0.0,

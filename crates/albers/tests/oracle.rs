@@ -251,9 +251,9 @@ proptest! {
 fn every_release_satisfies_covers_and_is_measured_as_brute_force_says() {
     check_any_release();
     let n_cases = n_cases(1500);
-    CHECKED.assert_at_least(n_cases / 40, Method::ALL);
+    CHECKED.assert_at_least(n_cases / 100, Method::ALL);
     let often = ["rows may be left out", "rows left out", "releases intersected"];
-    CHECKED.assert_at_least(n_cases / 40, &often);
+    CHECKED.assert_at_least(n_cases / 100, &often);
     CHECKED.assert_at_least(n_cases / 4, &["divergence recomputed"]);
     CHECKED.assert_at_least(n_cases / 1000, &["rows left out under t-closeness"]);
     CHECKED.assert_at_least(n_cases / 200, &["nested classes looked up"]);
@@ -270,7 +270,7 @@ fn every_release_satisfies_covers_and_is_measured_as_brute_force_says() {
 fn a_release_depends_neither_on_the_threads_nor_on_the_order_of_the_input() {
     repeat_any_release();
     let n_cases = n_cases(600);
-    REPEATED.assert_at_least(n_cases / 60, Method::ALL);
+    REPEATED.assert_at_least(n_cases / 200, Method::ALL);
     REPEATED.assert_at_least(n_cases / 60, &["rows left out", "several releases"]);
 }
 
@@ -291,8 +291,8 @@ fn a_release_is_the_same_in_any_memory_and_any_order() {
     let n_cases = n_cases(260);
     INDEXED.assert_at_least(n_cases / 10, &[Method::Auto, Method::Rtree, Method::Bang]);
     INDEXED.assert_at_least(n_cases / 20, &["spilled by bang"]);
-    INDEXED.assert_at_least(n_cases / 4, &["spilled"]);
-    INDEXED.assert_at_least(n_cases / 10, &["compared with a table in memory"]);
+    INDEXED.assert_at_least(n_cases / 6, &["spilled"]);
+    INDEXED.assert_at_least(n_cases / 20, &["compared with a table in memory"]);
     INDEXED.assert_at_least(n_cases / 60, &["spilled, several releases"]);
     INDEXED.assert_at_least(n_cases / 60, &["compared with the finest alone"]);
     for granularity in OF_TREES {

@@ -115,12 +115,11 @@ const RELEASES: [&str; 57] = [
         --scale age=equal:0..100:5",
     "tables/voters.csv -o out.csv -k 5 --quasi age,zipcode --method grid",
     "tables/adult.csv -o out.csv -k 4 --quasi age,sex,education --sensitive occupation
-        --l-diversity occupation=2 --hierarchy sex=suppress --method grid --suppress 0.2
+        --l-diversity occupation=2 --hierarchy sex=suppress --method grid
         --scale education=quantile",
     "tables/adult.parquet -o out.parquet -k 6 --quasi age,sex --method grid --no-compact
         --scale age=equal:0..100:4",
-    "tables/visits.csv -o out.csv -k 4 --quasi age,born,smoker --subject person --method grid
-        --suppress 0.3",
+    "tables/visits.csv -o out.csv -k 4 --quasi age,born,smoker --subject person --method grid",
 ];
 
 /// Above 131,072 rows the top of the tree is grown on a sample.

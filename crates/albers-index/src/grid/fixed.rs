@@ -85,8 +85,20 @@ impl FixedScale {
         if kind == ColumnType::Float {
             let read = |text: &str| parse_float(text.as_bytes()).ok();
             let ends = read(lo).zip(read(hi)).ok_or_else(|| not_a(kind))?;
-            let is_wide = ends.1 - ends.0 > 0.0 && (ends.1 - ends.0).is_finite();
-            return is_wide.then(|| of_floats(ends, n_bits)).ok_or_else(reversed);
+            let width = ends.1 - ends.0;
+            if width.is_infinite() {
+                return Err(problem("has ends that lie too far apart", "use nearer ones"));
+            }
+            // Not so for what is not a number.
+            let is_wide = width > 0.0;
+            let scale = is_wide.then(|| of_floats(ends, n_bits)).ok_or_else(reversed)?;
+            return match scale.labels.is_empty() {
+                true => Err(problem(
+                    "has ends with no value between them",
+                    "use ends that lie further apart",
+                )),
+                false => Ok(scale),
+            };
         }
         let read = |text: &str| ticks_of(kind, text);
         let (lo, hi) = read(lo).zip(read(hi)).ok_or_else(|| not_a(kind))?;

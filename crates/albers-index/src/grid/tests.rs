@@ -34,9 +34,8 @@ fn points_of(rows: &[Vec<i64>]) -> (Points, Vec<Scale>) {
     (points, scales)
 }
 
-fn of_rows(min_rows: usize, max_left_out: usize) -> GridPlan<'static> {
-    let allowance = Allowance { min_rows, rule: None };
-    GridPlan { allowance, max_left_out, survives_additions: true }
+fn of_rows(min_rows: usize) -> Allowance<'static> {
+    Allowance { min_rows, rule: None }
 }
 
 /// The rows of each cell after so many halvings, by the bits of each attribute alone.
@@ -94,10 +93,8 @@ fn four_corners_are_told_apart_by_two_halvings() {
             (4, vec![2, 3], 5, 1)
         ]
     );
-    assert_eq!(grid.finest(&of_rows(2, 0), &Silent).unwrap(), Some(1));
-    assert_eq!(grid.finest(&of_rows(6, 0), &Silent).unwrap(), None);
-    // Two rows in one corner, and the other three may be left out.
-    assert_eq!(grid.finest(&of_rows(2, 3), &Silent).unwrap(), Some(3));
+    assert_eq!(grid.finest(&of_rows(2), &Silent).unwrap(), Some(1));
+    assert_eq!(grid.finest(&of_rows(6), &Silent).unwrap(), None);
     let persons = [7, 7, 8, 8, 8];
     let figures = grid.resolutions(Some(&persons), &Silent).unwrap();
     assert_eq!(figures.iter().map(|own| own.k).collect::<Vec<_>>(), [2, 1, 1, 1]);
@@ -109,7 +106,7 @@ fn a_table_without_rows_has_no_cells() {
     let grid = Grid::of(&points, Vec::new(), &Silent).unwrap();
     assert_eq!(grid.cells(0).count(), 0);
     assert!(grid.resolutions(None, &Silent).unwrap().is_empty());
-    assert_eq!(grid.finest(&of_rows(2, 0), &Silent).unwrap(), Some(0));
+    assert_eq!(grid.finest(&of_rows(2), &Silent).unwrap(), Some(0));
 }
 
 fn rows() -> impl Strategy<Value = Vec<Vec<i64>>> {
@@ -118,23 +115,15 @@ fn rows() -> impl Strategy<Value = Vec<Vec<i64>>> {
     })
 }
 
-/// The levels whose cells satisfy, but for so many rows, when each is looked at.
-fn satisfying(
-    rows: &[Vec<i64>],
-    grid: &Grid,
-    max_left_out: usize,
-    holds: impl Fn(&[u32]) -> bool,
-) -> Option<usize> {
-    let n_missing = |level: usize| -> usize {
-        by_force(rows, level).iter().filter(|cell| !holds(cell)).map(Vec::len).sum()
-    };
-    let most = max_left_out.min(rows.len() - 1);
-    (0..=grid.n_levels()).rev().find(|&level| n_missing(level) <= most)
+/// The finest level whose cells all satisfy, when each is looked at.
+fn satisfying(rows: &[Vec<i64>], grid: &Grid, holds: impl Fn(&[u32]) -> bool) -> Option<usize> {
+    let all_hold = |level: usize| by_force(rows, level).iter().all(|cell| holds(cell));
+    (0..=grid.n_levels()).rev().find(|&level| all_hold(level))
 }
 
 proptest! {
     #[test]
-    fn cells_are_those_that_a_look_at_every_attribute_finds(rows in rows(), k in 1..6usize, max in 0..6usize) {
+    fn cells_are_those_that_a_look_at_every_attribute_finds(rows in rows(), k in 1..6usize) {
         let (points, scales) = points_of(&rows);
         let grid = Grid::of(&points, scales, &Silent).unwrap();
         for level in 0..=grid.n_levels() {
@@ -145,13 +134,11 @@ proptest! {
             prop_assert_eq!(own.n_cells as usize, cells.len());
             prop_assert_eq!(own.k as usize, cells.iter().map(Vec::len).min().unwrap());
         }
-        let plan = of_rows(k, max);
-        let found = grid.finest(&plan, &Silent).unwrap();
-        prop_assert_eq!(found, satisfying(&rows, &grid, max, |cell| cell.len() >= k));
+        let found = grid.finest(&of_rows(k), &Silent).unwrap();
+        prop_assert_eq!(found, satisfying(&rows, &grid, |cell| cell.len() >= k));
         if let Some(level) = found {
-            let groups = grid.groups(points, level, &plan);
-            prop_assert_eq!(groups.n_rows() + groups.suppressed.row_idxs.len(), rows.len());
-            prop_assert!(groups.suppressed.row_idxs.len() <= max);
+            let groups = grid.groups(points, level);
+            prop_assert_eq!(groups.n_rows(), rows.len());
             for block in &groups.blocks {
                 let n_attributes = groups.n_attributes;
                 for (class, own) in block.classes().enumerate() {
@@ -165,10 +152,9 @@ proptest! {
     }
 
     #[test]
-    fn rows_left_out_of_any_requirement_are_those_of_the_finest_grid_that_may(
+    fn any_requirement_has_the_finest_grid_that_satisfies_it(
         rows in rows(),
         secrets in prop::collection::vec(0..3u32, 40),
-        max in 0..8usize,
         l in 1.0..2.5f64,
     ) {
         let secrets = secrets[..rows.len()].to_vec();
@@ -184,13 +170,9 @@ proptest! {
         let rule = Rule { requirement: &requirement, facts: &facts };
         let (points, scales) = points_of(&rows);
         let grid = Grid::of(&points, scales, &Silent).unwrap();
-        let plan = GridPlan {
-            allowance: Allowance { min_rows: 2, rule: Some(rule) },
-            max_left_out: max,
-            survives_additions: requirement.survives_additions(),
-        };
+        let allowance = Allowance { min_rows: 2, rule: Some(rule) };
         let holds = |cell: &[u32]| rule.holds(cell.iter().copied(), &mut RuleScratch::default());
-        let found = grid.finest(&plan, &Silent).unwrap();
-        prop_assert_eq!(found, satisfying(&rows, &grid, max, holds));
+        let found = grid.finest(&allowance, &Silent).unwrap();
+        prop_assert_eq!(found, satisfying(&rows, &grid, holds));
     }
 }

@@ -124,7 +124,8 @@ fn publish_loaded(
     let requirements = &protection.requirements;
     let method = match &run.plan.method {
         MethodPlan::Bang { nests, granularity: None, .. } if requirements.len() > 1 => {
-            let chosen = least_loss(bulk, &mut file, *nests, requirements, run.watch)?;
+            let shown = (*nests, shows_regions(run.plan));
+            let chosen = least_loss(bulk, &mut file, shown, requirements, run.watch)?;
             run.plan.method.with_granularity(chosen)
         }
         method => method.clone(),
@@ -176,7 +177,7 @@ fn publish_loaded(
 fn least_loss(
     bulk: &BulkPlan<'_>,
     file: &mut SortedFile<'_>,
-    nests: bool,
+    (nests, shows_regions): (bool, bool),
     requirements: &[Requirement],
     watch: &dyn Watch,
 ) -> Result<Granularity> {
@@ -205,7 +206,9 @@ fn least_loss(
                 &mut |_, of_leaf| Ok::<_, Error>(of_leaf.to_vec()),
             )?;
             let of_releases = made.classes[1..].iter();
-            *loss += of_releases.map(|own| granularity::loss(leaves, own, &bulk.plan)).sum::<f64>();
+            let regions = shows_regions.then_some(&unit.regions[..]);
+            let losses = of_releases.map(|own| granularity::loss(leaves, own, regions, &bulk.plan));
+            *loss += losses.sum::<f64>();
         }
         Ok(())
     })?;

@@ -2,7 +2,7 @@
 
 use albers_classes::class_block::Groups;
 use albers_classes::points::Points;
-use albers_index::grid::{Grid, GridPlan};
+use albers_index::grid::Grid;
 use albers_partition::plan::Plan as Settings;
 use albers_partition::split::rule::{Allowance, Rule};
 
@@ -20,18 +20,11 @@ pub(super) fn groups(
 ) -> Result<Groups> {
     let rule = Rule { requirement: settings.requirement, facts: settings.facts };
     let n_rows = points.n_rows() as u64;
-    let max_left_out = run.plan.max_left_out(n_rows);
-    let plan = GridPlan {
-        allowance: Allowance {
-            min_rows: settings.min_rows(),
-            rule: settings.has_rule().then_some(rule),
-        },
-        max_left_out: max_left_out as usize,
-        survives_additions: settings.requirement.survives_additions(),
-    };
+    let allowance =
+        Allowance { min_rows: settings.min_rows(), rule: settings.has_rule().then_some(rule) };
     let grid = Grid::of(&points, scales_of(run.plan, table, &points)?, run.watch)?;
-    match grid.finest(&plan, run.watch)? {
-        Some(n_halvings) => Ok(grid.groups(points, n_halvings, &plan)),
-        None => Err(Error::NothingSatisfies { n_rows, max_suppressed: max_left_out }),
+    match grid.finest(&allowance, run.watch)? {
+        Some(n_halvings) => Ok(grid.groups(points, n_halvings)),
+        None => Err(Error::NothingSatisfies { n_rows, max_suppressed: 0 }),
     }
 }

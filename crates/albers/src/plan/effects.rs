@@ -86,6 +86,18 @@ fn check_granularity(job: &Job, method: Method) -> Result<()> {
             ],
         ));
     }
+    if job.dendrogram.is_some() && job.also_k.is_empty() {
+        return Err(Error::usage(
+            wording![Field::Dendrogram, " has no effect, since no coarser release is asked for"],
+            wording![
+                "add ",
+                Field::AlsoK.of("10,100"),
+                " and ",
+                Field::Granularity.of(Granularity::Dendrogram.name()),
+                ", for example"
+            ],
+        ));
+    }
     if job.dendrogram.is_some() && !granularity.has_dendrogram() {
         return Err(Error::usage(
             wording![
@@ -172,7 +184,7 @@ pub(super) fn searches(method: Method) -> bool {
 }
 
 fn can_suppress(method: Method) -> bool {
-    searches(method) || matches!(method, Method::Subtree | Method::OrderedSet | Method::Grid)
+    searches(method) || matches!(method, Method::Subtree | Method::OrderedSet)
 }
 
 /// A quadtree halves all attributes at once, and so into more parts than a table can fill.

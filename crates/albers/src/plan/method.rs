@@ -74,8 +74,6 @@ pub(crate) enum MethodPlan {
     Grid {
         /// Whether classes show their regions instead of their rows' bounds.
         shows_regions: bool,
-        /// The share of the rows that may be left out.
-        suppress: f64,
     },
     /// The cells of a grid that does not look at the rows, of which some are drawn in secret.
     Private {
@@ -184,7 +182,7 @@ impl MethodPlan {
             },
             Method::Grid => match private::promise_of(job)? {
                 Some(promise) => MethodPlan::Private { promise },
-                None => MethodPlan::Grid { shows_regions: cuts.shows_regions, suppress },
+                None => MethodPlan::Grid { shows_regions: cuts.shows_regions },
             },
         })
     }

@@ -179,7 +179,6 @@ fn a_setting_without_effect_is_refused_by_name_and_one_with_effect_is_taken() {
                 Method::AttributeSuppression,
                 Method::Subtree,
                 Method::OrderedSet,
-                Method::Grid,
             ],
         ),
     ];

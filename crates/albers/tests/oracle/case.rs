@@ -192,7 +192,7 @@ fn climbs(method: Method) -> bool {
 }
 
 pub fn can_leave_out(method: Method) -> bool {
-    is_full_domain(method) || matches!(method, Method::Subtree | Method::OrderedSet | Method::Grid)
+    is_full_domain(method) || matches!(method, Method::Subtree | Method::OrderedSet)
 }
 
 fn n_units(columns: &[Column], n_rows: usize) -> usize {

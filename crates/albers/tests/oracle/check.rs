@@ -373,10 +373,6 @@ impl<'a> Pair<'a> {
     fn check_left_out(&self) {
         let Some(left_out) = self.left_out().filter(|rows| !rows.is_empty()) else { return };
         let quasi: Vec<&Column> = self.case.with_role(Role::Quasi).collect();
-        // The label of a cell of a grid may reach over the next one, which is left out.
-        if self.case.method == Method::Grid && quasi.iter().any(|own| own.shown == Shown::Label) {
-            return;
-        }
         for class in &self.classes {
             let covers = self.covers(class);
             let fits = |row: usize| {

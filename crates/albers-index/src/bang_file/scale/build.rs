@@ -169,7 +169,7 @@ fn of_ends(
     };
     let (lo, hi) = (read(lo, End::Low)?, read(hi, End::High)?);
     if lo >= hi {
-        let problem = "ends before it begins";
+        let problem = if lo == hi { "ends where it begins" } else { "ends before it begins" };
         return Err(ScaleProblem::new(problem, "write the least value first, equal:0..100"));
     }
     let (first, _) = domain.code_range();

@@ -94,9 +94,9 @@ impl FromStr for ScaleSpec {
                 Err("a scale of a hierarchy has as many bits as that needs; use hierarchy"
                     .to_owned())
             }
-            ("quantile", rest) => {
-                Ok(ScaleSpec::Quantile { n_bits: rest.map(bits_of).transpose()? })
-            }
+            ("quantile", rest) => Ok(ScaleSpec::Quantile {
+                n_bits: rest.map(|own| bits_of(own, "quantile:8")).transpose()?,
+            }),
             ("equal", None) => Ok(ScaleSpec::Equal { ends: None, n_bits: None }),
             ("equal", Some(rest)) => equal_of(rest),
             _ => Ok(ScaleSpec::File(PathBuf::from(text))),
@@ -107,10 +107,10 @@ impl FromStr for ScaleSpec {
 /// `LO..HI`, `LO..HI:BITS` or `BITS`.
 fn equal_of(text: &str) -> Result<ScaleSpec, String> {
     let Some((lo, rest)) = text.split_once("..") else {
-        return Ok(ScaleSpec::Equal { ends: None, n_bits: Some(bits_of(text)?) });
+        return Ok(ScaleSpec::Equal { ends: None, n_bits: Some(bits_of(text, EQUAL_EXAMPLES)?) });
     };
     let (hi, n_bits) = match rest.rsplit_once(':') {
-        Some((hi, n_bits)) => (hi, Some(bits_of(n_bits)?)),
+        Some((hi, n_bits)) => (hi, Some(bits_of(n_bits, EQUAL_EXAMPLES)?)),
         None => (rest, None),
     };
     let (lo, hi) = (lo.trim(), hi.trim());
@@ -120,12 +120,13 @@ fn equal_of(text: &str) -> Result<ScaleSpec, String> {
     Ok(ScaleSpec::Equal { ends: Some((lo.to_owned(), hi.to_owned())), n_bits })
 }
 
-fn bits_of(text: &str) -> Result<u32, String> {
+const EQUAL_EXAMPLES: &str = "equal:8 or equal:0..100:8";
+
+fn bits_of(text: &str, examples: &str) -> Result<u32, String> {
     let n_bits = text.trim().parse::<u32>().ok().filter(|n_bits| (1..=MAX_BITS).contains(n_bits));
     n_bits.ok_or_else(|| {
         format!(
-            "the bits are not a whole number from 1 to {MAX_BITS}; write for example equal:8 or \
-             equal:0..100:8"
+            "the bits are not a whole number from 1 to {MAX_BITS}; write for example {examples}"
         )
     })
 }
