@@ -19,7 +19,7 @@ pub fn jobs() -> impl Iterator<Item = String> {
 }
 
 /// Job files, types of Parquet, points in time with offsets, and the ends of what can be asked for.
-const RELEASES: [&str; 57] = [
+const RELEASES: [&str; 59] = [
     "--job tables/job.toml -o out.csv",
     "--job tables/job.toml -o out.parquet -k 4 --split compact --weight age=1 --seed 2",
     "--job tables/job.toml -o out.csv --hierarchy born=suppress --quasi code --keep pay",
@@ -113,6 +113,10 @@ const RELEASES: [&str; 57] = [
     "tables/voters.csv -o out.csv -k 5 --quasi age,zipcode --method pr-quadtree --no-compact",
     "tables/adult.csv -o out.csv -k 10 --quasi age,sex,education --method grid-file --no-compact
         --scale age=equal:0..100:5",
+    "tables/voters.csv -o out.csv -k 5 --quasi age,zipcode --method bang --also-k 12,40",
+    "tables/adult.csv -o out.csv -k 4 --quasi age,sex,education,race --sensitive occupation
+        --l-diversity occupation=3 --hierarchy age=ranges:5,20 --method bang --also-k 15
+        --granularity nested --no-compact",
     "tables/voters.csv -o out.csv -k 5 --quasi age,zipcode --method grid",
     "tables/adult.csv -o out.csv -k 4 --quasi age,sex,education --sensitive occupation
         --l-diversity occupation=2 --hierarchy sex=suppress --method grid
