@@ -64,10 +64,10 @@ fn needs(given: Field, other: wording::Setting) -> Error {
 fn check(job: &Job) -> Result<()> {
     let refused: [(Field, bool, &str); 6] = [
         (Field::Seed, job.seed.is_some(), "rows are drawn in secret, and nothing may repeat that"),
-        (Field::Suppress, job.suppress.is_some(), "as many rows are left out as must be"),
         (Field::AlsoK, !job.also_k.is_empty(), "a second release would need a promise of its own"),
         (Field::Values, job.values.is_some(), "cells show the ranges of the grid"),
         (Field::Categories, job.categories.is_some(), "cells show the ranges of the grid"),
+        (Field::Compact, job.compact == Some(false), "cells show the ranges of the grid anyway"),
         (Field::Accept, !job.accept.is_empty(), "what breaks the promise cannot be accepted"),
     ];
     for (field, is_given, why) in refused {

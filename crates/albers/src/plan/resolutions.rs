@@ -16,7 +16,8 @@ pub(super) fn only_looking(job: &Job) -> Result<Job> {
             wording!["use ", Field::Method.of("grid")],
         ));
     }
-    let of_releases: [(Field, bool); 11] = [
+    let has_weight = job.columns.values().any(|column| column.weight.is_some());
+    let of_releases: [(Field, bool); 12] = [
         (Field::Output, job.output.is_some()),
         (Field::To, job.to.is_some()),
         (Field::Manifest, job.manifest.is_some()),
@@ -28,6 +29,7 @@ pub(super) fn only_looking(job: &Job) -> Result<Job> {
         (Field::Values, job.values.is_some()),
         (Field::Seed, job.seed.is_some()),
         (Field::AlsoK, !job.also_k.is_empty()),
+        (Field::Weight, has_weight),
     ];
     for (field, is_given) in of_releases {
         if is_given {

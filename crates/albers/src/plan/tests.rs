@@ -443,16 +443,17 @@ fn a_promise_has_its_k_and_a_greater_one_is_taken() {
 #[test]
 fn what_a_promise_does_not_survive_is_refused_by_name() {
     type Spoil = fn(&mut Job);
-    let mistakes: [(&str, Spoil); 22] = [
+    let mistakes: [(&str, Spoil); 23] = [
         ("`epsilon` promises nothing without `delta`", |job| job.delta = None),
         ("`delta` promises nothing without `epsilon`", |job| job.epsilon = None),
         ("epsilon is 0", |job| job.epsilon = Some(0.0)),
         ("delta is 2", |job| job.delta = Some(2.0)),
         ("`seed` cannot stand beside", |job| job.seed = Some(1)),
-        ("`suppress` cannot stand beside", |job| job.suppress = Some(0.1)),
+        ("`suppress` has no effect", |job| job.suppress = Some(0.1)),
         ("`also-k` has no effect", |job| job.also_k = vec![500]),
         ("`values` cannot stand beside", |job| job.values = Some(Values::Mean)),
         ("`categories` cannot stand beside", |job| job.categories = Some(Categories::Set)),
+        ("`compact` cannot stand beside", |job| job.compact = Some(false)),
         ("`accept` cannot stand beside", |job| {
             job.accept = vec!["rows-per-person".parse().unwrap()];
         }),
@@ -490,7 +491,6 @@ fn what_a_promise_does_not_survive_is_refused_by_name() {
 fn a_fixed_grid_has_the_types_of_its_scales() {
     let mut job = private_job();
     job.column("zip").level = Some(1);
-    job.compact = Some(false);
     let fixed: Vec<(ColumnType, Vec<String>)> = plan(&job)
         .unwrap()
         .columns
@@ -511,12 +511,13 @@ fn whoever_asks_for_no_k_of_a_grid_is_told_what_resolutions_come_to_and_nothing_
     assert!(of(&asking).is_ok(), "what is carried has no part in it");
     assert_eq!(of(&asking).unwrap().columns.len(), 2);
     type Set = fn(&mut Job);
-    let settings: [(Field, Set); 6] = [
+    let settings: [(Field, Set); 7] = [
         (Field::Output, |job| job.output = Some("out.csv".into())),
         (Field::OwnerReport, |job| job.owner_report = Some("owner.json".into())),
         (Field::Suppress, |job| job.suppress = Some(0.1)),
         (Field::Compact, |job| job.compact = Some(false)),
         (Field::Seed, |job| job.seed = Some(7)),
+        (Field::Weight, |job| job.column("age").weight = Some(2.0)),
         (Field::Method, |job| job.method = Some(Method::Bang)),
     ];
     for (field, set) in settings {
