@@ -97,9 +97,10 @@ fn job(method: Method, rule: &str, draws: &mut Draws) -> Job {
         | Method::KdTrie
         | Method::KdBTrie
         | Method::PrQuadtree
-        | Method::GridFile => false,
+        | Method::GridFile
+        | Method::Grid => false,
         // Recodings that leave rows out do not know what the others are close to.
-        Method::Subtree | Method::OrderedSet | Method::Grid => rule != "closeness",
+        Method::Subtree | Method::OrderedSet => rule != "closeness",
         _ => true,
     };
     job.suppress = leaves_out.then_some(0.2);
