@@ -5,7 +5,8 @@ mod common;
 use common::Folder;
 use serde_json::Value;
 
-const NAMES: [&str; 3] = ["class-size-by-k", "entropy-by-l", "imprecision-by-k"];
+const NAMES: [&str; 4] =
+    ["class-size-by-k", "entropy-by-l", "imprecision-by-k", "nested-boxes-by-k"];
 
 #[test]
 fn all_experiments_write_their_points_and_their_figure_and_the_same_bytes_again() {

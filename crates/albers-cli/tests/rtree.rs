@@ -379,7 +379,7 @@ fn mistakes_end_with_2_and_a_hint() {
         ("--granularity cut", "add --also-k"),
         ("--also-k 9 --granularity nested", "use --granularity dendrogram"),
         ("--also-k 9 --dendrogram tree.svg", "use --granularity dendrogram"),
-        ("--dendrogram tree.svg", "use --granularity dendrogram"),
+        ("--dendrogram tree.svg", "no coarser release is asked for"),
         ("--also-k 9 --granularity dendrogram --dendrogram out.csv", "a name of its own"),
         ("--also-k 9 --granularity dendrogram --dendrogram in.csv", "in.csv"),
         ("--method mondrian --also-k 9", "use --method rtree"),
