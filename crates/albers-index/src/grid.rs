@@ -28,15 +28,17 @@ pub mod sampled;
 use std::ops::Range;
 
 use albers_classes::class_block::{ClassBlock, Groups};
-use albers_classes::points::{PointChunk, Points};
+use albers_classes::points::Points;
 use albers_partition::split::rule::{Allowance, RuleScratch};
 use albers_storage::Result;
 use albers_storage::watch::{Phase, Watch};
 use albers_table::row::RowIdx;
 use rayon::prelude::*;
 
-use crate::bang_file::key::{Interleaving, common_bits};
+use crate::bang_file::key::common_bits;
 use crate::bang_file::scale::Scale;
+use crate::bang_file::sorted::SortedKeys;
+use crate::bang_file::space::HalvedSpace;
 
 pub use figures::Resolution;
 
@@ -45,12 +47,8 @@ const RUN_ROWS: usize = 1 << 14;
 
 /// All rows in the order of their keys.
 pub struct Grid {
-    scales: Vec<Scale>,
-    interleaving: Interleaving,
-    n_words: usize,
-    words: Vec<u64>,
-    /// The row at each place.
-    rows: Vec<u32>,
+    space: HalvedSpace,
+    keys: SortedKeys,
     /// How many halvings do not part the row at each place from the one before it.
     n_common: Vec<u32>,
 }
@@ -59,39 +57,30 @@ impl Grid {
     /// The grid of all points.
     pub fn of(points: &Points, scales: Vec<Scale>, watch: &dyn Watch) -> Result<Grid> {
         watch.phase(Phase::Partition, Some(points.n_rows() as u64));
-        let interleaving = Interleaving::new(scales.iter().map(Scale::n_bits).collect());
-        let n_words = interleaving.n_words();
-        let of_chunk = |chunk: &PointChunk| {
-            let mut words = vec![0; chunk.n_rows * n_words];
-            let mut cells = vec![0; scales.len()];
-            for (row, key) in words.chunks_exact_mut(n_words).enumerate() {
-                let columns = chunk.columns.iter().zip(&scales).zip(&mut cells);
-                columns.for_each(|((codes, scale), cell)| *cell = scale.cell(codes[row]));
-                interleaving.write_key(&cells, key);
-            }
-            words
-        };
-        let unsorted = points.chunks().par_iter().map(of_chunk).collect::<Vec<_>>().concat();
-        let key = |row: u32| &unsorted[row as usize * n_words..(row as usize + 1) * n_words];
-        let mut rows: Vec<u32> = (0..points.n_rows() as u32).collect();
-        rows.par_sort_unstable_by(|&a, &b| key(a).cmp(key(b)).then(a.cmp(&b)));
+        let space = HalvedSpace::new(scales);
+        let chunks = points.chunks();
+        let keys = SortedKeys::of(&space, points.n_rows(), |row, codes| {
+            let chunk = chunks.partition_point(|chunk| chunk.first_row.index() <= row) - 1;
+            let place = row - chunks[chunk].first_row.index();
+            let columns = chunks[chunk].columns.iter();
+            codes.iter_mut().zip(columns).for_each(|(code, column)| *code = column[place]);
+        });
         watch.check()?;
-        let words: Vec<u64> = rows.iter().flat_map(|&row| key(row)).copied().collect();
-        let n_levels = interleaving.n_levels();
-        let common = |pair: &[u32]| common_bits(key(pair[0]), key(pair[1])).min(n_levels) as u32;
-        let n_common = std::iter::once(0).chain(rows.windows(2).map(common)).collect();
-        Ok(Grid { scales, interleaving, n_words, words, rows, n_common })
+        let places: Vec<&[u64]> = keys.keys().collect();
+        let common = |pair: &[&[u64]]| common_bits(pair[0], pair[1]).min(keys.n_levels()) as u32;
+        let n_common = std::iter::once(0).chain(places.windows(2).map(common)).collect();
+        Ok(Grid { space, keys, n_common })
     }
 
     /// How often space can be halved.
     pub fn n_levels(&self) -> usize {
-        self.interleaving.n_levels()
+        self.space.n_levels()
     }
 
     /// The cells that hold rows after so many halvings, as places in the order of keys.
     pub fn cells(&self, n_halvings: usize) -> impl Iterator<Item = Range<usize>> + '_ {
         let mut start = 0;
-        let n_rows = self.rows.len();
+        let n_rows = self.keys.n_rows();
         std::iter::from_fn(move || {
             let rest = self.n_common.get(start + 1..).unwrap_or_default();
             let is_other = |&n_common: &u32| (n_common as usize) < n_halvings;
@@ -109,7 +98,7 @@ impl Grid {
             watch.check()?;
             let mut scratch = RuleScratch::default();
             let satisfies = |cell: Range<usize>| {
-                let rows = || self.rows[cell.clone()].iter().copied();
+                let rows = || self.keys.row_ids()[cell.clone()].iter().copied();
                 allowance.holds(cell.len(), &mut scratch, rows)
             };
             Ok(self.cells(n_halvings).all(satisfies))
@@ -158,13 +147,13 @@ impl Grid {
     ) -> ClassBlock {
         let mut classes = ClassBlock::default();
         for cell in run {
-            for &row in &self.rows[cell.clone()] {
+            for &row in &self.keys.row_ids()[cell.clone()] {
                 classes.row_idxs.push(RowIdx::new(row));
                 classes.codes.extend(columns.iter().map(|own| own[row as usize]));
             }
             classes.class_ends.push(classes.row_idxs.len() as u32);
-            let key = &self.words[cell.start * self.n_words..(cell.start + 1) * self.n_words];
-            classes.regions.extend(self.interleaving.region_box(key, n_halvings, &self.scales));
+            let key = self.keys.key(cell.start as u32);
+            classes.regions.extend(self.space.region_box(key, n_halvings));
         }
         classes
     }

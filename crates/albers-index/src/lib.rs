@@ -16,3 +16,6 @@ pub mod granularity;
 pub mod grid;
 pub mod key_buffers;
 pub mod rplus_tree;
+
+#[cfg(test)]
+mod drawn;

@@ -5,13 +5,14 @@ use std::ops::Range;
 use albers_classes::Span;
 use rayon::prelude::*;
 
-use crate::bang_file::key::{Interleaving, bit, common_bits};
+use crate::bang_file::key::{bit, common_bits};
 use crate::bang_file::scale::Scale;
+use crate::bang_file::sorted::words_of;
+use crate::bang_file::space::HalvedSpace;
 
 /// A key for each row.
 pub(super) struct Keys {
-    scales: Vec<Scale>,
-    interleaving: Interleaving,
+    space: HalvedSpace,
     n_words: usize,
     words: Vec<u64>,
     /// All rows by their keys. Rows with equal keys are never parted, so that their own order
@@ -22,22 +23,12 @@ pub(super) struct Keys {
 impl Keys {
     /// The keys of rows with these codes, attribute by attribute.
     pub(super) fn of(columns: &[Vec<u32>], scales: Vec<Scale>) -> Keys {
-        const RUN_ROWS: usize = 1 << 12;
-        let interleaving = Interleaving::new(scales.iter().map(Scale::n_bits).collect());
-        let n_words = interleaving.n_words();
+        let space = HalvedSpace::new(scales);
         let n_rows = columns.first().map_or(0, Vec::len);
-        let mut words = vec![0; n_rows * n_words];
-        let write = |(run, keys): (usize, &mut [u64])| {
-            let mut cells = vec![0; scales.len()];
-            for (at, key) in keys.chunks_exact_mut(n_words).enumerate() {
-                let row = run * RUN_ROWS + at;
-                let codes = columns.iter().zip(&scales).zip(&mut cells);
-                codes.for_each(|((codes, scale), cell)| *cell = scale.cell(codes[row]));
-                interleaving.write_key(&cells, key);
-            }
-        };
-        words.par_chunks_mut(RUN_ROWS * n_words).enumerate().for_each(write);
-        let mut keys = Keys { scales, interleaving, n_words, words, order: Vec::new() };
+        let words = words_of(&space, n_rows, |row, codes| {
+            codes.iter_mut().zip(columns).for_each(|(code, column)| *code = column[row]);
+        });
+        let mut keys = Keys { n_words: space.n_words(), space, words, order: Vec::new() };
         let mut order: Vec<u32> = (0..n_rows as u32).collect();
         order.par_sort_unstable_by(|&a, &b| keys.key(a).cmp(keys.key(b)).then(a.cmp(&b)));
         keys.order = order;
@@ -51,12 +42,12 @@ impl Keys {
 
     /// How often each attribute can be halved.
     pub(super) fn n_bits(&self) -> impl Iterator<Item = u32> {
-        self.scales.iter().map(Scale::n_bits)
+        self.space.scales().iter().map(Scale::n_bits)
     }
 
     /// How often space can be halved.
     pub(super) fn n_levels(&self) -> usize {
-        self.interleaving.n_levels()
+        self.space.n_levels()
     }
 
     #[inline]
@@ -88,7 +79,7 @@ impl Keys {
 
     /// The codes of the region that is the first so many bits of a row's key.
     pub(super) fn region_box(&self, row: u32, n_bits: usize) -> Vec<Span> {
-        self.interleaving.region_box(self.key(row), n_bits, &self.scales)
+        self.space.region_box(self.key(row), n_bits)
     }
 
     /// Where the rows of that region stand among all rows.

@@ -1,15 +1,12 @@
 use albers_classes::region::span;
-use albers_classes::space::Shown;
 use albers_classes::{Attribute, Span};
 use albers_partition::split::rule::Rule;
 use albers_privacy::{Criterion, Facts, GroundDistance, Requirement, SensitiveColumn};
 use albers_storage::watch::Silent;
-use albers_table::chunk::{ColumnChunk, TickUnit, narrow_ticks};
-use albers_table::coding::{CodingPlan, RawColumn, encode};
-use albers_table::schema::ColumnType;
 use proptest::prelude::*;
 
 use super::*;
+use crate::drawn::column;
 
 const ALL: [Relative; 6] = [
     Relative::KdTrie,
@@ -28,18 +25,7 @@ struct Table {
 }
 
 fn table(rows: &[Vec<Option<i64>>]) -> Table {
-    let attributes = (0..rows[0].len()).map(|at| {
-        let numbers: Vec<i64> = rows.iter().map(|row| row[at].unwrap_or(0)).collect();
-        let missing = rows.iter().enumerate().filter(|(_, row)| row[at].is_none());
-        let missing: Vec<u32> = missing.map(|(row, _)| row as u32).collect();
-        let cells = narrow_ticks(numbers, &missing, TickUnit::Integer);
-        let chunks = vec![ColumnChunk { cells, missing }];
-        let column_type = ColumnType::Integer;
-        let raw = RawColumn { name: "x".to_owned(), column_type, data_type: None, chunks };
-        let coded = encode(raw, CodingPlan::Ordered).unwrap();
-        let (domain, shown) = (coded.domain, Shown::Interval);
-        (Attribute { domain, shown, level: None, weight: 1.0, preferred: false }, coded.codes)
-    });
+    let attributes = (0..rows[0].len()).map(|at| column(rows.iter().map(|row| row[at])));
     let (attributes, codes): (Vec<_>, Vec<_>) = attributes.unzip();
     let points = Points::new(codes);
     let columns = &points.chunks()[0].columns;

@@ -60,7 +60,7 @@ impl SortedKeys {
     }
 
     /// How often space can be halved.
-    pub(super) fn n_levels(&self) -> usize {
+    pub(crate) fn n_levels(&self) -> usize {
         self.n_levels
     }
 
@@ -68,6 +68,11 @@ impl SortedKeys {
     #[inline]
     pub fn key(&self, place: u32) -> &[u64] {
         &self.words[place as usize * self.n_words..(place as usize + 1) * self.n_words]
+    }
+
+    /// All keys, in their order.
+    pub fn keys(&self) -> impl Iterator<Item = &[u64]> {
+        self.words.chunks_exact(self.n_words)
     }
 
     /// The row at each place.
@@ -81,8 +86,8 @@ impl SortedKeys {
     }
 }
 
-/// The keys of rows, one after another.
-fn words_of(
+/// The keys of so many rows, one after another; `codes` writes those of a row.
+pub fn words_of(
     space: &HalvedSpace,
     n_rows: usize,
     codes: impl Fn(usize, &mut [u32]) + Sync,

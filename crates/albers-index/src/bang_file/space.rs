@@ -20,6 +20,16 @@ impl HalvedSpace {
         HalvedSpace { scales, interleaving }
     }
 
+    /// The scale of each attribute.
+    pub fn scales(&self) -> &[Scale] {
+        &self.scales
+    }
+
+    /// Which attribute each halving halves.
+    pub fn interleaving(&self) -> &Interleaving {
+        &self.interleaving
+    }
+
     /// Number of attributes.
     pub fn n_attributes(&self) -> usize {
         self.scales.len()

@@ -1,31 +1,17 @@
-use albers_classes::Attribute;
 use albers_classes::points::Points;
 use albers_classes::region::span;
-use albers_classes::space::Shown;
 use albers_partition::split::rule::Rule;
 use albers_privacy::{Criterion, Facts, GroundDistance, Requirement, SensitiveColumn};
 use albers_storage::watch::Silent;
-use albers_table::chunk::{ColumnChunk, TickUnit, narrow_ticks};
-use albers_table::coding::{CodingPlan, RawColumn, encode};
-use albers_table::schema::ColumnType;
 use proptest::prelude::*;
 
 use super::scale::Scale;
 use super::*;
+use crate::drawn::column;
 
 /// Whole numbers, row by row, as points with a scale for each attribute.
 fn points_of(rows: &[Vec<i64>]) -> (Points, Vec<Scale>) {
-    let attributes = (0..rows[0].len()).map(|at| {
-        let numbers: Vec<i64> = rows.iter().map(|row| row[at]).collect();
-        let cells = narrow_ticks(numbers, &[], TickUnit::Integer);
-        let chunks = vec![ColumnChunk { cells, missing: Vec::new() }];
-        let column_type = ColumnType::Integer;
-        let raw = RawColumn { name: "x".to_owned(), column_type, data_type: None, chunks };
-        let coded = encode(raw, CodingPlan::Ordered).unwrap();
-        let shown = Shown::Interval;
-        let domain = coded.domain;
-        (Attribute { domain, shown, level: None, weight: 1.0, preferred: false }, coded.codes)
-    });
+    let attributes = (0..rows[0].len()).map(|at| column(rows.iter().map(|row| Some(row[at]))));
     let (attributes, codes): (Vec<_>, Vec<_>) = attributes.unzip();
     let points = Points::new(codes);
     let scales = attributes.iter().enumerate();

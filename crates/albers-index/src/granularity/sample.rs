@@ -11,16 +11,14 @@ use albers_partition::split::Policy;
 use albers_partition::split::rule::Allowance;
 use albers_privacy::{Criterion, Facts, GroundDistance, Requirement, SensitiveColumn};
 use albers_storage::watch::Silent;
-use albers_table::chunk::{ColumnChunk, TickUnit, narrow_ticks};
-use albers_table::coding::{CodingPlan, RawColumn, encode};
 use albers_table::row::RowId;
-use albers_table::schema::ColumnType;
 use proptest::prelude::*;
 
 use super::leaves::{Index, LeafRuns};
 use crate::bang_file::scale::Scale;
 use crate::bang_file::space::HalvedSpace;
 use crate::bang_file::{BangFile, BangPlan, LotSizes};
+use crate::drawn::column;
 use crate::rplus_tree::RPlusTree;
 use crate::rplus_tree::grow::{Source, grow_cell};
 
@@ -56,7 +54,7 @@ impl Sample {
     /// An index of whole numbers, row by row, with leaves of so many rows at least.
     pub fn of(kind: Kind, rows: &[Vec<i64>], min_rows: usize) -> Sample {
         let attributes: Vec<(Attribute, Vec<Vec<u32>>)> =
-            (0..rows[0].len()).map(|at| column(rows.iter().map(|row| row[at]).collect())).collect();
+            (0..rows[0].len()).map(|at| column(rows.iter().map(|row| Some(row[at])))).collect();
         let (attributes, columns): (Vec<_>, Vec<_>) = attributes.into_iter().unzip();
         let points = Points::new(columns);
         let of_points = &points.chunks()[0].columns;
@@ -160,16 +158,6 @@ pub fn requirement(k: u64, l: Option<u32>) -> Requirement {
     };
     let rules = l.map(|l| (0, Criterion::DistinctLDiversity { l }));
     Requirement::new(k, false, vec![secret], rules.into_iter().collect()).unwrap()
-}
-
-fn column(numbers: Vec<i64>) -> (Attribute, Vec<Vec<u32>>) {
-    let cells = narrow_ticks(numbers, &[], TickUnit::Integer);
-    let chunks = vec![ColumnChunk { cells, missing: Vec::new() }];
-    let column_type = ColumnType::Integer;
-    let raw = RawColumn { name: "x".to_owned(), column_type, data_type: None, chunks };
-    let coded = encode(raw, CodingPlan::Ordered).unwrap();
-    let (domain, shown) = (coded.domain, Shown::Interval);
-    (Attribute { domain, shown, level: None, weight: 1.0, preferred: false }, coded.codes)
 }
 
 /// Rows of one to three attributes, some of them far apart, some the same.

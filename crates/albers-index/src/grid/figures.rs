@@ -29,11 +29,11 @@ impl Grid {
     ) -> Result<Vec<Resolution>> {
         let mut found: Vec<Resolution> = Vec::new();
         let by_column = self.ranges_by_column();
-        let mut n_own = vec![0; self.scales.len()];
+        let mut n_own = vec![0; self.space.n_attributes()];
         for n_halvings in 0..=self.n_levels() {
             watch.check()?;
             if n_halvings > 0 {
-                n_own[self.interleaving.attribute(n_halvings - 1)] += 1;
+                n_own[self.space.interleaving().attribute(n_halvings - 1)] += 1;
             }
             let n_cells = self.cells(n_halvings).count() as u64;
             if n_cells == 0 || found.last().is_some_and(|last| last.n_cells == n_cells) {
@@ -56,7 +56,7 @@ impl Grid {
             None => cell.len(),
             Some(persons) => {
                 seen.clear();
-                seen.extend(self.rows[cell].iter().map(|&row| persons[row as usize]));
+                seen.extend(self.keys.row_ids()[cell].iter().map(|&row| persons[row as usize]));
                 seen.len()
             }
         });
@@ -65,14 +65,14 @@ impl Grid {
 
     /// For each attribute, how many of its ranges hold rows after each of its own halvings.
     fn ranges_by_column(&self) -> Vec<Vec<u64>> {
-        (0..self.scales.len()).map(|attribute| self.ranges_of(attribute)).collect()
+        (0..self.space.n_attributes()).map(|attribute| self.ranges_of(attribute)).collect()
     }
 
     fn ranges_of(&self, attribute: usize) -> Vec<u64> {
-        let n_bits = self.scales[attribute].n_bits();
-        let keys = self.words.chunks_exact(self.n_words);
+        let n_bits = self.space.scales()[attribute].n_bits();
+        let keys = self.keys.keys();
         let mut cells: Vec<u64> =
-            keys.map(|key| self.interleaving.cell_of(key, attribute)).collect();
+            keys.map(|key| self.space.interleaving().cell_of(key, attribute)).collect();
         cells.sort_unstable();
         cells.dedup();
         let mut n_ranges = vec![u64::from(!cells.is_empty()); n_bits as usize + 1];

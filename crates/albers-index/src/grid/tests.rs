@@ -1,32 +1,18 @@
 use std::collections::BTreeMap;
 
-use albers_classes::Attribute;
 use albers_classes::region::is_in_box;
-use albers_classes::space::Shown;
 use albers_partition::split::rule::Rule;
 use albers_privacy::{Criterion, Facts, GroundDistance, Requirement, SensitiveColumn};
 use albers_storage::watch::Silent;
-use albers_table::chunk::{ColumnChunk, TickUnit, narrow_ticks};
-use albers_table::coding::{CodingPlan, RawColumn, encode};
-use albers_table::schema::ColumnType;
 use proptest::prelude::*;
 
 use super::*;
+use crate::drawn::column;
 
 /// Whole numbers, row by row, as points with a scale for each attribute; a negative one is missing.
 fn points_of(rows: &[Vec<i64>]) -> (Points, Vec<Scale>) {
-    let attributes = (0..rows[0].len()).map(|at| {
-        let numbers: Vec<i64> = rows.iter().map(|row| row[at].max(0)).collect();
-        let missing: Vec<u32> =
-            (0..).zip(rows).filter(|(_, row)| row[at] < 0).map(|(place, _)| place).collect();
-        let cells = narrow_ticks(numbers, &missing, TickUnit::Integer);
-        let chunks = vec![ColumnChunk { cells, missing }];
-        let column_type = ColumnType::Integer;
-        let raw = RawColumn { name: "x".to_owned(), column_type, data_type: None, chunks };
-        let coded = encode(raw, CodingPlan::Ordered).unwrap();
-        let (domain, shown) = (coded.domain, Shown::Interval);
-        (Attribute { domain, shown, level: None, weight: 1.0, preferred: false }, coded.codes)
-    });
+    let number = |number: i64| Some(number).filter(|&own| own >= 0);
+    let attributes = (0..rows[0].len()).map(|at| column(rows.iter().map(|row| number(row[at]))));
     let (attributes, codes): (Vec<_>, Vec<_>) = attributes.unzip();
     let points = Points::new(codes);
     let scales = attributes.iter().enumerate();
@@ -65,7 +51,7 @@ fn by_force(rows: &[Vec<i64>], n_halvings: usize) -> Vec<Vec<u32>> {
 
 fn cells_of(grid: &Grid, n_halvings: usize) -> Vec<Vec<u32>> {
     let rows = |cell: Range<usize>| {
-        let mut rows = grid.rows[cell].to_vec();
+        let mut rows = grid.keys.row_ids()[cell].to_vec();
         rows.sort_unstable();
         rows
     };
