@@ -56,7 +56,6 @@ pub(super) fn publish<'r>(
 ) -> Result<Prepared> {
     run.memory.check_folder()?;
     let protection = Protection::of(run.plan, &TableFacts::of_survey(&surveyed))?;
-    let halved = Arc::new(HalvedSpace::new(scales_of_survey(&run, &mut surveyed)?));
     let budget = &run.memory.budget;
     let space = space_of(&surveyed);
     let (layout, facts) = layout_of(&surveyed, &protection, &[]);
@@ -69,6 +68,8 @@ pub(super) fn publish<'r>(
         TableSize::Large => surveyed.tuples()?,
     };
     surveyed.sample.clear();
+    // After the sample is gone, whose size follows the order of the rows.
+    let halved = Arc::new(HalvedSpace::new(scales_of_survey(&run, &mut surveyed)?));
     let no_facts = Facts { subjects: Vec::new(), sensitive: Vec::new(), n_sensitive: 0 };
     let bulk = BulkPlan {
         plan: CutSettings {
