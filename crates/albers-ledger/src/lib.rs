@@ -1,0 +1,1 @@
+//! What all releases of a living index tell together.
