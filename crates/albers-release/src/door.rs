@@ -73,6 +73,8 @@ pub struct Door<'a> {
     /// How many published rows have which sensitive codes, where closeness will be to them.
     published: Option<ClassSummary>,
     n_leaves: u64,
+    /// The fingerprint that all rows together must have.
+    fingerprint: u64,
     /// The releases from the finest to the coarsest.
     chain: Vec<usize>,
 }
@@ -143,7 +145,25 @@ impl<'a> Door<'a> {
         let published = may_rebind.then_some(counts);
         let mut chain: Vec<usize> = (0..n_releases).collect();
         chain.sort_by_key(|&release| requirements[release].k());
-        Ok(Door { plan, requirements, watch, way, left_out, published, n_leaves: 0, chain })
+        let fingerprint = plan.fingerprint;
+        let n_leaves = 0;
+        Ok(Door {
+            plan,
+            requirements,
+            watch,
+            way,
+            left_out,
+            published,
+            n_leaves,
+            fingerprint,
+            chain,
+        })
+    }
+
+    /// Says what fingerprint all rows together must have, where that is known only when all have
+    /// been read.
+    pub fn expect(&mut self, fingerprint: u64) {
+        self.fingerprint = fingerprint;
     }
 
     /// Number of releases.
@@ -346,8 +366,9 @@ impl<'a> Door<'a> {
         self.left_out.finish();
         self.check_left_out()?;
         self.bind_to_published()?;
-        let Door { plan, requirements, watch, way, left_out, chain, .. } = self;
-        let closing = Closing { plan, left_out: &left_out, chain: &chain, watch };
+        let Door { plan, requirements, watch, way, left_out, fingerprint, chain, .. } = self;
+        let closing =
+            Closing { plan, fingerprint, left_out: &left_out, chain: &chain, watch };
         let mut passages = match way {
             Way::Memory(rows, door) => {
                 closing.close_memory(rows, door, requirements, sinks, measure)

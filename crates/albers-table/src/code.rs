@@ -14,8 +14,10 @@ use std::fmt;
 use std::iter::Map;
 use std::ops::{Add, Range, Sub};
 
+use serde::{Deserialize, Serialize};
+
 /// The code of a value.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[repr(transparent)]
 pub struct Code(u32);
 

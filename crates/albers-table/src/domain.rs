@@ -84,6 +84,17 @@ impl Domain {
         self.n_missing
     }
 
+    /// The same domain, of rows of which so many are missing. A domain that has lost all of them keeps
+    /// the place of their code, but nothing has it.
+    ///
+    /// # Panics
+    /// When a domain without a code for them is to have some.
+    pub fn with_missing(mut self, n_missing: u64) -> Domain {
+        assert!(n_missing == 0 || self.n_missing > 0, "missing values have a code");
+        self.n_missing = n_missing;
+        self
+    }
+
     /// How many values of a category one row has each, where rows were counted.
     pub fn n_single(&self) -> Option<u64> {
         self.n_single

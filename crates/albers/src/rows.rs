@@ -125,7 +125,30 @@ impl KnownColumns {
             reading.plan.identifiers.iter().map(|name| as_text(name)).collect();
         let identifiers = (counted.clone(), reading.source.types(&counted)?);
         let known = KnownColumns { shown: Vec::new(), planned, requests, types, identifiers };
-        Ok(known.shown_by(reading))
+        Ok(known.shown_by(reading.plan))
+    }
+
+    /// The columns of a plan, of which all rows have these types.
+    pub(crate) fn stored(plan: &Plan, types: RequestedTypes) -> KnownColumns {
+        let planned = plan.columns.clone();
+        let requests = planned.iter().map(PlannedColumn::request).collect();
+        let none = RequestedTypes { column_types: Vec::new(), data_types: Vec::new() };
+        let identifiers = (Vec::new(), none);
+        let known = KnownColumns { shown: Vec::new(), planned, requests, types, identifiers };
+        known.shown_by(plan)
+    }
+
+    /// Asks for more columns behind the others, whose cells are texts.
+    pub(crate) fn with_texts(
+        mut self,
+        requests: &[ColumnRequest],
+        source: &dyn Source,
+    ) -> Result<KnownColumns> {
+        let types = source.types(requests)?;
+        self.requests.extend_from_slice(requests);
+        self.types.column_types.extend(types.column_types);
+        self.types.data_types.extend(types.data_types);
+        Ok(self)
     }
 
     /// What is asked for when rows are read for the first time: the identifiers behind the rest.
@@ -147,12 +170,12 @@ impl KnownColumns {
         // Identifiers are texts whatever they look like.
         column_types.truncate(self.requests.len());
         self.types.column_types = column_types;
-        self.shown_by(reading)
+        self.shown_by(reading.plan)
     }
 
-    fn shown_by(mut self, reading: &Reading<'_>) -> KnownColumns {
+    fn shown_by(mut self, plan: &Plan) -> KnownColumns {
         let kinds = self.planned.iter().zip(&self.types.column_types);
-        let categories = reading.plan.show.categories;
+        let categories = plan.show.categories;
         let shown = kinds.map(|(column, &kind)| match column.fixed {
             Some(_) => Shown::Label,
             None => shown_as(kind, column.hierarchy.is_some(), categories),
@@ -163,8 +186,8 @@ impl KnownColumns {
 
     /// Whether the text of a carried column becomes typed: not where the source is typed already,
     /// unless the job says what its text is.
-    fn typing(&self, column_idx: usize, typed_output: bool) -> Typing {
-        let declared = self.planned[column_idx].column_type;
+    pub(crate) fn typing(&self, column_idx: usize, typed_output: bool) -> Typing {
+        let declared = self.planned.get(column_idx).and_then(|own| own.column_type);
         match (&self.types.data_types[column_idx], declared) {
             _ if !typed_output => Typing::AsRead,
             (Some(_), None) => Typing::AsRead,
@@ -207,7 +230,7 @@ impl KnownColumns {
     }
 
     /// The columns that are surveyed: all that are coded but the subject, which is only counted.
-    fn surveyed(&self) -> impl Iterator<Item = usize> + '_ {
+    pub(crate) fn surveyed(&self) -> impl Iterator<Item = usize> + '_ {
         let coded = self.coded_columns();
         coded.filter(|&column_idx| self.planned[column_idx].role != Role::Subject)
     }

@@ -24,6 +24,8 @@ use crate::verify::describe;
 /// What all releases are checked against.
 pub(super) struct Closing<'c, 'a> {
     pub(super) plan: &'a DoorPlan<'a>,
+    /// What all rows together must have.
+    pub(super) fingerprint: u64,
     pub(super) left_out: &'c LeftOut,
     /// The releases from the finest to the coarsest.
     pub(super) chain: &'c [usize],
@@ -35,7 +37,7 @@ impl<'a> Closing<'_, 'a> {
     fn check_rows(&self, n_rows: u64, fingerprint: u64) -> Result<()> {
         let n_rows = n_rows + self.left_out.n_rows();
         let fingerprint = fingerprint.wrapping_add(self.left_out.fingerprint());
-        match (n_rows, fingerprint) == (self.plan.n_rows, self.plan.fingerprint) {
+        match (n_rows, fingerprint) == (self.plan.n_rows, self.fingerprint) {
             true => Ok(()),
             false => Err(ReleaseError::RowsChanged),
         }
@@ -73,6 +75,7 @@ impl<'a> Closing<'_, 'a> {
             sizes.add_all(classes);
             let passed = PassedClasses {
                 classes,
+                row_ids: None,
                 sensitive: rows.sensitive,
                 facts: rows.facts,
                 carried: rows.carried,

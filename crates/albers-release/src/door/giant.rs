@@ -189,8 +189,10 @@ pub(super) fn pass_giant(
         let block = block_of(plan, rows, &witnesses.features);
         let numbers = 0..rows.n_rows() as u32;
         let facts = plan.rows.facts.facts_of(plan.rows.layout, rows, numbers);
+        let row_ids = rows.row_ids(plan.rows.layout);
         (gate.measure)(&Passed::GiantRows(GiantRows {
             class: &giant,
+            row_ids: &row_ids,
             codes: &block.codes,
             facts: &facts,
             carried: &carried,

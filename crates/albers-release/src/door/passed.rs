@@ -1,5 +1,6 @@
 //! What those who measure a release get to see.
 
+use albers_classes::packed::PackedRowIds;
 use albers_classes::points::{codes_hash, row_fingerprint};
 use albers_classes::{Attribute, ClassId};
 use albers_privacy::{Facts, Requirement};
@@ -32,6 +33,8 @@ pub enum Passed<'p, 'a> {
 pub struct GiantRows<'p, 'a> {
     /// The class.
     pub class: &'p GiantClass<'a>,
+    /// The numbers of the rows in their table.
+    pub row_ids: &'p PackedRowIds,
     /// The codes of the rows, one row after the other.
     pub codes: &'p [u32],
     /// What the requirement looks at, in the order of the rows.
@@ -46,6 +49,8 @@ pub struct GiantRows<'p, 'a> {
 #[derive(Clone, Copy)]
 pub struct PassedClasses<'p, 'a> {
     pub(super) classes: &'p Verified<'a>,
+    /// The numbers of the rows in their table, where it is not in memory as a whole.
+    pub(super) row_ids: Option<&'p PackedRowIds>,
     pub(super) sensitive: &'p [Vec<u32>],
     pub(super) facts: &'p Facts,
     pub(super) carried: &'p [CarriedColumn],
@@ -77,6 +82,11 @@ impl<'p, 'a> PassedClasses<'p, 'a> {
     /// pass over all rows is fastest.
     pub fn classes_by_memory(self) -> &'p [ClassId] {
         self.classes.classes_by_memory()
+    }
+
+    /// The number in its table of a row of the classes.
+    pub fn row_id(self, row_idx: RowIdx) -> RowId {
+        self.row_ids.map_or_else(|| row_idx.into(), |row_ids| row_ids.of(row_idx))
     }
 
     /// The codes of each sensitive column by the rows' numbers in the classes.

@@ -252,6 +252,24 @@ impl ColumnCoding {
         &self.domain
     }
 
+    /// What its hierarchy was made of.
+    pub fn hierarchy_spec(&self) -> Option<&HierarchySpec> {
+        self.hierarchy.as_ref()
+    }
+
+    /// Whether all values of a chunk have codes.
+    pub fn knows(&self, chunk: &ColumnChunk) -> bool {
+        if !self.has_same_cells(chunk) {
+            return false;
+        }
+        match (self.unit, chunk.unit()) {
+            (Some(TickUnit::Decimal(_)), Some(TickUnit::Decimal(_))) => {
+                self.known(chunk.clone()).is_ok()
+            }
+            _ => self.knows_all(chunk),
+        }
+    }
+
     /// The codes of a chunk; an error if the coding does not know all its values.
     pub fn encode(&self, chunk: ColumnChunk) -> Result<Vec<u32>> {
         Ok(self.encode_known(self.known(chunk)?, &mut |_, _| {}))

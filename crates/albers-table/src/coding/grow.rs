@@ -5,6 +5,8 @@
 //! leaves every old row on its side.
 //! Cost: that of making the coding anew, without reading any old row.
 
+use serde::{Deserialize, Serialize};
+
 use super::column::{ColumnKind, DistinctValues, Lookup, SiblingOrder, far, near};
 use super::survey::too_wide;
 use super::{ChunkSurvey, ColumnCoding, ColumnSurvey, Look};
@@ -16,12 +18,12 @@ use crate::domain::{Domain, DomainKind};
 use crate::{Result, TableError};
 
 /// How the codes of a column change when its coding grows.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CodeMap {
     change: Change,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 enum Change {
     /// Codes from `first` on become `new_first` and every `factor`-th after it; those below, of
     /// which only the missing one is used, stay.
@@ -31,6 +33,14 @@ enum Change {
 }
 
 impl CodeMap {
+    /// Whether it leaves every code as it is.
+    pub fn is_identity(&self) -> bool {
+        match &self.change {
+            Change::Line { first, new_first, factor } => first == new_first && *factor == 1,
+            Change::Steps { old, new } => old == new,
+        }
+    }
+
     /// What a code becomes. One that no value has becomes what the nearest below it becomes: a cut
     /// after it is a cut after that one.
     pub fn code(&self, code: Code) -> Code {

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use albers_classes::packed::PackedRowIds;
 use albers_privacy::{Facts, Requirement};
 use albers_storage::memory_budget::Reservation;
 use albers_storage::watch::{Phase, Silent, Watch};
@@ -37,6 +38,7 @@ pub(in crate::door) struct Gate<'d, 'a> {
 struct PassedBucket<'a> {
     classes: Verified<'a>,
     carried: Vec<CarriedColumn>,
+    row_ids: PackedRowIds,
     sensitive: Vec<Vec<u32>>,
     facts: Facts,
     totals: Totals,
@@ -133,6 +135,7 @@ impl<'d, 'a> Gate<'d, 'a> {
         self.sizes.add_all(&passed.classes);
         (self.measure)(&Passed::Classes(PassedClasses {
             classes: &passed.classes,
+            row_ids: Some(&passed.row_ids),
             sensitive: &passed.sensitive,
             facts: &passed.facts,
             carried: &passed.carried,
@@ -189,6 +192,7 @@ fn verify_bucket<'a>(
     Ok(PassedBucket {
         classes,
         carried,
+        row_ids,
         sensitive,
         facts,
         totals: Totals { fingerprint, ..totals },

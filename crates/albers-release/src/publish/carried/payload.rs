@@ -67,6 +67,13 @@ pub struct PayloadField {
 }
 
 impl PayloadField {
+    /// A column of cells of this type, of which nothing is known but that.
+    pub fn as_read(name: &str, read_as: DataType) -> PayloadField {
+        let counts = CellCounts::nothing();
+        let typing = Typing::AsRead;
+        PayloadField { name: name.to_owned(), read_as, typing, counts, is_folded: true }
+    }
+
     /// Its field in a release from which rows with such cells are left out.
     pub fn field(&self, left_out: &CellCounts) -> Field {
         let mut published = self.counts.clone();
@@ -119,6 +126,7 @@ impl Payload {
             .iter()
             .zip(&self.fields)
             .map(|(chunk, field)| match field.is_folded {
+                _ if chunk.data_type() == &field.read_as => Ok(chunk.clone()),
                 false => Ok(chunk.clone()),
                 true => arrow_cast::cast(chunk, &field.read_as)
                     .map_err(|_| field.refused("cannot be made of what was read")),

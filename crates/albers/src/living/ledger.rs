@@ -1,0 +1,160 @@
+//! The ledger of an index, as it is stored, and what happens to rows between two releases.
+
+use std::collections::BTreeMap;
+
+use albers_ledger::{DeadRow, Ledger, LedgerError, Needs, Piece, PieceKey, RowFacts};
+use albers_storage::store::{Changes, Extent, Table};
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use std::ops::ControlFlow;
+
+use super::catalogue::{damaged, decoded};
+use super::coding::LivingCoding;
+use super::events::Event;
+use super::row_number::RowNumber;
+use super::state::State;
+use crate::error::{Error, Result};
+
+/// What continues the signature of a row that is gone, by its number.
+const DEAD: Table = Table::new("dead");
+
+/// Where the ledger lies.
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub(super) struct LedgerRecord {
+    pieces: BTreeMap<u64, Extent>,
+    /// The epoch of its codes.
+    epoch: u32,
+}
+
+impl LedgerRecord {
+    /// The epoch of its codes, where it has any.
+    pub(super) fn epoch(&self) -> Option<u32> {
+        (!self.pieces.is_empty()).then_some(self.epoch)
+    }
+
+    /// The ledger; without releases where nothing was stored yet.
+    pub(super) fn read(
+        &self,
+        needs: Needs,
+        read: &dyn Fn(Extent) -> Result<Vec<u8>>,
+    ) -> Result<Ledger> {
+        if self.pieces.is_empty() {
+            return Ok(Ledger::new(needs));
+        }
+        let mut pieces = Vec::with_capacity(self.pieces.len());
+        for (&key, &extent) in &self.pieces {
+            let key = PieceKey::from_u64(key);
+            let key = key.ok_or_else(|| damaged("a piece of the ledger is not known"))?;
+            pieces.push((key, read(extent)?));
+        }
+        Ledger::from_pieces(pieces).map_err(refused)
+    }
+
+    /// Stores what changed of a ledger.
+    pub(super) fn write(
+        &mut self,
+        ledger: &mut Ledger,
+        epoch: u32,
+        changes: &mut Changes,
+    ) -> Result<()> {
+        for Piece { key, bytes } in ledger.take_changed_pieces() {
+            if let Some(old) = self.pieces.remove(&key.to_u64()) {
+                changes.free(old)?;
+            }
+            if let Some(bytes) = bytes {
+                self.pieces.insert(key.to_u64(), changes.write(&bytes)?);
+            }
+        }
+        self.epoch = epoch;
+        Ok(())
+    }
+}
+
+/// The facts of rows that are gone, as they were published.
+pub(super) type GoneFacts = FxHashMap<RowNumber, (u64, Vec<u32>)>;
+
+/// Tells the ledger what happened to rows since it was told last. `ruled` are the sensitive columns
+/// that its requirement looks at.
+pub(super) fn tell(
+    ledger: &mut Ledger,
+    state: &mut State,
+    (facts, ruled): (&GoneFacts, &[usize]),
+    changes: &mut Changes,
+) -> Result<()> {
+    recode(ledger, state.catalogue.ledger.epoch, &state.tabled()?.coding, ruled, changes)?;
+    let runs = std::mem::take(&mut state.catalogue.events);
+    for run in runs {
+        let events: Vec<Event> = decoded(&changes.read(run.extent)?, "what happened to rows")?;
+        if ledger.n_releases() > 0 {
+            for event in events {
+                tell_one(ledger, event, facts, changes)?;
+            }
+        }
+        changes.free(run.extent)?;
+    }
+    Ok(())
+}
+
+fn tell_one(
+    ledger: &mut Ledger,
+    event: Event,
+    facts: &GoneFacts,
+    changes: &mut Changes,
+) -> Result<()> {
+    let was = |row: RowNumber| match facts.get(&row) {
+        Some((subject, codes)) => RowFacts { subject: *subject, codes },
+        None => RowFacts::default(),
+    };
+    match event {
+        Event::Replaced { old, new } => {
+            ledger.replace(old.get(), new.get(), true, was(old)).map_err(refused)?;
+        }
+        Event::Removed { row } => {
+            if let Some(dead) = ledger.delete(row.get(), was(row)).map_err(refused)? {
+                changes.put(DEAD, &row.get().to_be_bytes(), &dead.to_bytes())?;
+            }
+        }
+        Event::Revived { old, new, is_changed } => {
+            let key = old.get().to_be_bytes();
+            if let Some(bytes) = changes.get(DEAD, &key)? {
+                let dead = DeadRow::from_bytes(&bytes).map_err(refused)?;
+                ledger.revive(dead, new.get(), is_changed).map_err(refused)?;
+                changes.remove(DEAD, &key)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Brings a ledger, and what is kept of rows that are gone, to the codes of the last epoch.
+fn recode(
+    ledger: &mut Ledger,
+    from_epoch: u32,
+    coding: &LivingCoding,
+    ruled: &[usize],
+    changes: &mut Changes,
+) -> Result<()> {
+    if !ledger.needs().facts || ledger.n_releases() == 0 {
+        return Ok(());
+    }
+    for change in coding.sensitive_changes(from_epoch)? {
+        let code_of = |column: usize, code: u32| change(ruled[column], code);
+        ledger.recode(&code_of);
+        let mut dead: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
+        changes.for_each(DEAD, None, &mut |key, bytes| {
+            dead.push((key.to_vec(), bytes.to_vec()));
+            Ok(ControlFlow::Continue(()))
+        })?;
+        for (key, bytes) in dead {
+            let mut row = DeadRow::from_bytes(&bytes).map_err(refused)?;
+            row.recode(&code_of);
+            changes.put(DEAD, &key, &row.to_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+/// What a ledger refuses is a defect of the index, or of its bytes: users do not number rows.
+pub(super) fn refused(error: LedgerError) -> Error {
+    damaged(&format!("its ledger does not go with its rows ({error})"))
+}
