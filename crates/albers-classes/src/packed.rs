@@ -236,6 +236,29 @@ impl RowBlock {
         out.extend_from_slice(&self.payload);
     }
 
+    /// The block at the start of some bytes, and what follows it; nothing if they are not those of
+    /// [`RowBlock::write_to`]. No more is allocated than the bytes justify.
+    pub fn try_read_from<'b>(layout: &RowLayout, bytes: &'b [u8]) -> Option<(RowBlock, &'b [u8])> {
+        let (n_rows, rest) = bytes.split_first_chunk::<8>()?;
+        let (n_payload_bytes, rest) = rest.split_first_chunk::<8>()?;
+        let n_rows = usize::try_from(u64::from_le_bytes(*n_rows)).ok()?;
+        let n_payload_bytes = usize::try_from(u64::from_le_bytes(*n_payload_bytes)).ok()?;
+        let (_, mut after) = rest.split_at_checked(n_rows.checked_mul(layout.stride)?)?;
+        if layout.has_payload {
+            let (lengths, payloads) = after.split_at_checked(n_rows.checked_mul(4)?)?;
+            let lengths = lengths.chunks_exact(4).map(|length| u64::from(word_at(length, 0)));
+            if lengths.sum::<u64>() != n_payload_bytes as u64 {
+                return None;
+            }
+            (_, after) = payloads.split_at_checked(n_payload_bytes)?;
+        } else if n_payload_bytes > 0 {
+            return None;
+        }
+        let mut block = RowBlock::default();
+        block.read_from(layout, bytes);
+        Some((block, after))
+    }
+
     /// Adds the rows of a block of bytes, and returns what follows them.
     ///
     /// # Panics

@@ -26,7 +26,7 @@
 //! A unit is what coarser classes are made within: the highest node of the top that has no more
 //! rows than are cut at once, or one below which some part violates the strictest requirement.
 
-mod build;
+pub(crate) mod build;
 pub(crate) mod drain;
 pub(crate) mod part;
 
@@ -37,6 +37,7 @@ use albers_classes::packed::{FactColumns, RowBlock, RowLayout};
 use albers_partition::cell::TableSize;
 use albers_partition::mondrian::Plan;
 use albers_partition::sample::Tuples;
+use albers_partition::split::cut::Turn;
 use albers_partition::split::extent::has_small_sets;
 use albers_partition::split::workload::Workload;
 use albers_partition::top::{Top, cells_of_rows};
@@ -97,7 +98,7 @@ impl Sizes {
 
 impl BulkPlan<'_> {
     /// About how much a row takes while its part is built, its payload left out.
-    fn row_bytes(&self) -> usize {
+    pub(crate) fn row_bytes(&self) -> usize {
         // The row, its cell, its place before and after, and its share of a leaf and its splits.
         let leaf_bytes = 4 * 8 * self.layout.n_attributes() + 64;
         let min_rows = self.plan.min_rows().max(1);
@@ -172,6 +173,8 @@ pub struct Giant {
     pub n_rows: u64,
     /// Its region, where regions are kept.
     pub region: Option<Region>,
+    /// The way to it from the root of all.
+    pub way: Vec<Turn>,
 }
 
 /// Rows on their way to the parts.
@@ -219,6 +222,8 @@ pub struct BufferTree<'a> {
     parts: Vec<Part>,
     /// How many tops lie above this one.
     depth: usize,
+    /// The way to the root of the top.
+    way: Vec<Turn>,
     buffers: Reservation,
 }
 
@@ -243,7 +248,7 @@ impl<'a> BufferTree<'a> {
         payload_bytes: usize,
     ) -> Result<BufferTree<'a>> {
         let expected = Expected { n_rows, payload_bytes, must_divide: false };
-        BufferTree::below(plan, (Arc::new(top), 0), expected, 0)
+        BufferTree::below(plan, (Arc::new(top), 0), expected, (0, Vec::new()))
     }
 
     /// A buffer tree below a node of a top.
@@ -251,7 +256,7 @@ impl<'a> BufferTree<'a> {
         plan: &'a BulkPlan<'a>,
         (top, root): (Arc<Top>, u32),
         expected: Expected,
-        depth: usize,
+        (depth, way): (usize, Vec<Turn>),
     ) -> Result<BufferTree<'a>> {
         let Expected { n_rows, payload_bytes, must_divide } = expected;
         let Sizes { part_bytes, buffer_bytes, block_bytes } = plan.sizes;
@@ -269,7 +274,7 @@ impl<'a> BufferTree<'a> {
         let n_attributes = plan.layout.n_attributes();
         let parts_of = move |codes: &[u32]| cells_of_rows(codes, n_attributes, &steps, root);
         let router = Router::new(plan.layout, Arc::new(parts_of), roots.len());
-        Ok(BufferTree { plan, top, root, roots, router, parts, depth, buffers })
+        Ok(BufferTree { plan, top, root, roots, router, parts, depth, way, buffers })
     }
 
     /// Number of parts.

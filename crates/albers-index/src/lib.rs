@@ -5,6 +5,7 @@
 //! - [`buffer_tree`]: loads it from more rows than fit in memory.
 //! - [`bang_file`]: another index: regions that may lie in each other.
 //! - [`key_buffers`]: loads it from more rows than fit in memory.
+//! - [`living`]: the index kept, while rows come and go.
 //! - [`access_methods`]: relatives of it, for comparison.
 //! - [`grid`]: space halved equally often everywhere.
 //! - [`granularity`]: coarser releases from the leaves of an index built once.
@@ -15,6 +16,7 @@ pub mod buffer_tree;
 pub mod granularity;
 pub mod grid;
 pub mod key_buffers;
+pub mod living;
 pub mod rplus_tree;
 
 #[cfg(test)]

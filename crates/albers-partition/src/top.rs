@@ -20,7 +20,7 @@ use rustc_hash::FxHashMap;
 use crate::grow::{Arity, Grower, grow};
 use crate::plan::{Plan, whole_region};
 use crate::sample::Tuples;
-use crate::split::cut::Cut;
+use crate::split::cut::{Cut, Turn};
 use crate::split::place::Placement;
 use crate::split::rule::{Allowance, Rule};
 use crate::split::{Chooser, Point};
@@ -337,6 +337,22 @@ impl Top {
         }
     }
 
+    /// The way from the root to a node.
+    pub fn way_to(&self, node_idx: u32) -> Vec<Turn> {
+        let mut way = Vec::new();
+        let mut at = 0;
+        while at != node_idx {
+            let TopKind::Inner { cut, children } = &self.nodes[at as usize].kind else {
+                unreachable!("the node lies in the tree")
+            };
+            // Nodes are numbered from left to right.
+            let is_inside = node_idx < children[1];
+            way.push(Turn { cut: *cut, is_inside });
+            at = children[usize::from(!is_inside)];
+        }
+        way
+    }
+
     /// Rows of the sample below a node.
     pub fn n_sampled(&self, node_idx: u32) -> usize {
         self.nodes[node_idx as usize].n_sampled as usize
@@ -426,6 +442,34 @@ pub struct RouteStep {
     length: u32,
     children: [u32; 2],
     cell_idx: u32,
+}
+
+/// The comparisons of a tree whose nodes are given with parents first and what lies inside before
+/// what lies outside; a node without a cut is the next cell.
+pub fn steps_of(
+    nodes: impl DoubleEndedIterator<Item = Option<Cut>> + ExactSizeIterator,
+) -> Vec<RouteStep> {
+    let n_nodes = nodes.len();
+    let mut steps = Vec::with_capacity(n_nodes);
+    // Roots of the subtrees that follow, the next one last.
+    let mut roots: Vec<u32> = Vec::new();
+    for (node_idx, cut) in nodes.enumerate().rev() {
+        let node_idx = node_idx as u32;
+        let step = match cut {
+            None => RouteStep { axis: 0, lo: 0, length: 0, children: [node_idx; 2], cell_idx: 0 },
+            Some(Cut { axis, lo, hi, .. }) => {
+                let [inside, outside] = [(); 2].map(|()| roots.pop().expect("a cut has two sides"));
+                let (length, children) = (hi - lo, [outside, inside]);
+                RouteStep { axis, lo, length, children, cell_idx: NO_CELL }
+            }
+        };
+        steps.push(step);
+        roots.push(node_idx);
+    }
+    steps.reverse();
+    let cells = steps.iter_mut().filter(|step| step.cell_idx != NO_CELL);
+    (0u32..).zip(cells).for_each(|(cell_idx, step)| step.cell_idx = cell_idx);
+    steps
 }
 
 /// The cell of each row, whose codes stand row by row, from a node that the rows belong to. Rows go

@@ -3,6 +3,7 @@
 use albers_classes::Region;
 use albers_classes::packed::{RowBlock, RowLayout};
 use albers_partition::sample::{TupleSample, Tuples, tuple_hash};
+use albers_partition::split::cut::Turn;
 use albers_partition::split::extent::has_small_sets;
 use albers_partition::split::rule::{Rule, RuleScratch};
 use albers_partition::split_tree::{SplitTree, TreeNode};
@@ -30,6 +31,8 @@ pub struct Subtree<'r> {
     pub order: Vec<u32>,
     /// The region of the whole, where regions are kept.
     pub region: Option<Region>,
+    /// The way to it from the root of all.
+    pub way: Vec<Turn>,
 }
 
 impl Subtree<'_> {

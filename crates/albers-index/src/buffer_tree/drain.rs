@@ -6,6 +6,7 @@ use std::sync::Arc;
 use albers_classes::Region;
 use albers_classes::packed::RowBlock;
 use albers_partition::cell::MAX_DEPTH;
+use albers_partition::split::cut::Turn;
 use albers_partition::top::{Attempt, Top};
 use albers_storage::memory_budget::Reservation;
 use albers_storage::spill::Block;
@@ -29,6 +30,17 @@ pub fn drain<E: From<StorageError>>(
 ) -> std::result::Result<(), E> {
     let plan = tree.plan;
     Drain { plan, sink }.tree(tree)
+}
+
+/// Divides the rows of a part, which has this region where regions are kept, and hands on what comes
+/// of them.
+pub fn divide<E: From<StorageError>>(
+    plan: &BulkPlan<'_>,
+    part: Part,
+    region: Option<Region>,
+    sink: &mut Sink<'_, E>,
+) -> std::result::Result<(), E> {
+    Drain { plan, sink }.divide(part, region, (0, Vec::new()))
 }
 
 /// Parts that are loaded together.
@@ -162,9 +174,15 @@ struct Place<'t> {
     top: &'t Arc<Top>,
     node: u32,
     depth: usize,
+    /// The way to the root of the top.
+    way: &'t [Turn],
 }
 
 impl Place<'_> {
+    fn way_to(&self, node: u32) -> Vec<Turn> {
+        [self.way, &self.top.way_to(node)].concat()
+    }
+
     fn region(&self, node: u32) -> Option<Region> {
         self.top.region(node).cloned()
     }
@@ -193,7 +211,7 @@ impl<E: From<StorageError>> Drain<'_, '_, '_, E> {
             part.flush(self.plan)?;
         }
         let groups = tree.groups();
-        let BufferTree { top, mut parts, depth, buffers, .. } = tree;
+        let BufferTree { top, mut parts, depth, way, buffers, .. } = tree;
         drop(buffers);
         for group in groups {
             let mut part = Part::new(self.plan.strictest);
@@ -201,7 +219,7 @@ impl<E: From<StorageError>> Drain<'_, '_, '_, E> {
                 part.take(other);
             }
             if part.n_rows > 0 {
-                let place = Place { top: &top, node: group.node, depth };
+                let place = Place { top: &top, node: group.node, depth, way: &way };
                 self.group(&place, group.why, part)?;
             }
         }
@@ -215,7 +233,8 @@ impl<E: From<StorageError>> Drain<'_, '_, '_, E> {
         let is_whole = part.n_rows <= plan.plan.grain.whole_rows as u64;
         let is_cell = place.top.children(place.node).is_none();
         if !is_whole && (is_cell || why == Why::Violating) {
-            return self.divide(part, place.region(place.node), place.depth);
+            let below = (place.depth, place.way_to(place.node));
+            return self.divide(part, place.region(place.node), below);
         }
         let must_load = is_whole || why == Why::Coarser;
         let reserved = match n_bytes <= MAX_EXCESS * plan.sizes.part_bytes || must_load {
@@ -230,7 +249,8 @@ impl<E: From<StorageError>> Drain<'_, '_, '_, E> {
                 let payload_bytes = part.n_payload_bytes / n_rows.max(1) as usize;
                 let expected = Expected { n_rows, payload_bytes, must_divide: true };
                 let below = (place.top.clone(), place.node);
-                let mut tree = BufferTree::below(plan, below, expected, place.depth)?;
+                let above = (place.depth, place.way.to_vec());
+                let mut tree = BufferTree::below(plan, below, expected, above)?;
                 tree.append_blocks(part.blocks)?;
                 self.tree(tree)
             }
@@ -252,17 +272,19 @@ impl<E: From<StorageError>> Drain<'_, '_, '_, E> {
             match unit {
                 Unit::Subtree { node, tree, order } => {
                     let region = place.region(node);
-                    let subtree = build::Subtree { tree, rows: &rows, order, region };
+                    let way = place.way_to(node);
+                    let subtree = build::Subtree { tree, rows: &rows, order, region, way };
                     (self.sink)(Loaded::Subtree(Box::new(subtree)))?;
                 }
                 Unit::Large { node, order } => {
-                    large.push((Part::of_rows(plan, &rows, &order)?, place.region(node)));
+                    let part = Part::of_rows(plan, &rows, &order)?;
+                    large.push((part, place.region(node), place.way_to(node)));
                 }
             }
         }
         drop((rows, memory));
-        for (part, region) in large {
-            self.divide(part, region, place.depth)?;
+        for (part, region, way) in large {
+            self.divide(part, region, (place.depth, way))?;
         }
         Ok(())
     }
@@ -272,7 +294,7 @@ impl<E: From<StorageError>> Drain<'_, '_, '_, E> {
         &mut self,
         mut part: Part,
         region: Option<Region>,
-        depth: usize,
+        (depth, way): (usize, Vec<Turn>),
     ) -> std::result::Result<(), E> {
         let plan = self.plan;
         let n_rows = part.n_rows;
@@ -285,13 +307,14 @@ impl<E: From<StorageError>> Drain<'_, '_, '_, E> {
             }
             let expected = Expected { n_rows, payload_bytes, must_divide: true };
             let below = (Arc::new(top), 0);
-            let mut tree = BufferTree::below(plan, below, expected, depth + 1)?;
+            let above = (depth + 1, way.clone());
+            let mut tree = BufferTree::below(plan, below, expected, above)?;
             tree.append_blocks(part.blocks)?;
             if tree.is_divided() {
                 return self.tree(tree);
             }
             part = tree.into_part()?;
         }
-        (self.sink)(Loaded::Giant(Giant { blocks: part.blocks, n_rows, region }))
+        (self.sink)(Loaded::Giant(Giant { blocks: part.blocks, n_rows, region, way }))
     }
 }

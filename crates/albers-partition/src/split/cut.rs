@@ -22,10 +22,30 @@ pub struct Cut {
     pub rest: (u32, u32),
 }
 
+/// One step down a tree of splits: a cut, and the side of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Turn {
+    /// The cut.
+    pub cut: Cut,
+    /// Whether the way goes on with the codes that it names.
+    pub is_inside: bool,
+}
+
 impl Cut {
     /// Codes from `lo` to `hi` against all others.
     pub fn new(axis: usize, lo: u32, hi: u32) -> Cut {
         Cut { axis: axis as u32, lo, hi, rest: ALL }
+    }
+
+    /// Whether a code goes inside.
+    #[inline]
+    pub fn takes(&self, code: u32) -> bool {
+        (self.lo..=self.hi).contains(&code)
+    }
+
+    /// The same cut, of which nothing is known but what goes inside.
+    pub fn without_rest(self) -> Cut {
+        Cut { rest: ALL, ..self }
     }
 
     /// A split that has two parts.
