@@ -4,6 +4,18 @@ mod model;
 
 use model::{Mode, Model, Step, requirements};
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{FileFailurePersistence, TestRunner};
+
+/// So many cases, unless `PROPTEST_CASES` asks for another number.
+fn config(cases: u32) -> ProptestConfig {
+    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
+    ProptestConfig {
+        cases: asked.unwrap_or(cases),
+        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
+        ..ProptestConfig::default()
+    }
+}
 
 fn step() -> impl Strategy<Value = Step> {
     let mode = prop_oneof![
@@ -27,7 +39,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(config(64))]
 
     /// Every person's history is kept in full beside the ledger. After each release the figures and
     /// the sets are those of brute force, and after each step so is what was stored and read back.
@@ -51,11 +63,11 @@ proptest! {
 #[test]
 fn histories_reach_every_kind_of_verdict() {
     let mut seen = model::Seen::default();
-    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let mut runner = TestRunner::deterministic();
     let histories = (0..requirements().len(), prop::collection::vec(step(), 30..60));
     for _ in 0..150 {
         let tree = histories.new_tree(&mut runner).unwrap();
-        let (which, steps) = proptest::strategy::ValueTree::current(&tree);
+        let (which, steps) = tree.current();
         let mut model = Model::new(requirements().swap_remove(which));
         (0..12).for_each(|i| model.apply(Step::Insert { subject: i, code: i as u32 % 4 }));
         steps.into_iter().for_each(|step| model.apply(step));
