@@ -65,6 +65,11 @@ impl RowLayout {
         self.stride
     }
 
+    /// The same fields, with a payload or without.
+    pub fn with_payload(&self, has_payload: bool) -> RowLayout {
+        RowLayout { has_payload, ..self.clone() }
+    }
+
     /// Whether rows have a payload.
     pub fn has_payload(&self) -> bool {
         self.has_payload
@@ -221,6 +226,25 @@ impl RowBlock {
 
     fn payload_start(&self, row: usize) -> usize {
         if row == 0 { 0 } else { self.payload_ends[row - 1] }
+    }
+
+    /// The same rows with other payloads, which are told from their own; `map` writes one behind what
+    /// is there. The layout must be one with a payload.
+    pub fn with_payloads(mut self, mut map: impl FnMut(&[u8], &mut Vec<u8>)) -> RowBlock {
+        let mut payload = Vec::with_capacity(self.payload.len());
+        let mut payload_ends = Vec::with_capacity(self.payload_ends.len());
+        for row in 0..self.payload_ends.len() {
+            map(self.payload(row), &mut payload);
+            payload_ends.push(payload.len());
+        }
+        (self.payload, self.payload_ends) = (payload, payload_ends);
+        self
+    }
+
+    /// The same rows without payloads, for the same layout without one.
+    pub fn without_payloads(mut self) -> RowBlock {
+        (self.payload, self.payload_ends) = (Vec::new(), Vec::new());
+        self
     }
 
     /// The block as bytes, after what `out` holds.

@@ -4,7 +4,7 @@ use albers_classes::Attribute;
 use albers_classes::space::Shown;
 use albers_measure::relation::RelationOfParts;
 use albers_measure::{Loss, LossOfParts, PublishedAttribute, PublishedParts, Relation};
-use albers_release::door::{Door, DoorPlan, Passage, Passed, RowStore};
+use albers_release::door::{Door, DoorPlan, Measure, Passage, Passed, RowStore};
 use albers_release::publish::{OutputColumn, Values};
 use albers_storage::watch::Watch;
 use albers_table::hierarchy::HierarchySpec;
@@ -110,10 +110,21 @@ impl<'r> Context<'r> {
 
     /// Closes the door: everything is verified, measured and written, and waits for its name.
     pub(crate) fn close(
+        self,
+        door: Door<'_>,
+        sinks: Vec<Box<dyn Sink>>,
+        story: &Story<'_>,
+    ) -> Result<Prepared> {
+        self.close_before(door, sinks, story, &mut |_, _| {})
+    }
+
+    /// The same before the eyes of somebody who looks at all that passes.
+    pub(crate) fn close_before(
         mut self,
         door: Door<'_>,
         sinks: Vec<Box<dyn Sink>>,
         story: &Story<'_>,
+        see: &mut Measure<'_>,
     ) -> Result<Prepared> {
         let plan = self.plan;
         let mut figures: Vec<Figures<'_>> =
@@ -126,6 +137,7 @@ impl<'r> Context<'r> {
             figures[release].published.add(passed);
             figures[release].owners.add(passed);
             figures[release].small.add(passed);
+            see(release, passed);
             if let Some(relation) = &mut figures[release].relation {
                 relation.add(passed);
             }
@@ -380,6 +392,8 @@ pub(crate) struct Story<'a> {
     pub(crate) column_types: &'a [(String, ColumnType)],
     /// Whether an index found the classes.
     pub(crate) is_indexed: bool,
+    /// Whether the finest classes too are such that their boxes may overlap.
+    pub(crate) may_overlap: bool,
     /// The levels of a full-domain release.
     pub(crate) generalization: Option<GeneralizationReport>,
     /// Things the user should know.
@@ -420,7 +434,7 @@ impl<'a> Story<'a> {
         match &plan.method {
             MethodPlan::FullDomain(_) | MethodPlan::Specialize { .. } => Some(Relation::Disjoint),
             MethodPlan::Local | MethodPlan::Given { .. } => None,
-            _ if release > 0 || has_labels => None,
+            _ if release > 0 || has_labels || self.may_overlap => None,
             MethodPlan::Bang { nests: true, shows_regions, .. } => {
                 (*shows_regions && plan.method.is_nested()).then_some(Relation::Nested)
             }

@@ -115,6 +115,7 @@ pub(crate) fn in_memory(
         attributes: &table.attributes,
         column_types: &table.column_types,
         is_indexed: false,
+        may_overlap: false,
         generalization,
         notes,
         ncp_before: None,

@@ -104,6 +104,7 @@ impl GivenRelease<'_> {
             attributes: &table.attributes,
             column_types: &table.column_types,
             is_indexed: false,
+            may_overlap: false,
             generalization: None,
             notes: paired.notes,
             ncp_before: Some(ncp_before),

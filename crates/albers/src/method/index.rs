@@ -142,6 +142,7 @@ pub(super) fn story_of(table: &PackedTable, notes: Vec<Note>) -> Story<'_> {
         attributes: &table.attributes,
         column_types: &table.column_types,
         is_indexed: true,
+        may_overlap: false,
         generalization: None,
         notes,
         ncp_before: None,

@@ -75,6 +75,7 @@ pub(super) fn publish(
         attributes: &table.attributes,
         column_types: &table.column_types,
         is_indexed: false,
+        may_overlap: false,
         generalization: None,
         notes,
         ncp_before: None,

@@ -221,6 +221,7 @@ pub(crate) fn publish(
         attributes: &table.attributes,
         column_types: &table.column_types,
         is_indexed: false,
+        may_overlap: false,
         generalization: Some(chosen.report),
         notes: [protection.notes, search.notes.clone(), chosen.notes].concat(),
         ncp_before: None,
