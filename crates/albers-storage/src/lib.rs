@@ -9,6 +9,7 @@
 //! - [`scratch`] is a file without a name, for bytes that must be read again.
 //! - [`secret_bits`] are random bits that nobody else knows.
 //! - [`spill`] keeps bytes in memory while the budget allows it and in a temporary file otherwise.
+//! - [`store`] is a folder that survives: records and large byte strings, changed in whole batches.
 //! - [`watch`] is told how far long work is, and can cancel it.
 
 pub mod choice;
@@ -21,6 +22,7 @@ pub mod replay;
 pub mod scratch;
 pub mod secret_bits;
 pub mod spill;
+pub mod store;
 pub mod watch;
 pub mod wording;
 
@@ -28,6 +30,7 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use memory_budget::{advised_bytes, format_bytes};
+use store::StoreError;
 use wording::{Field, Wording};
 
 /// What can go wrong with a file, by what the user can do about it.
@@ -126,6 +129,9 @@ pub enum StorageError {
         /// What the operating system said.
         source: std::io::Error,
     },
+    /// A store cannot be opened, read or changed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 /// The result of a storage operation.

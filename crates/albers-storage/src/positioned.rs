@@ -33,6 +33,16 @@ impl Positioned {
     pub(crate) fn metadata(&self) -> io::Result<std::fs::Metadata> {
         self.0.metadata()
     }
+
+    /// Cuts the file, or lengthens it by zeros.
+    pub(crate) fn set_len(&self, n_bytes: u64) -> io::Result<()> {
+        self.0.set_len(n_bytes)
+    }
+
+    /// Returns when everything written stands on the disk.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        self.0.sync_data()
+    }
 }
 
 /// Where the operating system has no positioned reads and writes, one thread moves and acts at a
@@ -65,6 +75,16 @@ impl Positioned {
     /// What the operating system knows of the file now.
     pub(crate) fn metadata(&self) -> io::Result<std::fs::Metadata> {
         self.lock().metadata()
+    }
+
+    /// Cuts the file, or lengthens it by zeros.
+    pub(crate) fn set_len(&self, n_bytes: u64) -> io::Result<()> {
+        self.lock().set_len(n_bytes)
+    }
+
+    /// Returns when everything written stands on the disk.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        self.lock().sync_data()
     }
 
     fn at(&self, offset: u64) -> io::Result<std::sync::MutexGuard<'_, File>> {
