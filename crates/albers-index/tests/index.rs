@@ -8,6 +8,7 @@ mod index {
     mod faults;
     mod giant;
     mod key_buffers;
+    mod living;
     pub mod load;
     mod oracle;
     pub mod properties;

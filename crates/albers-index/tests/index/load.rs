@@ -252,7 +252,7 @@ fn layout_of(table: &Table) -> RowLayout {
     RowLayout::new(&table.greatest, &facts, !table.payloads.is_empty())
 }
 
-fn fact_columns(table: &Table) -> Vec<Vec<u32>> {
+pub fn fact_columns(table: &Table) -> Vec<Vec<u32>> {
     fact_columns_of(table).collect()
 }
 
