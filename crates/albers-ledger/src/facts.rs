@@ -98,7 +98,7 @@ impl DeadRow {
 
     /// Follows one recoding of the ledger, see [`crate::Ledger::recode`].
     pub fn recode(&mut self, code_of: &dyn Fn(usize, u32) -> u32) {
-        self.coding += 1;
+        self.coding = self.coding.wrapping_add(1);
         self.eras.iter_mut().for_each(|facts| facts.recode(code_of));
     }
 

@@ -156,11 +156,6 @@ impl<'a> Opened<'a> {
         }
         if ledger.needs.facts {
             self.judge.check(row, facts.codes)?;
-            if set == NEW {
-                self.judge.add(row, facts.subject, facts.codes, 1)?;
-            } else {
-                self.rows.push(set, row, facts);
-            }
         }
         let mut child = self.child_of[set as usize];
         if child < self.class_first_set {
@@ -170,6 +165,11 @@ impl<'a> Opened<'a> {
             child = ledger.signatures.push(set, self.n_classes)?;
             ledger.n_living.push(0);
             self.child_of[set as usize] = child;
+        }
+        if ledger.needs.facts && set == NEW {
+            self.judge.add(row, facts.subject, facts.codes, 1)?;
+        } else if ledger.needs.facts {
+            self.rows.push(set, row, facts);
         }
         ledger.assign(row, child);
         ledger.n_living[child as usize] += 1;

@@ -1,7 +1,7 @@
 //! The ledger as pieces of bytes that are stored one by one.
 //!
 //! ```text
-//! head        version u32 | needs, recodings, numbers of rows, sets and releases
+//! head        version u32 | needs, recodings, numbers of all that follows
 //! rows n      4096 x set u32              sets n    4096 x (parent u32, class u32)
 //! past n      (row, its earlier facts)    dead n    (set, deleted members)    of 4096 rows or sets
 //! release n   what is recorded of it      below     sets that were accepted below
@@ -62,6 +62,8 @@ struct Head {
     n_rows: u32,
     n_sets: u32,
     n_releases: u32,
+    n_dead: u64,
+    n_below: u32,
 }
 
 impl PieceKey {
@@ -228,6 +230,8 @@ impl Ledger {
             n_rows: self.set_of.len() as u32,
             n_sets: self.signatures.n_sets(),
             n_releases: self.releases.len() as u32,
+            n_dead: self.dead.n_rows,
+            n_below: self.below.len() as u32,
         };
         let mut bytes = VERSION.to_le_bytes().to_vec();
         bytes.extend(encode(&head));

@@ -34,6 +34,22 @@ pub struct NewRelease {
     pub extra: Vec<(u16, Vec<u8>)>,
 }
 
+impl NewRelease {
+    /// A release of classes that were made anew, alone and without a file yet.
+    pub fn new(id: impl Into<String>, k: u64, requirement: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            kind: ReleaseKind::Plain,
+            k,
+            requirement: requirement.into(),
+            coarser_ks: Vec::new(),
+            file_name: None,
+            n_waiting: 0,
+            extra: Vec::new(),
+        }
+    }
+}
+
 /// A release that was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Release {
