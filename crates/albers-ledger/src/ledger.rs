@@ -15,9 +15,9 @@ use crate::dead::Dead;
 use crate::error::LedgerError;
 use crate::facts::{DeadRow, Needs, RowFacts};
 use crate::past::Past;
-use crate::pieces::Unsaved;
 use crate::release::{Recorded, Release};
 use crate::signatures::{GONE, NEW, SetId, Signatures, release_of};
+use crate::unsaved::Unsaved;
 
 /// What all releases of a changing table tell together.
 pub struct Ledger {

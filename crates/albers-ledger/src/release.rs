@@ -77,6 +77,25 @@ pub struct Release {
     pub extra: Vec<(u16, Vec<u8>)>,
 }
 
+impl Release {
+    /// A release of so many rows and classes, which accepts nothing yet.
+    pub(crate) fn of(new: NewRelease, n_rows: u64, n_classes: u32) -> Self {
+        Self {
+            id: new.id,
+            kind: new.kind,
+            k: new.k,
+            requirement: new.requirement,
+            coarser_ks: new.coarser_ks,
+            file_name: new.file_name,
+            n_waiting: new.n_waiting,
+            n_rows,
+            n_classes,
+            linkage_accepted: false,
+            extra: new.extra,
+        }
+    }
+}
+
 /// A release with what only the ledger looks at.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Recorded {

@@ -5,14 +5,16 @@ use std::collections::BTreeMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 
-use super::{CHUNK, Head, PieceKey, Unsaved, VERSION};
+use super::{Head, VERSION};
 use crate::dead::{Dead, DeadMembers};
 use crate::error::LedgerError;
 use crate::facts::{KeptFacts, Needs};
 use crate::ledger::Ledger;
 use crate::past::Past;
+use crate::piece_key::PieceKey;
 use crate::release::Recorded;
 use crate::signatures::{CHANGED, GONE, NEW, Node, Signatures};
+use crate::unsaved::{CHUNK, Unsaved};
 
 type Stored<B> = BTreeMap<PieceKey, B>;
 

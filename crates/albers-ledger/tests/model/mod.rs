@@ -7,7 +7,7 @@ use albers_privacy::{ClassSummary, Criterion, GroundDistance, Requirement, Sensi
 
 pub const N_CODES: u32 = 4;
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub enum Step {
     Insert {
         subject: u64,
@@ -214,7 +214,7 @@ impl Model {
 
     fn new_row(&mut self) -> u32 {
         // Some numbers are left out, so that rows end up in several pieces.
-        self.next_row += if self.next_row % 7 == 0 { 1500 } else { 1 };
+        self.next_row += if self.next_row.is_multiple_of(7) { 1500 } else { 1 };
         self.next_row
     }
 
