@@ -13,6 +13,7 @@ use crate::facts::{DeadRow, KeptFacts};
 
 #[derive(Default)]
 pub(crate) struct Dead {
+    pub n_rows: u64,
     pub of_set: FxHashMap<u32, DeadMembers>,
 }
 
@@ -25,13 +26,14 @@ pub(crate) struct DeadMembers {
 }
 
 impl Dead {
-    pub fn n_rows(&self, set: u32) -> u64 {
+    pub fn n_rows_of(&self, set: u32) -> u64 {
         self.of_set.get(&set).map_or(0, |members| members.n_rows)
     }
 
     pub fn add(&mut self, row: &DeadRow) {
         let members = self.of_set.entry(row.set).or_default();
         members.n_rows += 1;
+        self.n_rows += 1;
         members.eras.resize_with(row.eras.len(), BTreeMap::new);
         for (counts, facts) in members.eras.iter_mut().zip(&row.eras) {
             *counts.entry(facts.clone()).or_insert(0) += 1;
@@ -46,6 +48,7 @@ impl Dead {
             return Err(LedgerError::UnknownDead);
         }
         members.n_rows -= 1;
+        self.n_rows -= 1;
         for (counts, facts) in members.eras.iter_mut().zip(&row.eras) {
             let n = counts.get_mut(facts).expect("its presence was just checked");
             *n -= 1;

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::pieces::PieceKey;
+use crate::piece_key::PieceKey;
 
 /// What a ledger refuses. Messages name rows by number and hold no cell values.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

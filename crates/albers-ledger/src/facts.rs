@@ -96,9 +96,9 @@ impl DeadRow {
         self.coding
     }
 
-    /// Follows one recoding of the ledger, see [`crate::Ledger::recode`].
+    /// Follows one recoding of the ledger.
     pub fn recode(&mut self, code_of: &dyn Fn(usize, u32) -> u32) {
-        self.coding += 1;
+        self.coding = self.coding.wrapping_add(1);
         self.eras.iter_mut().for_each(|facts| facts.recode(code_of));
     }
 

@@ -15,9 +15,9 @@ use crate::dead::Dead;
 use crate::error::LedgerError;
 use crate::facts::{DeadRow, Needs, RowFacts};
 use crate::past::Past;
-use crate::pieces::Unsaved;
 use crate::release::{Recorded, Release};
 use crate::signatures::{GONE, NEW, SetId, Signatures, release_of};
+use crate::unsaved::Unsaved;
 
 /// What all releases of a changing table tell together.
 pub struct Ledger {
@@ -49,6 +49,9 @@ pub struct CurrentSet {
     /// Whether its members changed since they were last published. They count with the other
     /// members of their last class until they are published again.
     pub is_changed: bool,
+    /// Whether all members, as others see the set, are alive and unchanged: only then can a release
+    /// show all of them together and divide nothing.
+    pub is_whole: bool,
     /// Whether it misses the requirement, which an owner accepted. All other sets satisfy it with
     /// all their members.
     pub is_below: bool,
@@ -150,7 +153,8 @@ impl Ledger {
         self.check_free(new_row)?;
         self.dead.remove(&dead)?;
         self.unsaved.dead(dead.set);
-        let set = if changed { self.change(dead.set)? } else { dead.set };
+        let set = if changed { self.change(dead.set) } else { Ok(dead.set) };
+        let set = set.inspect_err(|_| self.dead.add(&dead))?;
         if !self.signatures.is_changed(set) {
             dead.eras.pop();
         }
@@ -165,7 +169,7 @@ impl Ledger {
     /// Rewrites all sensitive codes after the coding of a sensitive column grew; deleted rows that
     /// are kept elsewhere follow with [`DeadRow::recode`].
     pub fn recode(&mut self, code_of: &dyn Fn(usize, u32) -> u32) {
-        self.coding += 1;
+        self.coding = self.coding.wrapping_add(1);
         self.past.recode(code_of);
         self.dead.recode(code_of);
         self.releases.iter_mut().filter_map(|r| r.whole.as_mut()).for_each(|w| w.recode(code_of));
@@ -190,11 +194,14 @@ impl Ledger {
     /// # Panics
     /// When there is no such set.
     pub fn set(&self, id: SetId) -> CurrentSet {
+        let n_living = u64::from(self.n_living[id.0 as usize]);
+        let is_changed = self.signatures.is_changed(id.0);
         CurrentSet {
             id,
-            n_living: u64::from(self.n_living[id.0 as usize]),
-            n_dead: self.dead.n_rows(id.0),
-            is_changed: self.signatures.is_changed(id.0),
+            n_living,
+            n_dead: self.dead.n_rows_of(id.0),
+            is_changed,
+            is_whole: !is_changed && n_living == self.n_members(id.0),
             is_below: self.below.contains(&self.signatures.visible(id.0)),
         }
     }
@@ -233,14 +240,14 @@ impl Ledger {
 
     /// All members of a visible set: living, changed since, and deleted.
     pub(crate) fn n_members(&self, shown: u32) -> u64 {
-        let own = |set: u32| u64::from(self.n_living[set as usize]) + self.dead.n_rows(set);
+        let own = |set: u32| u64::from(self.n_living[set as usize]) + self.dead.n_rows_of(set);
         own(shown) + self.signatures.changed_of(shown).map_or(0, own)
     }
 
     pub(crate) fn living(&self, row: u32) -> Result<u32, LedgerError> {
         match self.set_of.get(row as usize) {
-            None => Ok(NEW),
-            Some(&GONE) => Err(LedgerError::UnknownRow { row }),
+            None if row < u32::MAX => Ok(NEW),
+            None | Some(&GONE) => Err(LedgerError::UnknownRow { row }),
             Some(&set) => Ok(set),
         }
     }
@@ -259,8 +266,9 @@ impl Ledger {
 
     fn check_free(&self, row: u32) -> Result<(), LedgerError> {
         match self.set_of.get(row as usize) {
-            None | Some(&NEW) => Ok(()),
-            Some(_) => Err(LedgerError::RowTaken { row }),
+            Some(&NEW) => Ok(()),
+            None if row < u32::MAX => Ok(()),
+            _ => Err(LedgerError::RowTaken { row }),
         }
     }
 

@@ -24,7 +24,7 @@ use crate::judge::Judge;
 use crate::ledger::Ledger;
 use crate::release::{NewRelease, Whole};
 use crate::signatures::{CHANGED, GONE, NEW};
-use crate::tested::{self, Tested, Verdict};
+use crate::verdict::Verdict;
 
 /// A release whose classes are being named. Dropping it leaves the ledger as it was.
 pub struct Opened<'a> {
@@ -44,7 +44,7 @@ pub struct Opened<'a> {
     /// New sets that miss the requirement, counted now or accepted before.
     pub(crate) below: Vec<u32>,
     /// Why a class could not be tested: the release cannot be finished then.
-    failed: Option<LedgerError>,
+    pub(crate) failed: Option<LedgerError>,
 }
 
 /// The ledger with the sets of an open release, which are forgotten unless kept.
@@ -121,7 +121,7 @@ impl Ledger {
     }
 }
 
-impl<'a> Opened<'a> {
+impl Opened<'_> {
     /// One class of the release, whole.
     ///
     /// # Errors
@@ -156,11 +156,6 @@ impl<'a> Opened<'a> {
         }
         if ledger.needs.facts {
             self.judge.check(row, facts.codes)?;
-            if set == NEW {
-                self.judge.add(row, facts.subject, facts.codes, 1)?;
-            } else {
-                self.rows.push(set, row, facts);
-            }
         }
         let mut child = self.child_of[set as usize];
         if child < self.class_first_set {
@@ -170,6 +165,11 @@ impl<'a> Opened<'a> {
             child = ledger.signatures.push(set, self.n_classes)?;
             ledger.n_living.push(0);
             self.child_of[set as usize] = child;
+        }
+        if ledger.needs.facts && set == NEW {
+            self.judge.add(row, facts.subject, facts.codes, 1)?;
+        } else if ledger.needs.facts {
+            self.rows.push(set, row, facts);
         }
         ledger.assign(row, child);
         ledger.n_living[child as usize] += 1;
@@ -218,18 +218,6 @@ impl<'a> Opened<'a> {
             self.waiting.push(set, row, facts);
         }
         Ok(())
-    }
-
-    /// Tests all sets that the release makes, and what it leaves of those before.
-    ///
-    /// # Errors
-    /// When living rows were not named, or what is kept of rows does not fit the requirement.
-    pub fn finish(mut self) -> Result<Tested<'a>, LedgerError> {
-        self.end_class()?;
-        match self.failed.take() {
-            Some(error) => Err(error),
-            None => tested::finish(self),
-        }
     }
 
     /// Counts one tested set that accepted linkage does not cover.

@@ -1,7 +1,7 @@
 //! The ledger as pieces of bytes that are stored one by one.
 //!
 //! ```text
-//! head        version u32 | needs, recodings, numbers of rows, sets and releases
+//! head        version u32 | needs, recodings, numbers of all that follows
 //! rows n      4096 x set u32              sets n    4096 x (parent u32, class u32)
 //! past n      (row, its earlier facts)    dead n    (set, deleted members)    of 4096 rows or sets
 //! release n   what is recorded of it      below     sets that were accepted below
@@ -14,37 +14,17 @@
 
 mod load;
 
-use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use crate::facts::Needs;
 use crate::ledger::Ledger;
+use crate::piece_key::PieceKey;
+use crate::unsaved::{CHUNK, Unsaved};
 
-/// Rows, or sets, of one piece.
-pub(crate) const CHUNK: u32 = 4096;
 /// The version of the format.
 const VERSION: u32 = 1;
-
-/// Which piece of a ledger some bytes are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum PieceKey {
-    /// Version and numbers, rewritten with every other piece.
-    Head,
-    /// The sets of some rows.
-    Rows(u32),
-    /// Some signatures.
-    Sets(u32),
-    /// Earlier values of some living rows.
-    Past(u32),
-    /// Deleted members of some sets.
-    Dead(u32),
-    /// What is recorded of one release.
-    Release(u32),
-    /// The sets that were accepted below the requirement.
-    Below,
-}
 
 /// A piece to be stored.
 #[derive(Clone, PartialEq, Eq)]
@@ -62,51 +42,8 @@ struct Head {
     n_rows: u32,
     n_sets: u32,
     n_releases: u32,
-}
-
-impl PieceKey {
-    /// The key as a number: pieces of one kind follow each other.
-    pub fn to_u64(self) -> u64 {
-        let (kind, number) = match self {
-            Self::Head => (0, 0),
-            Self::Rows(number) => (1, number),
-            Self::Sets(number) => (2, number),
-            Self::Past(number) => (3, number),
-            Self::Dead(number) => (4, number),
-            Self::Release(number) => (5, number),
-            Self::Below => (6, 0),
-        };
-        kind << 32 | u64::from(number)
-    }
-
-    /// The key of a number that [`Self::to_u64`] gave.
-    pub fn from_u64(key: u64) -> Option<Self> {
-        let number = key as u32;
-        match (key >> 32, number) {
-            (0, 0) => Some(Self::Head),
-            (1, _) => Some(Self::Rows(number)),
-            (2, _) => Some(Self::Sets(number)),
-            (3, _) => Some(Self::Past(number)),
-            (4, _) => Some(Self::Dead(number)),
-            (5, _) => Some(Self::Release(number)),
-            (6, 0) => Some(Self::Below),
-            _ => None,
-        }
-    }
-}
-
-impl fmt::Display for PieceKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Head => write!(f, "the head"),
-            Self::Rows(number) => write!(f, "piece {number} of the rows"),
-            Self::Sets(number) => write!(f, "piece {number} of the sets"),
-            Self::Past(number) => write!(f, "piece {number} of the past values"),
-            Self::Dead(number) => write!(f, "piece {number} of the deleted rows"),
-            Self::Release(number) => write!(f, "release {number}"),
-            Self::Below => write!(f, "the list of accepted sets"),
-        }
-    }
+    n_dead: u64,
+    n_below: u32,
 }
 
 /// Shows the key and the length, no values.
@@ -114,63 +51,6 @@ impl fmt::Debug for Piece {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let n_bytes = self.bytes.as_ref().map(Vec::len);
         f.debug_struct("Piece").field("key", &self.key).field("n_bytes", &n_bytes).finish()
-    }
-}
-
-/// Which pieces differ from what was stored last.
-#[derive(Default)]
-pub(crate) struct Unsaved {
-    all: bool,
-    /// By piece of rows.
-    rows: Vec<bool>,
-    /// The first signature that was never stored; they are only ever appended.
-    first_set: Option<u32>,
-    past: BTreeSet<u32>,
-    dead: BTreeSet<u32>,
-    first_release: Option<u32>,
-}
-
-impl Unsaved {
-    pub fn all() -> Self {
-        Self { all: true, ..Self::default() }
-    }
-
-    fn none(n_rows: usize) -> Self {
-        Self { rows: vec![false; n_rows.div_ceil(CHUNK as usize)], ..Self::default() }
-    }
-
-    pub fn row(&mut self, row: u32) {
-        let chunk_idx = (row / CHUNK) as usize;
-        if chunk_idx >= self.rows.len() {
-            self.rows.resize(chunk_idx + 1, true);
-        }
-        self.rows[chunk_idx] = true;
-    }
-
-    pub fn node(&mut self, set: u32) {
-        self.first_set = Some(self.first_set.map_or(set, |first| first.min(set)));
-    }
-
-    pub fn past(&mut self, row: u32) {
-        self.past.insert(row / CHUNK);
-    }
-
-    pub fn dead(&mut self, set: u32) {
-        self.dead.insert(set / CHUNK);
-    }
-
-    pub fn release(&mut self, release: u32, first_set: u32) {
-        self.node(first_set);
-        self.first_release.get_or_insert(release);
-    }
-
-    fn is_empty(&self) -> bool {
-        !self.all
-            && !self.rows.contains(&true)
-            && self.first_set.is_none()
-            && self.past.is_empty()
-            && self.dead.is_empty()
-            && self.first_release.is_none()
     }
 }
 
@@ -228,6 +108,8 @@ impl Ledger {
             n_rows: self.set_of.len() as u32,
             n_sets: self.signatures.n_sets(),
             n_releases: self.releases.len() as u32,
+            n_dead: self.dead.n_rows,
+            n_below: self.below.len() as u32,
         };
         let mut bytes = VERSION.to_le_bytes().to_vec();
         bytes.extend(encode(&head));

@@ -34,6 +34,22 @@ pub struct NewRelease {
     pub extra: Vec<(u16, Vec<u8>)>,
 }
 
+impl NewRelease {
+    /// A release of classes that were made anew, alone and without a file yet.
+    pub fn new(id: impl Into<String>, k: u64, requirement: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            kind: ReleaseKind::Plain,
+            k,
+            requirement: requirement.into(),
+            coarser_ks: Vec::new(),
+            file_name: None,
+            n_waiting: 0,
+            extra: Vec::new(),
+        }
+    }
+}
+
 /// A release that was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Release {
@@ -59,6 +75,25 @@ pub struct Release {
     pub linkage_accepted: bool,
     /// What later versions add, each under a tag of its own.
     pub extra: Vec<(u16, Vec<u8>)>,
+}
+
+impl Release {
+    /// A release of so many rows and classes, which accepts nothing yet.
+    pub(crate) fn of(new: NewRelease, n_rows: u64, n_classes: u32) -> Self {
+        Self {
+            id: new.id,
+            kind: new.kind,
+            k: new.k,
+            requirement: new.requirement,
+            coarser_ks: new.coarser_ks,
+            file_name: new.file_name,
+            n_waiting: new.n_waiting,
+            n_rows,
+            n_classes,
+            linkage_accepted: false,
+            extra: new.extra,
+        }
+    }
 }
 
 /// A release with what only the ledger looks at.

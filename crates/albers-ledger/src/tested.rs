@@ -6,36 +6,7 @@ use crate::ledger::Ledger;
 use crate::opened::{FactRows, Opened, Pending};
 use crate::release::{Recorded, Release};
 use crate::signatures::NEW;
-
-/// What a release would reveal together with those before: figures for the owner.
-///
-/// Counted are the sets that the release makes and those that it makes smaller, except a set that
-/// was below at an accepted release and that all members of, unchanged, are together in again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Verdict {
-    /// The least size of a set: in persons where these are counted, as in the last release that
-    /// shows the set; in rows otherwise. `None` when no set was tested.
-    pub smallest_set: Option<u64>,
-    /// Rows, also deleted ones, in sets that miss the requirement.
-    pub rows_below: u64,
-    /// Sets that miss the requirement.
-    pub sets_below: u64,
-}
-
-impl Verdict {
-    /// Whether every set satisfies the requirement.
-    pub fn holds(&self) -> bool {
-        self.sets_below == 0
-    }
-
-    pub(crate) fn count(&mut self, n_rows: u64, size: u64, is_below: bool) {
-        self.smallest_set = Some(self.smallest_set.map_or(size, |least| least.min(size)));
-        if is_below {
-            self.rows_below += n_rows;
-            self.sets_below += 1;
-        }
-    }
-}
+use crate::verdict::Verdict;
 
 /// A release that was tested. Dropping it leaves the ledger as it was.
 pub struct Tested<'a> {
@@ -75,30 +46,27 @@ impl Tested<'_> {
     }
 }
 
-/// Tests what is left to test when all classes are known.
-pub(crate) fn finish(mut opened: Opened<'_>) -> Result<Tested<'_>, LedgerError> {
-    if let Some(k) = opened.judge.only_rows() {
-        count_new_sets(&mut opened, k);
+impl<'a> Opened<'a> {
+    /// Tests all sets that the release makes, and what it leaves of those before.
+    ///
+    /// # Errors
+    /// When living rows were not named, or what is kept of rows does not fit the requirement.
+    pub fn finish(mut self) -> Result<Tested<'a>, LedgerError> {
+        self.end_class()?;
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        if let Some(k) = self.judge.only_rows() {
+            count_new_sets(&mut self, k);
+        }
+        let divided = settle(&mut self);
+        test_remainders(&mut self, &divided)?;
+        let Opened { pending, release, whole, n_rows, n_classes, verdict, below, .. } = self;
+        let n_sets = pending.ledger.signatures.n_sets() - pending.first_set;
+        let release = Release::of(release, n_rows, n_classes);
+        let record = Recorded { release, first_set: pending.first_set, n_sets, whole };
+        Ok(Tested { pending, record, verdict, below, divided })
     }
-    let divided = settle(&mut opened);
-    test_remainders(&mut opened, &divided)?;
-    let Opened { pending, release, whole, n_rows, n_classes, verdict, below, .. } = opened;
-    let n_sets = pending.ledger.signatures.n_sets() - pending.first_set;
-    let release = Release {
-        id: release.id,
-        kind: release.kind,
-        k: release.k,
-        requirement: release.requirement,
-        coarser_ks: release.coarser_ks,
-        file_name: release.file_name,
-        n_waiting: release.n_waiting,
-        n_rows,
-        n_classes,
-        linkage_accepted: false,
-        extra: release.extra,
-    };
-    let record = Recorded { release, first_set: pending.first_set, n_sets, whole };
-    Ok(Tested { pending, record, verdict, below, divided })
 }
 
 /// Where only rows are counted: the new sets, before members are taken off those before.

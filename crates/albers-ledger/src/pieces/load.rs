@@ -5,14 +5,16 @@ use std::collections::BTreeMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 
-use super::{CHUNK, Head, PieceKey, Unsaved, VERSION};
+use super::{Head, VERSION};
 use crate::dead::{Dead, DeadMembers};
 use crate::error::LedgerError;
 use crate::facts::{KeptFacts, Needs};
 use crate::ledger::Ledger;
 use crate::past::Past;
+use crate::piece_key::PieceKey;
 use crate::release::Recorded;
 use crate::signatures::{CHANGED, GONE, NEW, Node, Signatures};
+use crate::unsaved::{CHUNK, Unsaved};
 
 type Stored<B> = BTreeMap<PieceKey, B>;
 
@@ -31,10 +33,10 @@ impl Ledger {
         let releases = read_releases(&stored, &head)?;
         check_releases(&signatures, &releases)?;
         let n_changes = count_changes(&signatures);
-        let n_living = count_living(&set_of, head.n_sets)?;
+        let n_living = count_living(&set_of, head.n_sets);
         let past = read_past(&stored, head.needs, &set_of, &n_changes)?;
-        let dead = read_dead(&stored, head.needs, &signatures, &n_changes)?;
-        let below = read_below(&stored, &signatures)?;
+        let dead = read_dead(&stored, &head, &signatures, &n_changes)?;
+        let below = read_below(&stored, &head, &signatures)?;
         let unsaved = Unsaved::none(set_of.len());
         let (needs, coding) = (head.needs, head.coding);
         Ok(Self {
@@ -183,14 +185,14 @@ fn count_changes(signatures: &Signatures) -> Vec<u32> {
     n_changes
 }
 
-fn count_living(set_of: &[u32], n_sets: u32) -> Result<Vec<u32>, LedgerError> {
+fn count_living(set_of: &[u32], n_sets: u32) -> Vec<u32> {
     let mut n_living = vec![0_u32; n_sets as usize];
     for &set in set_of {
         if set != GONE && set != NEW {
             n_living[set as usize] += 1;
         }
     }
-    Ok(n_living)
+    n_living
 }
 
 fn read_past<B: AsRef<[u8]>>(
@@ -223,10 +225,12 @@ fn read_past<B: AsRef<[u8]>>(
 
 fn read_dead<B: AsRef<[u8]>>(
     stored: &Stored<B>,
-    needs: Needs,
+    head: &Head,
     signatures: &Signatures,
     n_changes: &[u32],
 ) -> Result<Dead, LedgerError> {
+    let needs = head.needs;
+    let mut n_rows = 0;
     let mut of_set = FxHashMap::default();
     for (&key, bytes) in stored.range(PieceKey::Dead(0)..=PieceKey::Dead(u32::MAX)) {
         let sets: Vec<(u32, DeadMembers)> = decode(key, bytes.as_ref())?;
@@ -241,24 +245,32 @@ fn read_dead<B: AsRef<[u8]>>(
             if !members.is_sound(n_eras, needs.n_sensitive as usize) {
                 return Err(damaged(key, "deleted rows are not counted in each era"));
             }
-            of_set.insert(set, members);
+            n_rows += members.n_rows;
+            if of_set.insert(set, members).is_some() {
+                return Err(damaged(key, "a set is there twice"));
+            }
         }
     }
-    Ok(Dead { of_set })
+    if n_rows != head.n_dead {
+        return Err(damaged(PieceKey::Dead(0), "deleted rows are missing"));
+    }
+    Ok(Dead { n_rows, of_set })
 }
 
 fn read_below<B: AsRef<[u8]>>(
     stored: &Stored<B>,
+    head: &Head,
     signatures: &Signatures,
 ) -> Result<FxHashSet<u32>, LedgerError> {
-    let Some(bytes) = stored.get(&PieceKey::Below) else {
+    if head.n_below == 0 {
         return Ok(FxHashSet::default());
-    };
-    let below: Vec<u32> = decode(PieceKey::Below, bytes.as_ref())?;
+    }
+    let below: Vec<u32> = decode(PieceKey::Below, get(stored, PieceKey::Below)?)?;
     let is_shown =
         |&set: &u32| set != NEW && set < signatures.n_sets() && !signatures.is_changed(set);
-    if !below.iter().all(is_shown) {
+    let below: FxHashSet<u32> = below.into_iter().filter(is_shown).collect();
+    if below.len() != head.n_below as usize {
         return Err(damaged(PieceKey::Below, "a set is not there"));
     }
-    Ok(below.into_iter().collect())
+    Ok(below)
 }

@@ -2,14 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use albers_ledger::{
-    DeadRow, Ledger, LedgerError, Needs, NewRelease, PieceKey, ReleaseKind, RowFacts, Verdict,
-};
+use albers_ledger::{DeadRow, Ledger, LedgerError, Needs, NewRelease, PieceKey, RowFacts, Verdict};
 use albers_privacy::{ClassSummary, Criterion, GroundDistance, Requirement, SensitiveColumn};
 
 pub const N_CODES: u32 = 4;
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub enum Step {
     Insert {
         subject: u64,
@@ -216,7 +214,7 @@ impl Model {
 
     fn new_row(&mut self) -> u32 {
         // Some numbers are left out, so that rows end up in several pieces.
-        self.next_row += if self.next_row % 7 == 0 { 1500 } else { 1 };
+        self.next_row += if self.next_row.is_multiple_of(7) { 1500 } else { 1 };
         self.next_row
     }
 
@@ -325,7 +323,7 @@ impl Model {
         let waiting: Vec<usize> = (0..self.people.len())
             .filter(|idx| !classes.values().flatten().any(|other| other == idx))
             .collect();
-        let release = new_release(self.ledger.n_releases());
+        let release = NewRelease::new(self.ledger.n_releases().to_string(), 2, "k = 2");
         let mut opened = self.ledger.open(release, &self.requirement, Some(&whole)).unwrap();
         for (class, members) in classes.values().enumerate() {
             for &idx in members {
@@ -455,19 +453,6 @@ fn releases_of(signature: &[Event]) -> impl Iterator<Item = usize> {
 fn row_of(person: &Person) -> (u32, [u32; 1]) {
     let State::Living(row) = person.state else { panic!("only the living have rows") };
     (row, [person.values.1])
-}
-
-pub fn new_release(number: usize) -> NewRelease {
-    NewRelease {
-        id: format!("release-{number}"),
-        kind: ReleaseKind::Plain,
-        k: 2,
-        requirement: "k = 2".into(),
-        coarser_ks: vec![],
-        file_name: None,
-        n_waiting: 0,
-        extra: vec![],
-    }
 }
 
 fn mix(salt: u64, value: u64) -> u64 {
