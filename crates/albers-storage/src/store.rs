@@ -25,6 +25,7 @@ mod engine;
 mod error;
 mod opening;
 mod page_file;
+mod pages;
 mod shared;
 mod snapshot;
 mod space;
@@ -37,6 +38,7 @@ pub use catalogue::{Format, Table};
 pub use changes::Changes;
 pub use error::StoreError;
 pub use page_file::Extent;
+pub use pages::Pages;
 pub use shared::Access;
 pub use snapshot::Snapshot;
 
@@ -95,6 +97,11 @@ impl Store {
     /// The store as it is after the last commit.
     pub fn snapshot(&self) -> Result<Snapshot> {
         Snapshot::new(&self.shared)
+    }
+
+    /// What reads extents of the last commit on any thread.
+    pub fn pages(&self) -> Result<Pages> {
+        Pages::new(&self.shared, &Default::default())
     }
 
     /// The version of what is in the store, as recorded when it was created.

@@ -112,6 +112,19 @@ pub enum Error {
         /// What was found and is not accepted.
         findings: Vec<Finding>,
     },
+    /// The release and the earlier ones together would leave rows in sets below the requirement.
+    #[error(
+        "this release and the earlier ones together would leave {rows_below} rows in sets below the \
+         requirement{}; nothing was written; {}",
+        smallest_set.map(|n| format!(", the smallest of {n}")).unwrap_or_default(),
+        self.advice().unwrap_or_default()
+    )]
+    Linkage {
+        /// Rows of these sets.
+        rows_below: u64,
+        /// The size of the smallest set.
+        smallest_set: Option<u64>,
+    },
     /// Rows of a release do not cover their rows of the original.
     #[error(
         "{release}: the release does not describe this original: {}; {}",
@@ -189,6 +202,7 @@ impl Error {
             | Error::DoesNotDescribe { .. }
             | Error::GivenViolates { .. }
             | Error::LevelsViolate { .. }
+            | Error::Linkage { .. }
             | Error::LevelsUnfit { .. }
             | Error::NothingSatisfies { .. }
             | Error::Severe { .. } => ErrorKind::Requirement,
@@ -220,6 +234,11 @@ impl Error {
                 let accept = Field::Accept.of(labels.join(","));
                 Some(wording!["change the job, or say that this is meant with ", accept])
             }
+            Error::Linkage { .. } => Some(wording![
+                "give new rows classes of their own with --batch, wait for more changes, or say that \
+                 this is meant with ",
+                Field::Accept.of("linkage")
+            ]),
             Error::Table(error) => error.advice(),
             Error::Release(error) => error.advice(),
             _ => None,

@@ -20,6 +20,8 @@ use serde::{Deserialize, Serialize};
 pub enum FindingName {
     /// Cells of a column that tell a quasi-identifier which their class hides.
     KeepTellsQuasi,
+    /// Rows that several releases of an index together tell from too many others.
+    Linkage,
     /// Nothing is asked for that hides anybody.
     LowK,
     /// Means of classes so small that they tell single values.
@@ -46,6 +48,7 @@ pub enum FindingName {
 
 albers_storage::choices!(FindingName {
     KeepTellsQuasi: "keep-tells-quasi", "Cells tell a quasi-identifier that is shown coarser";
+    Linkage: "linkage", "Several releases of an index together tell rows apart";
     LowK: "low-k", "k is 1 and no other rule is given";
     MeanBelowFive: "mean-below-5", "Means of classes of fewer than 5 are published";
     OwnValueBounds: "own-value-bounds", "Ends of intervals are the values of few rows";
@@ -64,7 +67,8 @@ impl FindingName {
     fn is_of_column(self) -> bool {
         !matches!(
             self,
-            FindingName::LowK
+            FindingName::Linkage
+                | FindingName::LowK
                 | FindingName::MeanBelowFive
                 | FindingName::RowsPerPerson
                 | FindingName::UniqueKeeps
@@ -81,6 +85,7 @@ impl FindingName {
             | FindingName::UniqueKeep
             | FindingName::UniqueKeeps => true,
             FindingName::KeepTellsQuasi
+            | FindingName::Linkage
             | FindingName::OwnValueBounds
             | FindingName::PersonRulesClass
             | FindingName::RowsPerPerson

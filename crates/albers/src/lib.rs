@@ -9,6 +9,7 @@
 //! - [`anonymize`](mod@anonymize): the main job.
 //! - [`compact`](mod@compact): the tightest description of the classes of any release.
 //! - [`lattice`](mod@lattice): all ways to show every value of a column at the same level.
+//! - [`living`]: an index that lasts, while rows come, change and go.
 //! - [`init`](mod@init): looks at a table and proposes a job.
 //! - [`check`](mod@check): audits a table, ours or anybody's.
 //! - [`measure`](mod@measure): what a release loses, from it and the original.
@@ -52,6 +53,7 @@ mod findings;
 pub mod init;
 pub mod job;
 pub mod lattice;
+pub mod living;
 pub mod measure;
 mod memory;
 mod method;
@@ -98,6 +100,7 @@ pub use job::{
     TargetKind, TargetSpec, TimeLimit, WorkloadJob,
 };
 pub use lattice::{LatticeReport, LatticeRequest, MinimalReport, SortBy, lattice};
+pub use living::{Index, ReleaseRequest};
 pub use measure::{MeasureReport, MeasuredSelection, MeasuredSelections, MeasuredTarget, measure};
 pub use plan::Plan;
 pub use report::{ConcernedRows, Manifest, Note, Prepared, PrivacyReport, Report};

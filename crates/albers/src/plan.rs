@@ -275,6 +275,13 @@ impl Plan {
     }
 }
 
+/// Refuses a job that contradicts itself, whatever its table.
+pub(crate) fn check_job(job: &Job) -> Result<()> {
+    effects::check(job)?;
+    ks_of(job)?;
+    Ok(())
+}
+
 /// What a job asks of the method, and nothing that it leaves open.
 fn asked_words(job: &Job, method: &MethodPlan) -> String {
     if let MethodPlan::Given { .. } = method {

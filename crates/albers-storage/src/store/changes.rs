@@ -6,10 +6,10 @@
 //!
 //! Guarantee: no page that a committed state or a snapshot can see is ever written to.
 
-use std::collections::HashMap;
 use std::fmt::{self, Debug, Formatter};
 use std::ops::{ControlFlow, Range};
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLockWriteGuard};
 use std::sync::atomic::Ordering;
 
 use redb::{ReadableTable as _, WriteTransaction};
@@ -17,6 +17,7 @@ use redb::{ReadableTable as _, WriteTransaction};
 use super::catalogue::{EXTENTS, Table, extent_key, slot_of, slot_value, write_next_extent};
 use super::error::StoreError;
 use super::page_file::{Extent, Slot, n_pages_of};
+use super::pages::{Pages, Written};
 use super::shared::{Access, Shared};
 use super::snapshot::expect_slot;
 use super::space::Run;
@@ -32,7 +33,7 @@ pub struct Changes {
     shared: Arc<Shared>,
     next_extent: u64,
     /// Extents that nobody else knows yet.
-    written: HashMap<u64, Run>,
+    written: Written,
     /// Pages that others can still see.
     freed: Vec<Run>,
 }
@@ -54,7 +55,7 @@ impl Changes {
             transaction: None,
             shared: Arc::clone(shared),
             next_extent,
-            written: HashMap::new(),
+            written: Written::default(),
             freed: Vec::new(),
         };
         changes.transaction = Some(shared.engine(shared.database.begin_write())?);
@@ -137,8 +138,8 @@ impl Changes {
         let n_pages = n_pages_of(extent.n_bytes);
         let first_page = self.shared.ledger().space.take(n_pages);
         self.next_extent += 1;
-        self.written.insert(extent.number, Run { first_page, n_pages });
         let slot = Slot { first_page, n_bytes: extent.n_bytes };
+        self.written().insert(extent.number, slot);
         self.shared.or_fail(self.shared.pages.write(extent.number, slot, bytes))?;
         let mut table = self.shared.engine(self.transaction().open_table(EXTENTS))?;
         let key = extent_key(extent.number);
@@ -165,8 +166,9 @@ impl Changes {
         let key = extent_key(extent.number);
         drop(self.shared.engine(table.remove(key.as_slice()))?);
         drop(table);
-        match self.written.remove(&extent.number) {
-            Some(run) => self.shared.ledger().space.give_back(run),
+        let written = self.written().remove(&extent.number);
+        match written {
+            Some(slot) => self.shared.ledger().space.give_back(slot.run()),
             None => self.freed.push(slot.run()),
         }
         Ok(())
@@ -179,16 +181,25 @@ impl Changes {
         let transaction = self.transaction.take().expect("the transaction is there until the end");
         let wrote = self.next_extent > self.shared.ledger().next_extent;
         if wrote {
-            if !self.written.is_empty() {
+            if !self.written().is_empty() {
                 self.shared.or_fail(self.shared.pages.sync())?;
             }
             self.shared.engine(write_next_extent(&transaction, self.next_extent))?;
         }
         self.shared.engine(transaction.commit())?;
-        self.written.clear();
+        self.written().clear();
         let freed = std::mem::take(&mut self.freed);
         self.shared.ledger().note_commit(freed, self.next_extent);
         Ok(())
+    }
+
+    /// What reads extents on any thread, also those that this batch will still write.
+    pub fn pages(&self) -> Result<Pages> {
+        Pages::new(&self.shared, &self.written)
+    }
+
+    fn written(&self) -> RwLockWriteGuard<'_, HashMap<u64, Slot>> {
+        self.written.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn slot(&self, extent: Extent) -> Result<Slot> {
@@ -211,8 +222,9 @@ impl Drop for Changes {
         let mut ledger = self.shared.ledger();
         // After a failed commit nobody knows whether the pages are in use.
         if !failed {
-            for run in std::mem::take(&mut self.written).into_values() {
-                ledger.space.give_back(run);
+            let mut written = self.written.write().unwrap_or_else(PoisonError::into_inner);
+            for (_, slot) in written.drain() {
+                ledger.space.give_back(slot.run());
             }
         }
         ledger.end_writing();

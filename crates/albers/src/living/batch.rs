@@ -1,7 +1,5 @@
 //! Batches: rows in, rows out, rows replaced, or the whole table compared.
 
-use std::time::Instant;
-
 use albers_storage::store::Changes;
 use albers_storage::watch::{Phase, Watch};
 use albers_table::row::RowId;
@@ -124,7 +122,8 @@ impl Batch<'_> {
     fn remove_many(&mut self, rows: Vec<(KeyHash, RowId)>) -> Result<()> {
         self.state.flush_pending(self.changes)?;
         let hashes: Vec<KeyHash> = rows.iter().map(|&(hash, _)| hash).collect();
-        let read = |extent, range| self.changes.read_range(extent, range);
+        let pages = self.changes.pages()?;
+        let read = |extent, range| pages.read_range(extent, range);
         let found = keys::find(&self.state.catalogue.keys, &hashes, &read)?;
         let (mut entries, mut events) = (Vec::new(), Vec::new());
         for ((hash, row), known) in rows.into_iter().zip(found) {
@@ -174,7 +173,8 @@ impl Batch<'_> {
         let mut from = KeyHash::LEAST;
         loop {
             let mut entries: Vec<KeyEntry> = Vec::new();
-            let read = |extent, range| self.changes.read_range(extent, range);
+            let pages = self.changes.pages()?;
+            let read = |extent, range| pages.read_range(extent, range);
             let mut is_done = true;
             for entry in NewestKeys::from(&runs, from, &read)? {
                 let entry = entry?;
@@ -235,9 +235,4 @@ fn first_rows(
     Intake::new(state, changes, purpose, limit_bytes).take(&mut scan, watch)?;
     drop(scan);
     crate::rows::check_unchanged(&reading, stamp.as_ref())
-}
-
-/// The time since some moment.
-pub(super) fn seconds_since(start: Instant) -> f64 {
-    start.elapsed().as_secs_f64()
 }

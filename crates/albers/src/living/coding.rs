@@ -214,6 +214,12 @@ impl LivingCoding {
         columns.filter(move |(_, own)| **own == quasi).map(|(column, _)| column.domain())
     }
 
+    /// The quasi-identifiers of which it is not known which values occur.
+    pub(super) fn unknown_columns(&self) -> impl Iterator<Item = String> + '_ {
+        let is_near = |own: &&Domain| own.is_ordered() && own.far_codes().is_none();
+        self.quasi_domains().filter(is_near).map(|own| own.name().to_owned())
+    }
+
     /// The codes of missing values of the quasi-identifiers, where there are any.
     pub(super) fn missing_codes(&self) -> impl Iterator<Item = Option<Code>> + '_ {
         self.quasi_domains().map(Domain::missing_code)

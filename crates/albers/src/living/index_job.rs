@@ -57,6 +57,16 @@ impl IndexJob {
         Ok(IndexJob { job })
     }
 
+    /// What every class must satisfy, in words.
+    pub(super) fn requirement(&self) -> String {
+        let mut words = vec![format!("k = {}", self.job.k.unwrap_or(1))];
+        for (name, column) in &self.job.columns {
+            let rules = crate::plan::criteria_of(name, column).unwrap_or_default();
+            words.extend(rules.into_iter().map(|rule| format!("{rule} of '{name}'")));
+        }
+        words.join(", ")
+    }
+
     /// Takes the hierarchies that the columns were coded with: files may be gone by now.
     pub(super) fn set_hierarchies(&mut self, columns: &[ColumnCoding]) {
         for column in columns {

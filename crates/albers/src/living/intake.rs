@@ -85,8 +85,7 @@ impl<'i> Intake<'i> {
 
     /// Takes all rows of a scan.
     pub(super) fn take(mut self, scan: &mut dyn Scan, watch: &dyn Watch) -> Result<()> {
-        let tabled = self.state.tabled_arc()?;
-        let schema = &tabled.schema;
+        let schema = self.state.schema()?;
         let map = |chunk: SourceChunk| {
             let looked = match chunk.n_rows {
                 0 => None,
@@ -120,7 +119,7 @@ impl<'i> Intake<'i> {
 
     fn finish(mut self) -> Result<()> {
         let n_rows: usize = self.stretch.iter().map(|own| own.chunk.n_rows).sum();
-        if self.is_large || n_rows > SMALL_ROWS || self.state.is_settling_first() {
+        if self.is_large || n_rows > SMALL_ROWS {
             return self.flush();
         }
         self.put_pending()
@@ -138,7 +137,7 @@ impl<'i> Intake<'i> {
         let puts = puts_of(&stretch, &decisions);
         self.grow(&stretch, &puts)?;
         let tabled = self.state.tabled()?;
-        let blocks = tabled.pack(&stretch, &puts, &self.state.router(&tabled.schema))?;
+        let blocks = tabled.pack(&stretch, &puts, &self.state.router()?)?;
         if let Some(run) = run_of(tabled.layout(), tabled.coding.epoch(), &blocks, self.changes)? {
             self.state.catalogue.arrivals.push(run);
         }
@@ -165,7 +164,8 @@ impl<'i> Intake<'i> {
             return Err(twice_in_batch(row_at(stretch, place as usize)));
         }
         let sorted: Vec<KeyHash> = order.iter().map(|&place| hashes[place as usize]).collect();
-        let read = |extent, range| self.changes.read_range(extent, range);
+        let pages = self.changes.pages()?;
+        let read = |extent, range| pages.read_range(extent, range);
         let found = keys::find(&self.state.catalogue.keys, &sorted, &read)?;
         let mut known = vec![None; hashes.len()];
         order.iter().zip(found).for_each(|(&place, entry)| known[place as usize] = entry);
@@ -209,7 +209,7 @@ impl<'i> Intake<'i> {
     fn grow(&mut self, stretch: &[Looked], puts: &[Put]) -> Result<()> {
         let mut is_put = vec![false; stretch.len()];
         puts.iter().for_each(|put| is_put[put.chunk] = true);
-        let schema = &self.state.tabled_arc()?.schema;
+        let schema = self.state.schema()?;
         let places: Vec<usize> = schema.surveyed_places();
         let columns: Vec<Vec<(RowId, &ColumnChunk)>> = places
             .iter()
@@ -248,7 +248,7 @@ impl<'i> Intake<'i> {
         self.grow(&stretch, &puts)?;
         let tabled = self.state.tabled()?;
         let epoch = tabled.coding.epoch();
-        let blocks = tabled.pack(&stretch, &puts, &self.state.router(&tabled.schema))?;
+        let blocks = tabled.pack(&stretch, &puts, &self.state.router()?)?;
         let layout = tabled.layout().clone();
         let mut packed = blocks.iter().flat_map(|block| (0..block.rows.n_rows()).map(move |row| (block, row)));
         let mut by_number: Vec<(RowNumber, Vec<u8>)> = Vec::new();

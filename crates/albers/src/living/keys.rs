@@ -49,6 +49,9 @@ pub(super) struct KeyHash {
 }
 
 impl KeyHash {
+    /// None is less.
+    pub(super) const LEAST: KeyHash = KeyHash { upper: 0, lower: 0 };
+
     /// Of a key's text, by a secret.
     pub(super) fn of(secret: &[u8; 16], key: &[u8]) -> KeyHash {
         let mut hasher = SipHasher24::new_with_key(secret);
@@ -286,10 +289,23 @@ struct Cursor<'r> {
 impl<'r> NewestKeys<'r> {
     /// Of runs from the oldest to the newest.
     pub(super) fn new(runs: &'r [KeyRun], read: &'r ReadPages<'r>) -> Result<NewestKeys<'r>> {
-        let cursor = |run| -> Result<Cursor<'r>> {
+        NewestKeys::from(runs, KeyHash::LEAST, read)
+    }
+
+    /// The same from a hash on.
+    pub(super) fn from(
+        runs: &'r [KeyRun],
+        first: KeyHash,
+        read: &'r ReadPages<'r>,
+    ) -> Result<NewestKeys<'r>> {
+        let cursor = |run: &'r KeyRun| -> Result<Cursor<'r>> {
             let entries = Vec::new().into_iter();
-            let mut cursor = Cursor { run, next_block: 0, entries, head: None };
+            let next_block = run.blocks_of(first).start;
+            let mut cursor = Cursor { run, next_block, entries, head: None };
             cursor.step(read)?;
+            while cursor.head.is_some_and(|entry| entry.hash < first) {
+                cursor.step(read)?;
+            }
             Ok(cursor)
         };
         Ok(NewestKeys { runs: runs.iter().map(cursor).collect::<Result<_>>()?, read })

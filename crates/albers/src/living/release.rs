@@ -15,43 +15,35 @@
 //! interrupted between the two counts as published.
 //! Cost: one pass over all rows, and one number for each row in memory.
 
-use albers_classes::Attribute;
-use albers_classes::packed::RowLayout;
-use albers_classes::space::Shown;
 use albers_index::granularity::Granularity;
 use albers_ledger::{Ledger, Needs, NewRelease, ReleaseKind, Verdict};
-use albers_privacy::Requirement;
-use albers_release::door::{Door, PackedRows, RowStore};
-use albers_release::publish::{CarriedSurvey, OutputColumn, Payload};
+use albers_privacy::{ClassSummary, Requirement};
+use albers_release::door::{Door, PackedRows, Passed, RowStore};
+use albers_storage::memory_budget::Reservation;
 use albers_storage::store::Pages;
 use albers_storage::watch::{Phase, Watch};
 use albers_storage::wording;
 use albers_storage::wording::Field;
-use albers_table::schema::{ColumnType, Role};
+use albers_table::schema::Role;
 use albers_table::sink::Sink;
-use arrow_array::ArrayRef;
 
-use super::catalogue::damaged;
-use super::classes::{Admission, admit_parts};
-use super::decide::RowSet;
-use super::grouped;
+use super::classes::Admission;
+use super::grouped::Grouping;
 use super::ledger::refused;
 use super::parts::StoredRows;
 use super::report::ReleaseReport;
 use super::seen::SeenClasses;
-use super::settle::{Growth, RowFactsCounts};
-use super::source::StoredSource;
+use super::settle::{Growth, RowCounts};
+use super::shown::{ShownTable, StoredSource};
 use super::state::{State, Tabled};
-use super::stored_table::split_payload;
-use crate::context::{Context, DoorRows, Story};
+use crate::context::{Context, DoorRows};
 use crate::error::{Error, Result};
 use crate::finding::{Acceptance, Finding, FindingName};
 use crate::job::Job;
 use crate::memory::Memory;
 use crate::plan::Plan;
 use crate::protection::Protection;
-use crate::report::{Note, Prepared};
-use crate::rows::attribute_of;
+use crate::report::{Note, Prepared, Report};
 
 /// What a release of an index is to be.
 #[derive(Debug, Clone, Default)]
@@ -71,6 +63,12 @@ pub struct ReleaseRequest {
 }
 
 impl ReleaseRequest {
+    /// The k of each release.
+    pub(super) fn ks(&self, of_index: &Job) -> Vec<u64> {
+        let k = self.k.or(of_index.k).unwrap_or(1);
+        std::iter::once(k).chain(self.also_k.iter().copied()).collect()
+    }
+
     /// The job of the release of an index.
     pub(super) fn job(&self, of_index: &Job, key: &str) -> Result<Job> {
         let base_k = of_index.k.unwrap_or(1);
@@ -106,8 +104,8 @@ pub(super) struct Releasing<'r> {
     pub(super) pages: Pages,
     pub(super) memory: &'r Memory,
     pub(super) watch: &'r dyn Watch,
+    /// What the index is called.
     pub(super) name: &'r str,
-    pub(super) counts: &'r RowFactsCounts,
 }
 
 /// A release that is verified, written and tested, and the ledger that knows it.
@@ -115,6 +113,7 @@ pub(super) struct Released {
     pub(super) prepared: Prepared,
     pub(super) ledger: Ledger,
     pub(super) figures: ReleaseFigures,
+    _memory: Reservation,
 }
 
 /// What is told of a release beside what is told of any.
@@ -137,11 +136,12 @@ impl ReleaseFigures {
     }
 }
 
-impl Releasing<'_> {
+impl<'r> Releasing<'r> {
     /// Publishes all rows of the index, as far as they do not wait.
     pub(super) fn release(
         &self,
         request: &ReleaseRequest,
+        counts: &RowCounts,
         sinks: Vec<Box<dyn Sink>>,
     ) -> Result<Released> {
         let tabled = self.state.tabled()?;
@@ -154,22 +154,186 @@ impl Releasing<'_> {
                 "give a sink for k, and one for each other k",
             ));
         }
-        let base = self.counts.protection(self.state, &[self.base_k()])?;
-        let needs = Needs::of(&base.requirements[0]);
-        let read = |extent| Ok(self.pages.read(extent)?);
-        let n_bytes = 4 * self.state.counters.next_row as usize;
-        let _memory = self.memory.budget.try_reserve("the ledger of the releases", 2 * n_bytes)?;
-        let mut ledger = self.state.catalogue.ledger.read(needs, &read)?;
-        let waiting = match request.batch && ledger.n_releases() > 0 {
-            true => Some(grouped::waiting_rows(self, &plan, &ledger)?),
-            false => None,
+        let base_k = [self.state.job.job.k.unwrap_or(1)];
+        let n_rows = self.state.counters.n_rows;
+        let base = counts.protection(self.state, &base_k, n_rows)?;
+        let (mut ledger, memory) = self.ledger(&base.requirements[0])?;
+        let mut grouping = None;
+        if request.batch && ledger.n_releases() > 0 {
+            let protection = counts.protection(self.state, &plan.ks, n_rows)?;
+            grouping = Some(Grouping::of(self, &protection, &ledger)?);
+        }
+        let waiting = grouping.as_ref().map_or(0, Grouping::n_waiting);
+        let without = grouping.as_ref().filter(|_| waiting > 0);
+        let recounted = without.map(|own| own.counts(self)).transpose()?;
+        let counts = recounted.as_ref().unwrap_or(counts);
+        let protection = counts.protection(self.state, &plan.ks, n_rows - waiting)?;
+        let base = counts.protection(self.state, &base_k, n_rows - waiting)?;
+        let publication = Publication {
+            plan: &plan,
+            request,
+            n_rows: n_rows - waiting,
+            counts,
+            protection: &protection,
+            base: &base.requirements[0],
+            grouping: grouping.as_ref(),
         };
-        let published = PublishedRows::of(self, waiting.as_ref())?;
-        let protection = published.counts(self)?.protection_of(self.state, &plan.ks, published.n_rows)?;
-        self.publish(Publication { plan: &plan, request, protection: &protection, published: &published }, &mut ledger, sinks)
+        let (prepared, verdict) = self.publish(publication, &mut ledger, sinks)?;
+        let number = ledger.n_releases() as u64;
+        let figures = ReleaseFigures { number, verdict, waiting };
+        Ok(Released { prepared, ledger, figures, _memory: memory })
     }
 
-    fn base_k(&self) -> u64 {
-        self.state.job.job.k.unwrap_or(1)
+    /// The ledger, and the memory that it takes.
+    fn ledger(&self, requirement: &Requirement) -> Result<(Ledger, Reservation)> {
+        // The set of each row before and after, and what is known of each set.
+        let n_bytes = 12 * self.state.counters.next_row as usize;
+        let memory = self.memory.budget.try_reserve("the ledger of the releases", n_bytes)?;
+        let read = |extent| Ok(self.pages.read(extent)?);
+        Ok((self.state.catalogue.ledger.read(Needs::of(requirement), &read)?, memory))
     }
+
+    /// The rows of all parts.
+    pub(super) fn rows(&self) -> Result<StoredRows<'_>> {
+        let parts = self.state.catalogue.parts.clone();
+        Ok(StoredRows::new(parts, &[], self.pages.clone(), &self.state.tabled()?.coding))
+    }
+
+    fn publish(
+        &self,
+        publication: Publication<'_>,
+        ledger: &mut Ledger,
+        sinks: Vec<Box<dyn Sink>>,
+    ) -> Result<(Prepared, Verdict)> {
+        let Publication { plan, request, protection, grouping, .. } = publication;
+        let tabled = self.state.tabled()?;
+        let source = StoredSource { name: self.name, schema: &tabled.schema };
+        let mut run = Context::new(plan, &source, self.memory, &sinks, self.watch)?;
+        let keep_key = request.keep_key.then_some(self.state.catalogue.key.as_str());
+        let shown = ShownTable::of(self, plan, (keep_key, run.typed_output), grouping)?;
+        run.clock.read();
+        let growth = Growth::of(&tabled.schema, &tabled.coding, &protection.ruled);
+        let first = tabled.schema.n_subject_facts();
+        let sensitive_facts: Vec<usize> = (first..shown.layout.n_facts()).collect();
+        let door_plan = run.door_plan(DoorRows {
+            attributes: &shown.attributes,
+            columns: &shown.columns,
+            shows_regions: false,
+            n_rows: publication.n_rows,
+            fingerprint: 0,
+            rows: RowStore::Packed(PackedRows {
+                layout: &shown.layout,
+                facts: &growth.facts,
+                sensitive_facts: &sensitive_facts,
+                payload: &shown.payload,
+                payload_bytes: shown.payload_bytes,
+                budget: &self.memory.budget,
+                store: &self.memory.release_store,
+            }),
+        })?;
+        let mut door = Door::open(&door_plan, protection.requirements.clone(), self.watch)?;
+        self.watch.phase(Phase::Partition, Some(publication.n_rows));
+        let admission = Admission {
+            releasing: self,
+            shown: &shown,
+            bulk: growth.bulk(&tabled.schema, &tabled.coding, publication.base, self.memory),
+            granularity: request.granularity.unwrap_or_default(),
+        };
+        let fingerprint = match grouping {
+            None => admission.admit_parts(&mut door)?,
+            Some(grouping) => grouping.admit(&admission, ledger, &mut door)?,
+        };
+        door.expect(fingerprint);
+        run.clock.partition();
+        let finest = door.chain()[0];
+        let release = publication.new_release(ledger, &sinks[finest]);
+        let whole = publication.whole();
+        let opened = ledger.open(release, publication.base, Some(&whole)).map_err(refused)?;
+        let mut seen = SeenClasses::new(opened, finest);
+        let story = shown.story(publication.notes(tabled), publication.may_overlap());
+        let see = &mut |release: usize, passed: &Passed<'_, '_>| seen.see(release, passed);
+        let mut prepared = run.close_before(door, sinks, &story, see)?;
+        let tested = seen.finish()?;
+        let verdict = tested.verdict();
+        let accepts = plan.accept.iter().any(|own| own.name == FindingName::Linkage);
+        if !verdict.holds() && !accepts {
+            return Err(Error::Linkage {
+                rows_below: verdict.rows_below,
+                smallest_set: verdict.smallest_set,
+            });
+        }
+        tested.keep(accepts).map_err(refused)?;
+        note_linkage(&mut prepared.report, &verdict);
+        Ok((prepared, verdict))
+    }
+}
+
+/// What is published, and what it is checked against.
+#[derive(Clone, Copy)]
+struct Publication<'p> {
+    plan: &'p Plan,
+    request: &'p ReleaseRequest,
+    n_rows: u64,
+    counts: &'p RowCounts,
+    protection: &'p Protection,
+    /// What every set of rows must satisfy.
+    base: &'p Requirement,
+    grouping: Option<&'p Grouping>,
+}
+
+impl Publication<'_> {
+    fn new_release(&self, ledger: &Ledger, sink: &Box<dyn Sink>) -> NewRelease {
+        let file_name = std::path::Path::new(sink.name()).file_name();
+        NewRelease {
+            id: (ledger.n_releases() + 1).to_string(),
+            kind: if self.request.batch { ReleaseKind::Batch } else { ReleaseKind::Plain },
+            k: self.plan.ks[0],
+            requirement: self.protection.requirements[0].describe(),
+            coarser_ks: self.plan.ks[1..].to_vec(),
+            file_name: file_name.map(|name| name.to_string_lossy().into_owned()),
+            n_waiting: self.grouping.map_or(0, Grouping::n_waiting),
+            extra: Vec::new(),
+        }
+    }
+
+    /// What is published, summed up as a requirement sees it.
+    fn whole(&self) -> ClassSummary {
+        let counts = self.counts.ruled(&self.protection.ruled);
+        ClassSummary::of_counts(self.base.shape(), self.n_rows, self.n_rows, &counts)
+    }
+
+    fn notes(&self, tabled: &Tabled) -> Vec<Note> {
+        let mut notes = self.protection.notes.clone();
+        notes.extend((self.plan.ks.len() > 1).then_some(Note::BoundTogether));
+        let unknown = tabled.coding.unknown_columns();
+        notes.extend(unknown.map(|column| Note::ValuesUnknown { column }));
+        notes
+    }
+
+    /// Whether classes are not just the leaves of the tree.
+    fn may_overlap(&self) -> bool {
+        self.grouping.is_some() || self.protection.requirements[0].k() > self.base.k()
+    }
+}
+
+/// Says what was accepted, and that nothing was where nothing had to be.
+fn note_linkage(report: &mut Report, verdict: &Verdict) {
+    if verdict.holds() {
+        return;
+    }
+    let is_linkage = |note: &Note| {
+        matches!(note, Note::NothingToAccept { accepted } if accepted.name == FindingName::Linkage)
+    };
+    report.notes.retain(|note| !is_linkage(note));
+    report.findings.push(Finding {
+        name: FindingName::Linkage,
+        column: None,
+        count: verdict.rows_below,
+        is_about: false,
+        is_severe: true,
+        sentence: wording![format!(
+            "this release and the earlier ones together leave {} rows in sets below the requirement",
+            verdict.rows_below
+        )],
+    });
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use albers_classes::packed::FactColumns;
+use albers_classes::packed::{FactColumns, RowBlock, RowLayout};
 use albers_classes::space::{Axis, Space};
 use albers_index::buffer_tree::{BulkPlan, Sizes};
 use albers_index::living::{LivingPlan, settle};
@@ -22,30 +22,81 @@ use super::decide::RowSet;
 use super::ledger::{self, GoneFacts};
 use super::parts::{StoredParts, StoredRows};
 use super::row_number::RowNumber;
-use super::state::State;
+use super::state::{State, Tabled};
 use super::stored_table::Schema;
 use crate::error::Result;
 use crate::memory::Memory;
 use crate::plan::{CutPlan, MethodPlan};
-use crate::protection::{Protection, TableFacts};
+use crate::protection::{Protection, TableFacts, value_counts};
 
 /// What the requirement of an index must know of its rows.
-pub(super) struct RowFactsCounts {
-    n_subjects: Option<u64>,
-    sensitive: Vec<Vec<(Code, u64)>>,
+pub(super) struct RowCounts {
+    pub(super) n_subjects: Option<u64>,
+    pub(super) sensitive: Vec<Vec<(Code, u64)>>,
 }
 
-impl RowFactsCounts {
-    /// The requirements for each k, and refuses what even all rows together do not satisfy.
-    pub(super) fn protection(&self, state: &State, ks: &[u64]) -> Result<Protection> {
+impl RowCounts {
+    /// The requirements for each k of so many rows; refuses what even all of them together do not
+    /// satisfy.
+    pub(super) fn protection(&self, state: &State, ks: &[u64], n_rows: u64) -> Result<Protection> {
         let tabled = state.tabled()?;
         let domains = tabled.coding.sensitive_domains();
         let facts = TableFacts {
-            n_rows: state.counters.n_rows,
+            n_rows,
             n_subjects: self.n_subjects,
             sensitive: domains.zip(self.sensitive.iter().cloned()).collect(),
         };
         Protection::with_ks(&tabled.schema.plan, ks, &facts)
+    }
+
+    /// The counts of the columns with rules.
+    pub(super) fn ruled(&self, ruled: &[usize]) -> Vec<Vec<(u32, u64)>> {
+        ruled.iter().map(|&column| value_counts(&self.sensitive[column])).collect()
+    }
+}
+
+/// Counts what a requirement must know, row by row.
+pub(super) struct RowCounter<'c> {
+    facts: FactColumns,
+    layout: &'c RowLayout,
+    greatest_k: u64,
+    subjects: FxHashSet<u64>,
+    counts: Vec<FxHashMap<u32, u64>>,
+}
+
+impl<'c> RowCounter<'c> {
+    /// Of no row yet. Subjects are counted up to the greatest k.
+    pub(super) fn new(tabled: &'c Tabled, greatest_k: u64) -> RowCounter<'c> {
+        let n_sensitive = tabled.coding.sensitive_domains().count();
+        RowCounter {
+            facts: tabled.schema.facts(&(0..n_sensitive).collect::<Vec<_>>()),
+            layout: tabled.layout(),
+            greatest_k,
+            subjects: FxHashSet::default(),
+            counts: vec![FxHashMap::default(); n_sensitive],
+        }
+    }
+
+    pub(super) fn add(&mut self, rows: &RowBlock, row: usize) {
+        if self.facts.subject.is_some() && (self.subjects.len() as u64) < self.greatest_k {
+            self.subjects.insert(self.facts.subject_of(self.layout, rows, row as u32));
+        }
+        for (counts, &fact) in self.counts.iter_mut().zip(&self.facts.ruled) {
+            *counts.entry(rows.fact(self.layout, row, fact)).or_insert(0) += 1;
+        }
+    }
+
+    pub(super) fn finish(self) -> RowCounts {
+        let sorted = |counts: FxHashMap<u32, u64>| {
+            let mut counts: Vec<(Code, u64)> =
+                counts.into_iter().map(|(code, n)| (Code::new(code), n)).collect();
+            counts.sort_unstable();
+            counts
+        };
+        RowCounts {
+            n_subjects: self.facts.subject.map(|_| self.subjects.len() as u64),
+            sensitive: self.counts.into_iter().map(sorted).collect(),
+        }
     }
 }
 
@@ -56,43 +107,22 @@ pub(super) fn has_rules(schema: &Schema) -> bool {
 }
 
 /// Counts what the requirement must know, looking at all rows where it looks at more than their
-/// number. Subjects are counted up to the greatest k.
-pub(super) fn count_facts(
+/// number.
+pub(super) fn count_rows(
     state: &State,
     pages: Pages,
     removed: &RowSet,
     greatest_k: u64,
-) -> Result<RowFactsCounts> {
+) -> Result<RowCounts> {
     let tabled = state.tabled()?;
-    let schema = &tabled.schema;
-    let n_sensitive = tabled.coding.sensitive_domains().count();
-    if !has_rules(schema) {
-        return Ok(RowFactsCounts { n_subjects: None, sensitive: vec![Vec::new(); n_sensitive] });
+    let mut counter = RowCounter::new(tabled, greatest_k);
+    if has_rules(&tabled.schema) {
+        let parts = state.catalogue.parts.clone();
+        let rows = StoredRows::new(parts, &state.catalogue.arrivals, pages, &tabled.coding);
+        let count = &mut |rows: &RowBlock, row: usize| counter.add(rows, row);
+        rows.each_row(state.directory.parts(), removed, count)?;
     }
-    let parts = state.catalogue.parts.clone();
-    let rows = StoredRows::new(parts, &state.catalogue.arrivals, pages, &tabled.coding);
-    let facts = schema.facts(&(0..n_sensitive).collect::<Vec<_>>());
-    let layout = tabled.layout();
-    let mut subjects: FxHashSet<u64> = FxHashSet::default();
-    let mut counts: Vec<FxHashMap<u32, u64>> = vec![FxHashMap::default(); n_sensitive];
-    rows.each_row(state.directory.parts(), removed, &mut |rows, row| {
-        if facts.subject.is_some() && (subjects.len() as u64) < greatest_k {
-            subjects.insert(facts.subject_of(layout, rows, row as u32));
-        }
-        for (counts, &fact) in counts.iter_mut().zip(&facts.ruled) {
-            *counts.entry(rows.fact(layout, row, fact)).or_insert(0) += 1;
-        }
-    })?;
-    let sorted = |counts: FxHashMap<u32, u64>| {
-        let mut counts: Vec<(Code, u64)> =
-            counts.into_iter().map(|(code, n)| (Code::new(code), n)).collect();
-        counts.sort_unstable();
-        counts
-    };
-    Ok(RowFactsCounts {
-        n_subjects: schema.has_subject().then_some(subjects.len() as u64),
-        sensitive: counts.into_iter().map(sorted).collect(),
-    })
+    Ok(counter.finish())
 }
 
 /// The rows that are gone and that some part or run still has.
@@ -180,6 +210,7 @@ pub(super) fn settle_all(
     memory: &Memory,
     watch: &dyn Watch,
 ) -> Result<()> {
+    state.touch();
     let pages = changes.pages()?;
     let removed = removed_rows(state, &pages)?;
     let requirement = &protection.requirements[0];
@@ -251,7 +282,7 @@ fn settle_parts(
 }
 
 /// Forgets the epochs that nothing is of any more.
-fn forget_epochs(state: &mut State, changes: &mut Changes) -> Result<()> {
+pub(super) fn forget_epochs(state: &mut State, changes: &mut Changes) -> Result<()> {
     let parts = state.catalogue.parts.values().map(|part| part.epoch);
     let ledger = state.catalogue.ledger.epoch();
     let tabled = state.tabled()?;

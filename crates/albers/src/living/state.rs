@@ -1,5 +1,6 @@
 //! The state of an index in memory: what its catalogue says, ready for use.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use albers_classes::packed::{RowBlock, RowLayout};
@@ -8,7 +9,7 @@ use albers_storage::store::{Changes, Extent, Snapshot};
 use albers_table::chunk::ColumnChunk;
 use albers_table::coding::{Coding, ColumnCoding};
 use albers_table::row::RowId;
-use std::ops::ControlFlow;
+use rayon::prelude::*;
 
 use super::catalogue::{
     Catalogue, Counters, EventRun, PENDING, PendingKey, Records as _, damaged, decoded, encoded,
@@ -31,6 +32,8 @@ pub(super) struct State {
     pub(super) job: IndexJob,
     pub(super) directory: Directory,
     tabled: Option<Tabled>,
+    /// Whether more than the counters has changed since it was committed.
+    is_changed: bool,
 }
 
 /// What is known when the first rows have come.
@@ -50,7 +53,14 @@ impl State {
     /// Of an index without rows.
     pub(super) fn new(catalogue: Catalogue, job: IndexJob) -> State {
         let directory = Directory::new(PartId(0));
-        State { catalogue, counters: Counters::default(), job, directory, tabled: None }
+        State {
+            catalogue,
+            counters: Counters::default(),
+            job,
+            directory,
+            tabled: None,
+            is_changed: true,
+        }
     }
 
     /// As it was committed last.
@@ -79,7 +89,7 @@ impl State {
         }
         let directory = Directory::from_bytes(n_attributes, &catalogue.directory)
             .map_err(|error| damaged(&error.to_string()))?;
-        Ok(State { catalogue, counters, job, directory, tabled })
+        Ok(State { catalogue, counters, job, directory, tabled, is_changed: false })
     }
 
     /// What is known when the first rows have come; refuses an index without any.
@@ -114,6 +124,7 @@ impl State {
         let schema = Arc::new(Schema::of(&self.job.job, key, &stored, *secret)?);
         let coding = LivingCoding::new(&schema, columns, changes)?;
         self.catalogue.table = Some(stored);
+        self.is_changed = true;
         self.tabled = Some(Tabled { schema, coding });
         Ok(())
     }
@@ -129,7 +140,8 @@ impl State {
         hash: KeyHash,
         changes: &Changes,
     ) -> Result<Option<KeyEntry>> {
-        let read = |extent, range| changes.read_range(extent, range);
+        let pages = changes.pages()?;
+        let read = |extent, range| pages.read_range(extent, range);
         Ok(keys::find(&self.catalogue.keys, &[hash], &read)?.pop().flatten())
     }
 
@@ -142,6 +154,7 @@ impl State {
         let tabled = self.tabled.as_mut().ok_or_else(no_rows)?;
         let schema = tabled.schema.clone();
         if tabled.coding.grow(&schema, columns, changes)? {
+            self.is_changed = true;
             let maps = tabled.coding.last_maps();
             self.directory = self.directory.recoded(&maps[..schema.n_attributes()]);
         }
@@ -154,7 +167,6 @@ impl State {
         mut entries: Vec<KeyEntry>,
         changes: &mut Changes,
     ) -> Result<()> {
-        use rayon::prelude::*;
         if entries.is_empty() {
             return Ok(());
         }
@@ -162,16 +174,33 @@ impl State {
         let sorted = entries.into_iter().map(Ok);
         let run = KeyRun::write(sorted, &mut |bytes| Ok(changes.write(bytes)?))?;
         self.catalogue.keys.push(run);
+        self.is_changed = true;
         match keys::due(&self.catalogue.keys) {
             Some(first) => self.merge_keys(first, changes),
             None => Ok(()),
         }
     }
 
+    /// The same, while somebody walks along the runs.
+    pub(super) fn add_keys_unmerged(
+        &mut self,
+        entries: Vec<KeyEntry>,
+        changes: &mut Changes,
+    ) -> Result<()> {
+        if entries.is_empty() {
+            return Ok(());
+        }
+        let sorted = entries.into_iter().map(Ok);
+        let run = KeyRun::write(sorted, &mut |bytes| Ok(changes.write(bytes)?))?;
+        self.catalogue.keys.push(run);
+        self.is_changed = true;
+        Ok(())
+    }
+
     /// Makes one run of those from one on.
     pub(super) fn merge_keys(&mut self, first: usize, changes: &mut Changes) -> Result<()> {
         let old = self.catalogue.keys.split_off(first);
-        let pages = changes.pages();
+        let pages = changes.pages()?;
         let read = |extent, range| pages.read_range(extent, range);
         let newest = NewestKeys::new(&old, &read)?;
         let run = KeyRun::write(newest, &mut |bytes| Ok(changes.write(bytes)?))?;
@@ -179,6 +208,7 @@ impl State {
             changes.free(extent)?;
         }
         self.catalogue.keys.push(run);
+        self.is_changed = true;
         Ok(())
     }
 
@@ -196,6 +226,7 @@ impl State {
         };
         let removed: Vec<u32> =
             events.iter().filter_map(Event::removed).map(|row| row.get()).collect();
+        self.is_changed = true;
         self.catalogue.events.push(run(&encoded(&events), events.len(), changes)?);
         if !removed.is_empty() {
             self.catalogue.removed.push(run(&encoded(&removed), removed.len(), changes)?);
@@ -257,22 +288,35 @@ impl State {
         pieces.map(|piece| piece.n_rows).sum::<u64>() + self.counters.n_pending
     }
 
-    /// Puts what changed into the catalogue's own record.
-    pub(super) fn into_catalogue(&mut self) {
+    /// Whether rows wait in buffers, or things happened that the ledger does not know.
+    pub(super) fn is_unsettled(&self) -> bool {
+        let Catalogue { arrivals, removed, events, .. } = &self.catalogue;
+        !(arrivals.is_empty() && removed.is_empty() && events.is_empty())
+    }
+
+    /// Says that more than the counters has changed.
+    pub(super) fn touch(&mut self) {
+        self.is_changed = true;
+    }
+
+    /// The catalogue's own record, if it has changed since it was written.
+    pub(super) fn changed_catalogue(&mut self) -> Option<&Catalogue> {
+        if !std::mem::take(&mut self.is_changed) {
+            return None;
+        }
         self.catalogue.directory = self.directory.to_bytes();
         if let Some(tabled) = &self.tabled {
             self.catalogue.epochs = tabled.coding.epochs.clone();
         }
+        Some(&self.catalogue)
     }
 }
 
 /// Rows of some bytes.
 pub(super) fn read_rows(layout: &RowLayout, bytes: &[u8]) -> Result<RowBlock> {
-    let mut rows = RowBlock::default();
-    let rest = rows.try_read_from(layout, bytes).map_err(|error| damaged(&error.to_string()))?;
-    match rest.is_empty() {
-        true => Ok(rows),
-        false => Err(damaged("there is more behind some rows than there should be")),
+    match RowBlock::try_read_from(layout, bytes) {
+        Some((rows, [])) => Ok(rows),
+        _ => Err(damaged("some rows cannot be read")),
     }
 }
 

@@ -8,6 +8,7 @@
 //! fit is refused with its row and column; one from a typed file must have the types of the first.
 
 use std::hash::Hasher as _;
+use std::sync::Arc;
 
 use albers_classes::packed::{FactColumns, RowLayout};
 use albers_release::publish::{Payload, PayloadField, PayloadRows};
@@ -16,7 +17,7 @@ use albers_table::coding::Coding;
 use albers_table::schema::{ColumnType, Role};
 use albers_table::source::{ColumnRequest, RequestedTypes, Source, SourceChunk, SourceColumn};
 use albers_table::value_hash::value_hashes;
-use arrow_array::{Array as _, ArrayRef};
+use arrow_array::{Array as _, ArrayRef, Int64Array, StringArray};
 use arrow_schema::DataType;
 use serde::{Deserialize, Serialize};
 use siphasher::sip::SipHasher24;
@@ -242,6 +243,13 @@ impl Schema {
         columns.map(|column| self.known.planned[column].role == Role::Quasi).collect()
     }
 
+    /// The places of the columns that have codes among those that come coded.
+    pub(super) fn surveyed_places(&self) -> Vec<usize> {
+        let coded = self.known.coded_columns().enumerate();
+        let is_subject = |column: usize| self.known.planned[column].role == Role::Subject;
+        coded.filter(|(_, column)| !is_subject(*column)).map(|(place, _)| place).collect()
+    }
+
     /// How many facts come before those of the sensitive columns.
     pub(super) fn n_subject_facts(&self) -> usize {
         if self.has_subject() { 2 } else { 0 }
@@ -334,8 +342,14 @@ pub(super) fn key_requests(key: &str) -> [ColumnRequest; 2] {
 
 /// What a known row hashes to. Hashes of contents are stored, and those of a program that makes them
 /// otherwise would take every row for a changed one.
-pub(super) fn canary(secret: &[u8; 16]) -> u64 {
+pub(super) fn canary(secret: &[u8; 16]) -> Result<u64> {
     let mut hasher = SipHasher24::new_with_key(secret);
+    // What rows carry is stored as it is encoded.
+    let columns: [ArrayRef; 2] =
+        [Arc::new(StringArray::from(vec!["albers"])), Arc::new(Int64Array::from(vec![-7]))];
+    let fields = columns.iter().map(|own| PayloadField::as_read("", own.data_type().clone()));
+    let carried = Payload::new(fields.collect())?.encode(&columns)?;
+    hasher.write(carried.row(0).data());
     let cells = [
         Cells::Names { names: vec!["albers".to_owned()], places: vec![0] },
         Cells::Ticks { base: -7, offsets: vec![9], unit: TickUnit::Decimal(2) },
@@ -345,5 +359,5 @@ pub(super) fn canary(secret: &[u8; 16]) -> u64 {
         let chunk = ColumnChunk { cells, missing: Vec::new() };
         value_hashes(&chunk).into_iter().for_each(|value| hasher.write_u64(value));
     }
-    hasher.finish()
+    Ok(hasher.finish())
 }

@@ -135,14 +135,22 @@ impl Payload {
         self.converter.convert_columns(&columns).map_err(|_| too_wide())
     }
 
-    /// The columns of some rows, from their bytes.
-    pub fn decode<'r>(&self, rows: impl Iterator<Item = &'r [u8]>) -> Result<Vec<CarriedColumn>> {
+    /// The cells of some rows, from their bytes, column by column.
+    pub fn decode_arrays<'r>(
+        &self,
+        rows: impl Iterator<Item = &'r [u8]>,
+    ) -> Result<Vec<ArrayRef>> {
         if self.is_empty() {
             return Ok(Vec::new());
         }
         let parser = self.converter.parser();
         let rows = rows.map(|bytes| parser.parse(bytes));
-        let columns = self.converter.convert_rows(rows).map_err(|_| too_wide())?;
+        self.converter.convert_rows(rows).map_err(|_| too_wide())
+    }
+
+    /// The columns of some rows, from their bytes.
+    pub fn decode<'r>(&self, rows: impl Iterator<Item = &'r [u8]>) -> Result<Vec<CarriedColumn>> {
+        let columns = self.decode_arrays(rows)?;
         Ok(columns
             .into_iter()
             .zip(&self.fields)
