@@ -2,19 +2,20 @@
 //!
 //! `cargo run --release -p albers-ledger --example ledger_cost [ROWS] [CLASSES]`
 //!
-//! Three histories: the same classes again and again; the same classes and a tenth of the rows new
-//! each time; classes whose ends move by one row each time, so that every release divides every set
-//! and only an owner who accepts linkage could publish it.
+//! Four histories: the same classes again and again, for k alone and with a rule; the same classes
+//! and a tenth of the rows new each time; classes whose ends move by one row each time, so that
+//! every release divides every set and only an owner who accepts linkage could publish it.
 
 #![expect(clippy::print_stdout, reason = "an example that reports figures")]
 
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use albers_ledger::{Ledger, LedgerError, Needs, NewRelease};
-use albers_privacy::Requirement;
+use albers_ledger::{Ledger, LedgerError, Needs, NewRelease, RowFacts};
+use albers_privacy::{Criterion, GroundDistance, Requirement, SensitiveColumn};
 
 const N_RELEASES: usize = 10;
+const N_CODES: u32 = 100;
 
 fn main() -> Result<(), LedgerError> {
     let mut args = std::env::args().skip(1).filter_map(|text| text.parse::<usize>().ok());
@@ -23,31 +24,48 @@ fn main() -> Result<(), LedgerError> {
     let per_class = n_rows.div_ceil(n_classes).max(1);
     let rows = shuffled(n_rows);
     println!("{n_rows} rows in classes of {per_class}; seconds and bytes per release");
-    history("same classes", &rows, |_| (0, n_rows), per_class)?;
+    let same = |_| (0, n_rows);
+    let only_k = Requirement::new(10, false, vec![], vec![]).expect("10 is a k");
+    history("same classes", &only_k, &rows, same, per_class)?;
+    history("same classes, diverse", &diverse(), &rows, same, per_class)?;
     let tenth = n_rows / N_RELEASES / per_class * per_class;
-    history("batches", &rows, |release| (0, tenth * (release + 1)), per_class)?;
-    history("moving classes", &rows, |release| (release, n_rows), per_class)
+    let growing = |release| (0, tenth * (release + 1));
+    history("batches", &only_k, &rows, growing, per_class)?;
+    history("moving classes", &only_k, &rows, |release| (release, n_rows), per_class)
+}
+
+fn diverse() -> Requirement {
+    let (name, n_values) = ("disease".to_owned(), N_CODES);
+    let distance = GroundDistance::Equal;
+    let column = SensitiveColumn { name, n_values, distance, numbers: None };
+    let rule = (0, Criterion::DistinctLDiversity { l: 2 });
+    Requirement::new(10, false, vec![column], vec![rule]).expect("every parameter is in its range")
 }
 
 /// Runs one history; `part` gives where the first whole class begins and where the rows end.
 fn history(
     name: &str,
+    requirement: &Requirement,
     rows: &[u32],
     part: impl Fn(usize) -> (usize, usize),
     per_class: usize,
 ) -> Result<(), LedgerError> {
-    let requirement = Requirement::new(10, false, vec![], vec![]).expect("10 is a k");
-    let mut ledger = Ledger::new(Needs::of(&requirement));
+    let mut ledger = Ledger::new(Needs::of(requirement));
+    let n_codes = requirement.columns().len();
     let mut stored = BTreeMap::new();
     println!("{name}\n  classes   finish     keep   pieces       bytes    sets below");
     for release in 0..N_RELEASES {
         let (start, end) = part(release);
         let clock = Instant::now();
         let mut opened =
-            ledger.open(NewRelease::new(release.to_string(), 10, "k = 10"), &requirement, None)?;
-        opened.class_of_rows(&rows[..start])?;
-        for class in rows[start..end].chunks(per_class) {
-            opened.class_of_rows(class)?;
+            ledger.open(NewRelease::new(release.to_string(), 10, "k = 10"), requirement, None)?;
+        let classes = rows[start..end].chunks(per_class);
+        for class in std::iter::once(&rows[..start]).chain(classes) {
+            for &row in class {
+                let codes = [row % N_CODES];
+                opened.add(row, RowFacts { subject: 0, codes: &codes[..n_codes] })?;
+            }
+            opened.end_class()?;
         }
         let classes = clock.elapsed();
         let tested = opened.finish()?;

@@ -34,14 +34,17 @@ fn requirement(k: u64) -> Requirement {
 }
 
 fn diverse(k: u64, l: u32) -> Requirement {
+    with_rule(k, Criterion::DistinctLDiversity { l })
+}
+
+fn with_rule(k: u64, rule: Criterion) -> Requirement {
     let column = SensitiveColumn {
         name: "disease".into(),
         n_values: 4,
         distance: GroundDistance::Equal,
         numbers: None,
     };
-    let rule = (0, Criterion::DistinctLDiversity { l });
-    Requirement::new(k, false, vec![column], vec![rule]).unwrap()
+    Requirement::new(k, false, vec![column], vec![(0, rule)]).unwrap()
 }
 
 /// Publishes classes of rows, whose codes `code_of` gives.
@@ -49,6 +52,18 @@ fn publish(
     ledger: &mut Ledger,
     requirement: &Requirement,
     classes: Published<'_>,
+    code_of: impl Fn(u32) -> u32,
+    accepts: bool,
+) -> (Verdict, Result<(), LedgerError>) {
+    publish_some(ledger, requirement, classes, &[], code_of, accepts)
+}
+
+/// Publishes classes of rows while others wait.
+fn publish_some(
+    ledger: &mut Ledger,
+    requirement: &Requirement,
+    classes: Published<'_>,
+    waiting: &[u32],
     code_of: impl Fn(u32) -> u32,
     accepts: bool,
 ) -> (Verdict, Result<(), LedgerError>) {
@@ -60,6 +75,9 @@ fn publish(
             opened.add(row, RowFacts { subject: 0, codes: &code[..n_codes] }).unwrap();
         }
         opened.end_class().unwrap();
+    }
+    for &row in waiting {
+        opened.waiting(row, RowFacts { subject: 0, codes: &[code_of(row)] }).unwrap();
     }
     let tested = opened.finish().unwrap();
     (tested.verdict(), tested.keep(accepts))
@@ -254,6 +272,37 @@ fn a_set_that_was_accepted_counts_again_only_when_it_shrinks_or_changes() {
     ledger.replace(0, 10, true, RowFacts::default()).unwrap();
     assert_eq!(next(&[&[10, 6], &[1, 2, 3, 4, 5]], &mut ledger), verdict(1, 1, 1), "it changes");
     assert!(ledger.releases().skip(1).all(|release| release.linkage_accepted));
+}
+
+#[test]
+fn an_accepted_set_that_changes_counts_again_for_what_it_showed_before() {
+    // Rows 0 and 1 are known to share a disease. Both change, to different ones: the change tells
+    // that they are the two, so that what they shared counts again.
+    let requirement = diverse(2, 2);
+    let mut ledger = Ledger::new(Needs::of(&requirement));
+    let code_of = |row: u32| [0, 0, 1, 1].get(row as usize).copied().unwrap_or(row % 4);
+    publish(&mut ledger, &requirement, &[&[0, 1, 2, 3]], code_of, false).1.unwrap();
+    let apart: Published<'_> = &[&[0, 1], &[2, 3]];
+    let (accepted, _) = publish(&mut ledger, &requirement, apart, code_of, true);
+    assert_eq!(accepted, verdict(2, 4, 2));
+    for row in [0, 1] {
+        ledger.replace(row, row + 10, true, RowFacts { subject: 0, codes: &[0] }).unwrap();
+    }
+    let changed: Published<'_> = &[&[10, 11], &[2, 3]];
+    assert_eq!(publish(&mut ledger, &requirement, changed, code_of, false).0, verdict(2, 2, 1));
+}
+
+#[test]
+fn what_is_left_of_an_accepted_set_and_satisfies_is_a_set_as_any_other() {
+    let requirement = with_rule(2, Criterion::AlphaK { alpha: 0.5 });
+    let mut ledger = Ledger::new(Needs::of(&requirement));
+    let code_of = |row: u32| u32::from(row == 3);
+    let publish = |ledger: &mut Ledger, class: &[u32], waiting: &[u32]| {
+        publish_some(ledger, &requirement, &[class], waiting, code_of, true).0
+    };
+    assert_eq!(publish(&mut ledger, &[0, 1, 2, 3], &[]), verdict(4, 4, 1));
+    assert_eq!(publish(&mut ledger, &[0, 1], &[2, 3]), verdict(2, 2, 1));
+    assert_eq!(publish(&mut ledger, &[2, 3], &[0, 1]), verdict(2, 0, 0), "it is tested again");
 }
 
 #[test]
