@@ -20,6 +20,8 @@
 
 mod catalogue;
 mod changes;
+mod check;
+mod compact;
 pub mod disk;
 mod engine;
 mod error;
@@ -36,6 +38,7 @@ use std::sync::Arc;
 
 pub use catalogue::{Format, Table};
 pub use changes::Changes;
+pub use check::CheckProblem;
 pub use error::StoreError;
 pub use page_file::Extent;
 pub use pages::Pages;
@@ -104,6 +107,20 @@ impl Store {
         Pages::new(&self.shared, &Default::default())
     }
 
+    /// Reads everything and reports what is not as it was written; there must be no batch of changes
+    /// under way.
+    pub fn check(&self, report: &mut dyn FnMut(CheckProblem)) -> Result<()> {
+        check::check(&self.shared, report)
+    }
+
+    /// Rewrites the store without what was deleted, and overwrites the old files: afterwards none of
+    /// them holds deleted bytes. There must be no batch of changes under way and no snapshot left.
+    pub fn compact(self) -> Result<Store> {
+        let shared = Arc::try_unwrap(self.shared)
+            .map_err(|shared| shared.busy("a snapshot or a batch of changes is still in use"))?;
+        Ok(Store { shared: Arc::new(compact::compact(shared)?) })
+    }
+
     /// The version of what is in the store, as recorded when it was created.
     pub fn version(&self) -> u32 {
         self.shared.head.version
@@ -124,6 +141,3 @@ impl Debug for Store {
         write!(formatter, "{:?}", self.shared)
     }
 }
-
-#[cfg(test)]
-mod tests;

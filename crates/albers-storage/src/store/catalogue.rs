@@ -4,6 +4,7 @@ use redb::{
     ReadOnlyTable, ReadTransaction, ReadableTable, TableDefinition, TableError, WriteTransaction,
 };
 
+use super::engine::EngineResult;
 use super::page_file::{LAYOUT, Slot, StoreId};
 
 /// The file that holds the catalogue.
@@ -92,13 +93,13 @@ impl Head {
     }
 
     /// What the catalogue says; nothing where it is no catalogue of a store.
-    pub(super) fn read(transaction: &ReadTransaction) -> Result<Option<Head>, redb::Error> {
+    pub(super) fn read(transaction: &ReadTransaction) -> EngineResult<Option<Head>> {
         let table = match transaction.open_table(HEAD) {
             Ok(table) => table,
             Err(TableError::Storage(error)) => return Err(error.into()),
             Err(_) => return Ok(None),
         };
-        let value = |key: &str| -> Result<Option<Vec<u8>>, redb::Error> {
+        let value = |key: &str| -> EngineResult<Option<Vec<u8>>> {
             Ok(table.get(key.as_bytes())?.map(|value| value.value().to_vec()))
         };
         let u32_of = |bytes: Vec<u8>| bytes.try_into().ok().map(u32::from_le_bytes);
@@ -122,7 +123,7 @@ impl Head {
     }
 
     /// Records all of it.
-    pub(super) fn write(&self, transaction: &WriteTransaction) -> Result<(), redb::Error> {
+    pub(super) fn write(&self, transaction: &WriteTransaction) -> EngineResult<()> {
         let mut table = transaction.open_table(HEAD)?;
         let mut put = |key: &str, value: &[u8]| table.insert(key.as_bytes(), value).map(|_| ());
         put("layout", &self.layout.to_le_bytes())?;
@@ -139,7 +140,7 @@ impl Head {
 pub(super) fn write_next_extent(
     transaction: &WriteTransaction,
     next_extent: u64,
-) -> Result<(), redb::Error> {
+) -> EngineResult<()> {
     let mut table = transaction.open_table(HEAD)?;
     table.insert(b"next extent".as_slice(), next_extent.to_le_bytes().as_slice())?;
     Ok(())
@@ -171,7 +172,7 @@ pub(super) fn slot_of(value: &[u8]) -> Option<Slot> {
 pub(super) fn extents_of(
     table: &impl ReadableTable<&'static [u8], &'static [u8]>,
     each: &mut dyn FnMut(Option<(u64, Slot)>),
-) -> Result<(), redb::Error> {
+) -> EngineResult<()> {
     for record in table.iter()? {
         let (key, value) = record?;
         let number = key.value().try_into().ok().map(u64::from_be_bytes);

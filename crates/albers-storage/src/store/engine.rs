@@ -11,6 +11,9 @@ use redb::{Builder, Database, DatabaseError, RepairSession, StorageBackend};
 
 use super::disk::DiskFile;
 
+/// The result of what the engine is asked to do.
+pub(super) type EngineResult<T> = Result<T, redb::Error>;
+
 /// What the engine writes at once.
 const BLOCK_BYTES: usize = 4096;
 

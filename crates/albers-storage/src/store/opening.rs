@@ -9,7 +9,7 @@ use redb::{Database, ReadableDatabase as _, TableError};
 
 use super::catalogue::{CATALOGUE, EXTENTS, Format, Head, MAGIC, NEW_CATALOGUE, extents_of};
 use super::disk::{Disk, DiskFile, Held, Hold, Opening};
-use super::engine;
+use super::engine::{self, EngineResult};
 use super::error::StoreError;
 use super::page_file::{FIRST_PAGE, LAYOUT, PageFile, page_file_name};
 use super::shared::{Access, Ledger, Shared, engine_error};
@@ -77,7 +77,7 @@ pub(super) fn open(
     };
     let ledger = Mutex::new(Ledger::new(space, head.next_extent));
     let failed = AtomicBool::new(false);
-    Ok(Shared { database, pages, head, access, cache_bytes, failed, ledger, disk, held })
+    Ok(Shared { database, pages, head, format, access, cache_bytes, failed, ledger, disk, held })
 }
 
 /// Holds the folder, or says who else does.
@@ -111,7 +111,7 @@ pub(super) fn open_catalogue(disk: &dyn Disk, opening: Opening) -> Result<Box<dy
 pub(super) fn write_catalogue(
     disk: &dyn Disk,
     cache_bytes: usize,
-    fill: impl FnOnce(&Database) -> std::result::Result<(), redb::Error>,
+    fill: impl FnOnce(&Database) -> EngineResult<()>,
 ) -> Result<()> {
     let path = || disk.path(NEW_CATALOGUE);
     let file = disk
@@ -200,7 +200,7 @@ fn read_head(disk: &dyn Disk, database: &Database, format: Format) -> Result<Hea
 fn free_space(disk: &dyn Disk, database: &Database, pages: &PageFile) -> Result<Space> {
     let mut runs = Vec::new();
     let mut readable = true;
-    let read = || -> std::result::Result<(), redb::Error> {
+    let mut read = || -> EngineResult<()> {
         match database.begin_read()?.open_table(EXTENTS) {
             Err(TableError::TableDoesNotExist(_)) => Ok(()),
             table => extents_of(&table?, &mut |record| match record {
@@ -209,7 +209,6 @@ fn free_space(disk: &dyn Disk, database: &Database, pages: &PageFile) -> Result<
             }),
         }
     };
-    let mut read = read;
     read().map_err(|error| engine_error(disk, error))?;
     let space = Space::left_by(FIRST_PAGE, runs).filter(|_| readable);
     space.filter(|space| space.end() <= pages.n_pages().max(FIRST_PAGE)).ok_or_else(|| {

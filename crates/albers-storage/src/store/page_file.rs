@@ -54,6 +54,23 @@ impl Extent {
     pub fn n_bytes(self) -> u64 {
         self.n_bytes
     }
+
+    /// For keeping it in a record.
+    pub fn to_bytes(self) -> [u8; 16] {
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&self.number.to_le_bytes());
+        bytes[8..].copy_from_slice(&self.n_bytes.to_le_bytes());
+        bytes
+    }
+
+    /// What [`to_bytes`](Extent::to_bytes) made; nothing when the bytes are too few or too many.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Extent> {
+        let (number, n_bytes) = bytes.split_at_checked(8)?;
+        Some(Extent {
+            number: u64::from_le_bytes(number.try_into().ok()?),
+            n_bytes: u64::from_le_bytes(n_bytes.try_into().ok()?),
+        })
+    }
 }
 
 /// Where an extent stands in the page file.

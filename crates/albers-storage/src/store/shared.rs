@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use redb::Database;
 
-use super::catalogue::{CATALOGUE, Head};
+use super::catalogue::{CATALOGUE, Format, Head};
 use super::disk::{Disk, Held};
 use super::error::StoreError;
 use super::page_file::PageFile;
@@ -29,6 +29,7 @@ pub(super) struct Shared {
     pub(super) pages: PageFile,
     /// As it was when the store was opened.
     pub(super) head: Head,
+    pub(super) format: Format,
     pub(super) access: Access,
     pub(super) cache_bytes: usize,
     pub(super) failed: AtomicBool,

@@ -4,7 +4,7 @@ use std::fmt::{self, Debug, Formatter};
 use std::ops::{ControlFlow, Range};
 use std::sync::{Arc, Mutex};
 
-use redb::{ReadTransaction, ReadableDatabase as _, ReadableTable as _, TableError};
+use redb::{ReadTransaction, ReadableDatabase as _, TableError};
 
 use super::catalogue::{CATALOGUE, EXTENTS, ReadTable, Table, extent_key, slot_of};
 use super::error::StoreError;
@@ -98,10 +98,6 @@ impl Snapshot {
 
     pub(super) fn extents(&self) -> Option<&ReadTable> {
         self.extents.as_ref()
-    }
-
-    pub(super) fn transaction(&self) -> &ReadTransaction {
-        &self.transaction
     }
 
     fn table(&self, table: Table) -> Result<Option<Arc<ReadTable>>> {

@@ -1,6 +1,7 @@
 //! The job of an index: what of a job lasts, and what an index cannot do.
 
 use albers_release::publish::Values;
+use albers_storage::choice::Choice as _;
 use albers_storage::wording;
 use albers_storage::wording::{Field, Wording};
 use albers_table::coding::ColumnCoding;
@@ -89,7 +90,7 @@ fn refused(job: &Job) -> Vec<(bool, Wording, &'static str)> {
     vec![
         (
             method.is_some(),
-            wording![Field::Method.of(method.map_or("", Method::name))],
+            wording![Field::Method.of(method.map_or("", |own| own.name()))],
             "only rtree takes in rows one by one",
         ),
         (

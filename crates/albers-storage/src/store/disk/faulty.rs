@@ -1,8 +1,8 @@
 //! A disk that fails when it is told to, for tests that try every n.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use super::Disk;
 use super::tapped::{Call, Tap, TappedDisk, Verdict, pass_on_to};
@@ -41,7 +41,7 @@ pub struct FaultyDisk {
 
 #[derive(Debug)]
 struct Counts {
-    fault: Option<Fault>,
+    fault: Mutex<Option<Fault>>,
     n_calls: [AtomicU64; N_KINDS],
     n_changes: AtomicU64,
 }
@@ -51,8 +51,18 @@ const N_KINDS: usize = Call::SyncFolder as usize + 1;
 impl FaultyDisk {
     /// Passes everything on to `inner` but what `fault` says; without one, it only counts.
     pub fn new(inner: Arc<dyn Disk>, fault: Option<Fault>) -> FaultyDisk {
+        let fault = Mutex::new(fault);
         let counts = Counts { fault, n_calls: Default::default(), n_changes: AtomicU64::new(0) };
         FaultyDisk { tapped: TappedDisk { inner, tap: Arc::new(counts) } }
+    }
+
+    /// Fails from now on as `fault` says, and counts anew.
+    pub fn set_fault(&self, fault: Option<Fault>) {
+        let counts = &self.tapped.tap;
+        *counts.fault.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = fault;
+        for count in counts.n_calls.iter().chain([&counts.n_changes]) {
+            count.store(0, Ordering::SeqCst);
+        }
     }
 
     /// How many calls of a kind were asked for, failed ones included.
@@ -78,7 +88,8 @@ impl Tap for Counts {
         } else {
             self.n_changes.load(Ordering::SeqCst)
         };
-        match self.fault {
+        let fault = *self.fault.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        match fault {
             Some(Fault::Nth { call: which, nth, kind }) if which == call && nth == turn => {
                 Verdict::Fail(kind.into())
             }

@@ -43,14 +43,14 @@ enum NameChange {
 #[derive(Debug, Clone, Default)]
 struct MemoryFile(Arc<Mutex<Content>>);
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Content {
     bytes: Vec<u8>,
     synced: Vec<u8>,
     changes: Vec<ByteChange>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum ByteChange {
     Write(u64, Vec<u8>),
     SetLength(u64),
@@ -103,13 +103,27 @@ impl MemoryDisk {
         folder.synced_names.insert(name.to_owned(), file);
     }
 
-    /// Another disk with the same files, all synced.
+    /// Another disk with the same files, and the same of them not synced.
     pub fn copy(&self) -> MemoryDisk {
-        let copied = MemoryDisk::new();
-        for (name, file) in &lock(&self.folder).names {
-            copied.set_bytes(name, lock(&file.0).bytes.clone());
-        }
-        copied
+        let mut copies = BTreeMap::new();
+        let mut copied = |file: &MemoryFile| -> MemoryFile {
+            let copy = copies.entry(Arc::as_ptr(&file.0)).or_insert_with(|| {
+                let content = lock(&file.0).clone();
+                MemoryFile(Arc::new(Mutex::new(content)))
+            });
+            copy.clone()
+        };
+        let folder = lock(&self.folder);
+        let mut named = |names: &BTreeMap<String, MemoryFile>| {
+            names.iter().map(|(name, file)| (name.clone(), copied(file))).collect()
+        };
+        let (names, synced_names) = (named(&folder.names), named(&folder.synced_names));
+        let changes = folder.changes.iter().map(|change| match change {
+            NameChange::Put(name, file) => NameChange::Put(name.clone(), copied(file)),
+            other => other.clone(),
+        });
+        let folder = Folder { names, synced_names, changes: changes.collect() };
+        MemoryDisk { folder: Arc::new(Mutex::new(folder)), holders: Arc::default() }
     }
 
     fn change(&self, change: NameChange) {
