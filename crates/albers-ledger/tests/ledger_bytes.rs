@@ -39,7 +39,7 @@ fn publish(ledger: &mut Ledger, rows: &[u32], waiting: &[u32]) -> Result<(), Led
     opened.finish()?.keep(true)
 }
 
-/// A ledger with everything in it, and a deleted row: changes, deletions, sets below.
+/// A ledger with everything in it, and a deleted row: changes, deletions, sets below, a recoding.
 fn history() -> (Ledger, DeadRow) {
     let mut ledger = Ledger::new(Needs::of(&requirement()));
     publish(&mut ledger, &[0, 1, 2, 3, 4, 5, 6, 7, 8], &[]).unwrap();
@@ -49,6 +49,7 @@ fn history() -> (Ledger, DeadRow) {
     publish(&mut ledger, &[0, 11, 12, 3, 4, 6, 7], &[8]).unwrap();
     ledger.replace(11, 21, true, facts(11, &[3])).unwrap();
     let dead = ledger.delete(12, facts(12, &[0])).unwrap().unwrap();
+    ledger.recode(&[4], &|_, code| 3 - code).unwrap();
     (ledger, dead)
 }
 
@@ -63,7 +64,7 @@ fn use_it(mut ledger: Ledger, dead: &DeadRow) {
     let _ = ledger.delete(4, facts(4, &[0]));
     let _ = publish(&mut ledger, &[0, 21, 33, 6, 31], &[7, 8]);
     let _ = publish(&mut ledger, &[0, 21, 33], &[6, 7, 8, 31]);
-    ledger.recode(&|_, code| code.wrapping_add(1));
+    let _ = ledger.recode(&[4], &|_, code| code.wrapping_add(1));
     let _ = publish(&mut ledger, &[0, 8], &[]);
     let _ = (ledger.n_sets(), ledger.releases().count(), ledger.pieces());
     let _ = ledger.current_sets().filter_map(|set| ledger.last_class(set.id)).count();
