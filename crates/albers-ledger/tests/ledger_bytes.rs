@@ -146,6 +146,37 @@ fn a_release_writes_its_own_sets_and_an_update_a_few_pieces() {
 }
 
 #[test]
+fn a_row_sealed_before_its_column_grew_catches_up_when_it_comes_again() {
+    let (mut ledger, dead) = history();
+    // A new value before code 2, and one more behind all: only the first moves any code.
+    let grown = |_: usize, code: u32| if code < 2 { code } else { code + 1 };
+    ledger.recode(&[4], &grown).unwrap();
+    ledger.recode(&[5], &|_, code| code).unwrap();
+    let sealed = DeadRow::from_bytes(&dead.to_bytes()).unwrap();
+    ledger.revive(sealed, 40, false).unwrap();
+    assert_eq!(ledger.set_of(40), Ok(dead.set()));
+    let keys = stored(&ledger).into_keys();
+    let n_recodings = keys.filter(|key| matches!(key, PieceKey::Recoding(_))).count();
+    assert_eq!(n_recodings, 2, "what moves no code is not remembered");
+    assert_eq!(ledger.recode(&[5, 5], &grown), Err(LedgerError::OtherRequirement));
+}
+
+#[test]
+fn a_class_that_failed_lets_no_release_be_finished() {
+    let (mut ledger, _) = history();
+    let before = stored(&ledger);
+    let requirement = requirement();
+    let mut whole = ClassSummary::new(requirement.shape());
+    whole.add(0, &[0]);
+    let release = NewRelease::new("r", 2, "k = 2");
+    let mut opened = ledger.open(release, &requirement, Some(&whole)).unwrap();
+    let gone = Err(LedgerError::UnknownRow { row: 5 });
+    assert_eq!(opened.class([(0, facts(0, &[3])), (5, facts(5, &[2]))]), gone);
+    assert_eq!(opened.finish().err(), gone.err());
+    assert!(stored(&ledger) == before);
+}
+
+#[test]
 fn a_damaged_deleted_row_is_refused_or_unknown_and_never_panics() {
     let (mut ledger, dead) = history();
     let bytes = dead.to_bytes();
