@@ -9,7 +9,7 @@ use redb::{Database, ReadableDatabase as _, TableError};
 
 use super::catalogue::{CATALOGUE, EXTENTS, Format, Head, MAGIC, NEW_CATALOGUE, extents_of};
 use super::disk::{Disk, DiskFile, Held, Hold, Opening};
-use super::engine::{self, EngineResult};
+use super::engine::{self, EngineResult, caught};
 use super::error::StoreError;
 use super::page_file::{FIRST_PAGE, LAYOUT, PageFile, page_file_name};
 use super::shared::{Access, Ledger, Shared, engine_error};
@@ -65,7 +65,7 @@ pub(super) fn open(
         }
         Access::Read => engine::open_to_read(file, cache_bytes, |_| {}),
     };
-    let database = opened.map_err(|error| open_error(&*disk, error.into()))?;
+    let database = opened.map_err(|error| open_error(&*disk, error))?;
     let head = read_head(&*disk, &database, format)?;
     let pages = PageFile::open(&*disk, head.generation, head.store_id, opening)?;
     let space = match access {
@@ -117,9 +117,9 @@ pub(super) fn write_catalogue(
     let file = disk
         .open(NEW_CATALOGUE, Opening::Create)
         .map_err(|source| io_error(path(), "create", source))?;
-    let database = engine::open_to_write(file, cache_bytes)
-        .map_err(|error| engine_error(disk, error.into()))?;
-    fill(&database).map_err(|error| engine_error(disk, error))?;
+    let database =
+        engine::open_to_write(file, cache_bytes).map_err(|error| engine_error(disk, error))?;
+    caught(|| fill(&database)).map_err(|error| engine_error(disk, error))?;
     drop(database);
     // The engine says nothing of what it writes when it is closed.
     let file = disk
@@ -176,8 +176,8 @@ fn is_leftover(name: &str, generation: Option<u64>) -> bool {
 
 fn read_head(disk: &dyn Disk, database: &Database, format: Format) -> Result<Head> {
     let path = disk.path(CATALOGUE);
-    let head =
-        (|| Head::read(&database.begin_read()?))().map_err(|error| engine_error(disk, error))?;
+    let head = caught(|| Head::read(&database.begin_read()?))
+        .map_err(|error| engine_error(disk, error))?;
     let Some(head) = head else {
         let what = "it does not say what it is for".to_owned();
         return Err(StoreError::Foreign { path, what }.into());
@@ -209,7 +209,7 @@ fn free_space(disk: &dyn Disk, database: &Database, pages: &PageFile) -> Result<
             }),
         }
     };
-    read().map_err(|error| engine_error(disk, error))?;
+    caught(&mut read).map_err(|error| engine_error(disk, error))?;
     let space = Space::left_by(FIRST_PAGE, runs).filter(|_| readable);
     space.filter(|space| space.end() <= pages.n_pages().max(FIRST_PAGE)).ok_or_else(|| {
         let what = "extents overlap or lie outside of the page file".to_owned();

@@ -148,6 +148,11 @@ fn a_damaged_catalogue_never_panics_and_is_never_right_to_the_check_when_it_is_w
     for offset in (9..400).step_by(7).chain((400..n_bytes).step_by(step)) {
         let damaged = disk.copy();
         flip(&damaged, CATALOGUE, offset);
+        let mut progress = Progress { committed: Some(expected.clone()), attempted: None };
+        let written = try_open(&damaged.copy(), Access::Write)
+            .and_then(|store| small_batch(store, 0, &mut progress))
+            .and_then(Store::compact);
+        drop(written);
         let Ok(store) = try_open(&damaged, Access::Read) else {
             n_found += 1;
             continue;
