@@ -58,8 +58,9 @@ pub(super) fn open(
     let file = open_catalogue(&*disk, opening)?;
     let opened = match access {
         Access::Write => {
-            // A commit that a crash interrupted may be in the file and not on the disk. It must be
-            // there before pages that it freed are used again.
+            // A commit or a rename that a killed process made may be seen and not be on the disk. It
+            // must be there before pages that it freed are used again, and files that it replaced go.
+            sync_folder(&*disk)?;
             file.sync().map_err(|source| io_error(disk.path(CATALOGUE), "sync", source))?;
             engine::open_to_write(file, cache_bytes)
         }
@@ -130,12 +131,11 @@ pub(super) fn write_catalogue(
 
 /// Puts the prepared catalogue in the place of the old one: the one atomic point.
 pub(super) fn publish_catalogue(disk: &dyn Disk) -> Result<()> {
-    let sync = || disk.sync_folder().map_err(|source| io_error(disk.path(""), "sync", source));
     // The page file must have its name before a catalogue says so.
-    sync()?;
+    sync_folder(disk)?;
     disk.rename(NEW_CATALOGUE, CATALOGUE)
         .map_err(|source| io_error(disk.path(CATALOGUE), "replace", source))?;
-    sync()
+    sync_folder(disk)
 }
 
 /// Overwrites and removes the files of every generation but the one in use.
@@ -151,9 +151,13 @@ pub(super) fn remove_leftovers(disk: &dyn Disk, generation: Option<u64>) -> Resu
         disk.remove(name).map_err(|source| io_error(disk.path(name), "remove", source))?;
     }
     if !leftovers.is_empty() {
-        disk.sync_folder().map_err(|source| io_error(disk.path(""), "sync", source))?;
+        sync_folder(disk)?;
     }
     Ok(())
+}
+
+fn sync_folder(disk: &dyn Disk) -> Result<()> {
+    disk.sync_folder().map_err(|source| io_error(disk.path(""), "sync", source))
 }
 
 /// Writes zeros over all of a file.

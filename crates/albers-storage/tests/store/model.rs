@@ -95,7 +95,7 @@ fn run(steps: &[Step]) {
             }
             Step::Undo => drop(batch.take()),
             Step::TakeSnapshot => {
-                snapshots.push((open_store.snapshot().unwrap(), committed.clone()))
+                snapshots.push((open_store.snapshot().unwrap(), committed.clone()));
             }
             Step::DropSnapshot(which) if !snapshots.is_empty() => {
                 snapshots.swap_remove(which.index(snapshots.len()));
@@ -127,9 +127,11 @@ fn run(steps: &[Step]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(
-        std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(24)
-    ))]
+    #![proptest_config(ProptestConfig {
+        cases: std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(24),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn a_store_is_what_plain_maps_are(steps in prop::collection::vec(step(), 1..50)) {
