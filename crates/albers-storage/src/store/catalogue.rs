@@ -118,7 +118,9 @@ impl Head {
         let version = value("version")?.and_then(u32_of);
         let store_id = value("store id")?.and_then(|bytes| bytes.try_into().ok());
         let generation = value("generation")?.and_then(u64_of);
-        let next_extent = value("next extent")?.and_then(u64_of);
+        // A number that counting cannot reach is none.
+        let next_extent =
+            value("next extent")?.and_then(u64_of).filter(|next| *next < u64::MAX / 2);
         Ok((|| {
             Some(Head {
                 layout,

@@ -84,6 +84,20 @@ impl Changes {
         Ok(())
     }
 
+    /// Gives many keys their values; the table is looked up once for all of them.
+    pub fn put_all<K: AsRef<[u8]>, V: AsRef<[u8]>>(
+        &mut self,
+        table: Table,
+        records: impl IntoIterator<Item = (K, V)>,
+    ) -> Result<()> {
+        self.shared.expect_usable()?;
+        let mut table = self.shared.engine(|| self.transaction().open_table(table.definition()))?;
+        for (key, value) in records {
+            self.shared.engine(|| table.insert(key.as_ref(), value.as_ref()))?;
+        }
+        Ok(())
+    }
+
     /// Removes a key and says whether it was there.
     pub fn remove(&mut self, table: Table, key: &[u8]) -> Result<bool> {
         self.shared.expect_usable()?;

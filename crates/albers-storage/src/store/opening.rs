@@ -9,9 +9,9 @@ use redb::{Database, ReadableDatabase as _, TableError};
 
 use super::catalogue::{CATALOGUE, EXTENTS, Format, Head, MAGIC, NEW_CATALOGUE, extents_of};
 use super::disk::{Disk, DiskFile, Held, Hold, Opening};
-use super::engine::{self, EngineResult, caught};
+use super::engine::{self, Engine, EngineResult, caught};
 use super::error::StoreError;
-use super::page_file::{FIRST_PAGE, LAYOUT, PageFile, page_file_name};
+use super::page_file::{FIRST_PAGE, LAYOUT, PageFile, Slot, page_file_name};
 use super::shared::{Access, Ledger, Shared, engine_error};
 use super::space::Space;
 use crate::secret_bits::{SecretBits as _, SystemBits};
@@ -72,7 +72,7 @@ pub(super) fn open(
     let space = match access {
         Access::Write => {
             remove_leftovers(&*disk, Some(head.generation))?;
-            free_space(&*disk, &database, &pages)?
+            free_space(&*disk, &database, &head, &pages)?
         }
         Access::Read => Space::starting_at(FIRST_PAGE),
     };
@@ -201,22 +201,22 @@ fn read_head(disk: &dyn Disk, database: &Database, format: Format) -> Result<Hea
 }
 
 /// The pages that no extent uses.
-fn free_space(disk: &dyn Disk, database: &Database, pages: &PageFile) -> Result<Space> {
+fn free_space(disk: &dyn Disk, engine: &Engine, head: &Head, pages: &PageFile) -> Result<Space> {
     let mut runs = Vec::new();
-    let mut readable = true;
-    let mut read = || -> EngineResult<()> {
-        match database.begin_read()?.open_table(EXTENTS) {
-            Err(TableError::TableDoesNotExist(_)) => Ok(()),
-            table => extents_of(&table?, &mut |record| match record {
-                Some((_, slot)) => runs.push(slot.run()),
-                None => readable = false,
-            }),
-        }
+    let mut is_readable = true;
+    let mut note = |record: Option<(u64, Slot)>| match record {
+        Some((number, slot)) if number < head.next_extent => runs.push(slot.run()),
+        _ => is_readable = false,
     };
-    caught(&mut read).map_err(|error| engine_error(disk, error))?;
-    let space = Space::left_by(FIRST_PAGE, runs).filter(|_| readable);
-    space.filter(|space| space.end() <= pages.n_pages().max(FIRST_PAGE)).ok_or_else(|| {
-        let what = "extents overlap or lie outside of the page file".to_owned();
+    let read = || match engine.begin_read()?.open_table(EXTENTS) {
+        Err(TableError::TableDoesNotExist(_)) => EngineResult::Ok(()),
+        table => extents_of(&table?, &mut note),
+    };
+    caught(read).map_err(|error| engine_error(disk, error))?;
+    let space = Space::left_by(FIRST_PAGE, runs).filter(|_| is_readable);
+    space.filter(|space| space.end() <= pages.n_pages()).ok_or_else(|| {
+        let what =
+            "extents overlap, or lie outside of the page file, or have wrong numbers".to_owned();
         StoreError::Damaged { path: disk.path(CATALOGUE), what }.into()
     })
 }

@@ -144,9 +144,7 @@ fn a_batch_of_many_records_is_seen_in_order_and_from_any_key() {
     let store = create(&MemoryDisk::new());
     let mut changes = store.begin().unwrap();
     let keys: Vec<Vec<u8>> = (0..3_000_u32).map(|key| (key * 2).to_be_bytes().to_vec()).collect();
-    for key in &keys {
-        changes.put(RECORDS, key, &[7; 50]).unwrap();
-    }
+    changes.put_all(RECORDS, keys.iter().map(|key| (key, [7; 50]))).unwrap();
     let seen_from = |start: Option<&[u8]>, n_wanted: usize| {
         let mut seen = Vec::new();
         let mut note = |key: &[u8], _: &[u8]| {

@@ -9,7 +9,7 @@ use crate::common::*;
 use crate::faults::continues;
 
 fn n_seeds() -> u64 {
-    std::env::var("STORE_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(3)
+    std::env::var("STORE_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(2)
 }
 
 /// Runs the small history on a machine that goes off at a call; the answer is how far it came.
@@ -59,7 +59,7 @@ fn open_until_off(disk: &MemoryDisk, progress: &Progress, nth: u64, seed: u64) -
 fn a_power_cut_after_a_killed_process_leaves_a_whole_store() {
     // What the killed process wrote last is in the file, but not on the disk; the next process must
     // not use pages again that it freed before it is.
-    let step = if std::env::var_os("STORE_ALL").is_some() { 1 } else { 5 };
+    let step = if std::env::var_os("STORE_ALL").is_some() { 1 } else { 9 };
     for nth in 1.. {
         let disk = MemoryDisk::new();
         let Some(progress) = run_until_off(&disk, nth) else { break };
