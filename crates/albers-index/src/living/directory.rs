@@ -77,7 +77,15 @@ impl Directory {
         DirectoryRouter { steps: steps_of(cuts), parts: self.parts().collect(), n_attributes }
     }
 
-    /// The ways to all nodes, where regions are kept: the region of each.
+    /// The region of each part in tree order, inside the region of the whole.
+    pub fn part_regions(&self, whole: &Region) -> Vec<Region> {
+        let regions = self.regions(Some(whole.clone()));
+        let is_part = |node: &DirectoryNode| matches!(node, DirectoryNode::Part(_));
+        let parts = self.nodes.iter().zip(regions).filter(|(node, _)| is_part(node));
+        parts.filter_map(|(_, region)| region).collect()
+    }
+
+    /// The region of each node, where regions are kept.
     pub(super) fn regions(&self, whole: Option<Region>) -> Vec<Option<Region>> {
         let mut pending = vec![whole];
         let mut regions = Vec::with_capacity(self.nodes.len());

@@ -193,7 +193,7 @@ impl<S: PartStore> Settling<'_, S> {
             has_removed: self.has_removed,
             looks_at_all: self.plan.looks_at_all || part.n_leaves() == 1,
         };
-        Ok(mend(self.plan, self.plan.bulk.table, part, changes, due.region.as_ref()))
+        Ok(mend(self.plan, self.plan.bulk.table, part, &changes, due.region.as_ref()))
     }
 
     /// Keeps what has become of some parts in their place, and returns the nodes that lead there;
