@@ -243,7 +243,7 @@ fn drawn(seed: u64, n_rows: usize, n_attributes: usize) -> (Table, Setup, usize)
     setup.budget_bytes = 4 << 20;
     setup.room_bytes = setup.budget_bytes - 512;
     setup.grain = Grain { whole_rows: dice.of(&[32, 60, 400]), ..setup.grain };
-    (table, setup, dice.of(&[4, 8, 30]))
+    (table, setup, dice.of(&[4, 8, 30, 64]))
 }
 
 /// Calls `work` with a plan of which parts have so many rows.
@@ -520,6 +520,24 @@ fn rows_that_all_miss_the_requirement_are_one_leaf_until_others_come() {
         assert!(living.leaves(&table, &plan.bulk).len() > 3);
         let settled = living.settle(plan, &(40..80).collect());
         living.check(&table, plan, &settled, &(0..40).collect());
+    });
+}
+
+#[test]
+fn parts_that_have_become_very_small_are_joined_with_their_siblings() {
+    let table = plain_table((0..200).collect(), vec![0; 200], 2, None);
+    let setup = plain_setup();
+    let setup = Setup { grain: Grain { whole_rows: 400, ..setup.grain }, ..setup };
+    with_living(&table, &setup, 40, |plan| {
+        let mut living = Living::new(&plan.bulk);
+        living.arrive(&table, &plan.bulk, &(0..200).collect::<Vec<u32>>(), 9);
+        living.settle(plan, &BTreeSet::new());
+        assert!(living.directory.parts().count() >= 5);
+        let stays = |row: &u32| row % 20 < 2;
+        let removed: BTreeSet<u32> = (0..200).filter(|row| !stays(row)).collect();
+        let settled = living.settle(plan, &removed);
+        living.check(&table, plan, &settled, &(0..200).filter(stays).collect());
+        assert!(living.directory.parts().count() <= 2, "20 rows need no more parts");
     });
 }
 
