@@ -1,5 +1,5 @@
-//! Parts are grown anew with all their rows: at once where these are few enough, and otherwise by the
-//! buffer tree of the bulk load. So a first load of any size has the leaves of a bulk load.
+//! Parts are grown anew with all their rows: at once where these are few enough, and otherwise by
+//! the buffer tree of the bulk load. So a first load of any size has the leaves of a bulk load.
 
 use albers_classes::Region;
 use albers_classes::packed::RowBlock;
@@ -15,7 +15,7 @@ use super::directory::{DirectoryNode, PartId, by_way, nodes_of_ways};
 use super::mend::{Changes, mend};
 use super::part::{Part, holds};
 use super::pieces::{GrownRows, gathered, pieces};
-use super::settle::{Settling, n_all};
+use super::settling::{Settling, n_all};
 use super::{LivingPlan, PartSize, PartStore};
 use crate::buffer_tree::drain::{divide, enough};
 use crate::buffer_tree::part::{self as buffered, add_facts};

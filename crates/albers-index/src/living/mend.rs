@@ -2,9 +2,10 @@
 //!
 //! Source: Iwuchukwu & Naughton 2007, section 2: leaves that overflow are split, leaves that
 //! underflow are joined with their neighbours.
-//! Departures: a leaf is split by the grower of the bulk load, as often as it can be. One that misses
-//! the requirement climbs to the lowest split whose rows satisfy it together, and these are grown
-//! anew. An empty side is dropped with its cut. Subtrees that have changed much are grown anew.
+//! Departures: a leaf is split by the grower of the bulk load, as often as it can be. One that
+//! misses the requirement climbs to the lowest split whose rows satisfy it together, and these are
+//! grown anew. An empty side is dropped with its cut. Subtrees that have changed much are grown
+//! anew.
 //! Guarantee: every leaf satisfies the requirement if all rows do, and one that was changed has no
 //! allowable split. The tree is a function of the part and the sets of rows that came and went.
 //! Cost: that of routing what arrived, of growing what is split, and of copying all else.
@@ -186,7 +187,8 @@ impl<'p> Mending<'p> {
         Some(mending)
     }
 
-    /// Puts the rows that stay and those that are new, with their leaves, into the leaves of a tree.
+    /// Puts the rows that stay and those that are new, with their leaves, into the leaves of a
+    /// tree.
     fn fill(&mut self, nodes: &[TreeNode], kept: &[u32], new: &[(u32, u32)], looks_at_all: bool) {
         let (mut kept, mut new) = (kept, new);
         let (mut end, mut leaf) = (0, 0);
@@ -368,8 +370,8 @@ fn sums_of(numbers: &[u32]) -> Vec<u64> {
     sums
 }
 
-/// Leaves each of some leaves its share, by their rows, of what they had as one. Where that was next
-/// to nothing, their splits are as good as new.
+/// Leaves each of some leaves its share, by their rows, of what they had as one. Where that was
+/// next to nothing, their splits are as good as new.
 fn share(had_rows: u64, n_rows: &mut [u32]) {
     let sums = sums_of(n_rows);
     if sums.last().is_some_and(|&n_all| n_all >= NEW_CHANGE * had_rows) {

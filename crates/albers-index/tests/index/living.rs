@@ -305,7 +305,7 @@ fn content(living: &Living) -> (Vec<Vec<u8>>, String) {
 }
 
 proptest! {
-    #![proptest_config(config(200))]
+    #![proptest_config(config(64))]
 
     #[test]
     fn whatever_comes_and_goes_every_leaf_satisfies_and_no_row_is_lost(

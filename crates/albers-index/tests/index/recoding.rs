@@ -94,7 +94,7 @@ fn recode(living: &mut Living, new: &RowLayout, maps: &[Option<&CodeMap>]) {
 }
 
 proptest! {
-    #![proptest_config(config(100))]
+    #![proptest_config(config(64))]
 
     #[test]
     fn rows_stay_in_their_leaves_when_codings_grow_and_new_ones_find_theirs(
