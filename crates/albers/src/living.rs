@@ -60,7 +60,7 @@ use albers_storage::watch::Watch;
 use albers_table::sink::Sink;
 use albers_table::source::Source;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::memory::{Memory, on_threads};
 use crate::plan::Resources;
@@ -326,6 +326,15 @@ impl Index {
     pub fn check(&self, watch: &dyn Watch) -> Result<IndexCheck> {
         let memory = self.memory();
         on_threads(self.resources.n_threads, || look::check(&self.store, &memory, watch))
+    }
+
+    /// The same for an index that may be too damaged to be opened, in what a job says may be used.
+    pub fn check_folder(folder: &Path, resources: &Job, watch: &dyn Watch) -> Result<IndexCheck> {
+        let Resources { memory_bytes, n_threads, spill_folder, .. } = Resources::of(resources)?;
+        let memory = Memory::new(memory_bytes, Some(spill_folder.as_deref().unwrap_or(folder)));
+        let look = |store| on_threads(n_threads, || look::check(&store, &memory, watch));
+        let store = Store::open(folder, FORMAT, Access::Read).map_err(Error::from);
+        store.and_then(look).or_else(look::damage)
     }
 
     /// Writes everything anew, so that nothing is left of rows that are gone but what the ledger must
