@@ -1,0 +1,4 @@
+//! The living index against plain maps, attackers and faults.
+
+mod life;
+mod table;

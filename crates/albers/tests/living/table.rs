@@ -1,0 +1,122 @@
+//! Small tables, and what is read back of releases of them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use albers::living::{BatchReport, ReleaseReport};
+use albers::sink::BatchSink;
+use albers::source::{ReadOptions, StreamSource};
+use albers::{Index, Job, ReleaseRequest, Result, Role, Silent};
+use albers_storage::store::disk::MemoryDisk;
+use arrow_array::cast::AsArray;
+
+/// A person: what others know, and what they must not learn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Person {
+    pub age: i32,
+    pub zip: i32,
+    pub illness: u8,
+}
+
+/// People by their keys.
+pub type People = BTreeMap<u32, Person>;
+
+/// The table of some people, as text.
+pub fn text_of(people: &People) -> String {
+    let mut text = "id,age,zip,illness\n".to_owned();
+    for (id, Person { age, zip, illness }) in people {
+        text += &format!("p{id},{age},{zip},i{illness}\n");
+    }
+    text
+}
+
+/// A table of text.
+pub fn source(text: String) -> StreamSource {
+    let options = ReadOptions { delimiter: Some(b','), ..ReadOptions::default() };
+    StreamSource::text(Box::new(std::io::Cursor::new(text.into_bytes())), "rows", None, &options)
+        .unwrap()
+}
+
+/// A job that hides people in classes of k by age and zip.
+pub fn job(k: u64) -> Job {
+    let mut job = Job { k: Some(k), threads: Some(1), ..Job::default() };
+    job.set_role("age", Role::Quasi).unwrap();
+    job.set_role("zip", Role::Quasi).unwrap();
+    job.set_role("illness", Role::Sensitive).unwrap();
+    job.column("age").column_type = Some("integer".parse().unwrap());
+    job.column("zip").column_type = Some("integer".parse().unwrap());
+    job.accept = vec!["secret-without-rule".parse().unwrap()];
+    job
+}
+
+pub fn index(job: &Job) -> (Arc<MemoryDisk>, Index) {
+    let disk = Arc::new(MemoryDisk::new());
+    let index = Index::create_on(disk.clone(), job, "id").unwrap();
+    (disk, index)
+}
+
+pub fn insert(index: &mut Index, people: &People) -> Result<BatchReport> {
+    index.insert(&source(text_of(people)), &Silent)
+}
+
+pub fn delete(index: &mut Index, ids: &[u32]) -> Result<BatchReport> {
+    let keys: String = ids.iter().map(|id| format!("p{id}\n")).collect();
+    index.delete(&source(format!("id\n{keys}")), &Silent)
+}
+
+/// A published row: what it shows, and its secret; with its key, which attackers are given.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Published {
+    pub id: Option<u32>,
+    pub shown: Vec<String>,
+    pub illness: String,
+}
+
+/// A release with the keys of its rows.
+pub fn release(
+    index: &mut Index,
+    request: &ReleaseRequest,
+) -> Result<(ReleaseReport, Vec<Published>)> {
+    let (sink, batches) = BatchSink::new();
+    let report = index.release(request, vec![Box::new(sink)], &Silent)?;
+    let mut rows = Vec::new();
+    for batch in batches.take() {
+        let texts: Vec<Vec<String>> = (0..batch.num_columns())
+            .map(|column| {
+                let text = arrow_cast::cast(batch.column(column), &arrow_schema::DataType::Utf8);
+                let text = text.unwrap();
+                let cells = text.as_string::<i32>();
+                (0..batch.num_rows()).map(|row| cells.value(row).to_owned()).collect()
+            })
+            .collect();
+        let names: Vec<String> =
+            batch.schema().fields().iter().map(|field| field.name().clone()).collect();
+        for row in 0..batch.num_rows() {
+            let mut published = Published { id: None, shown: Vec::new(), illness: String::new() };
+            for (name, cells) in names.iter().zip(&texts) {
+                match name.as_str() {
+                    "id" => published.id = cells[row][1..].parse().ok(),
+                    "illness" => published.illness = cells[row].clone(),
+                    _ => published.shown.push(cells[row].clone()),
+                }
+            }
+            rows.push(published);
+        }
+    }
+    Ok((report, rows))
+}
+
+pub fn with_keys() -> ReleaseRequest {
+    let accept = vec!["unique-keep:id".parse().unwrap()];
+    ReleaseRequest { keep_key: true, accept, ..ReleaseRequest::default() }
+}
+
+/// A folder for tests of the real disk.
+pub fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+pub fn open(folder: &Path) -> Index {
+    Index::open(folder).unwrap()
+}
