@@ -1,12 +1,12 @@
 //! `albers index info`, `check` and `compact`: how an index is, and how it is kept well.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
 use albers::Index;
 use albers::living::{IndexInfo, ReleaseInfo};
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use clap::Args;
 use serde::Serialize;
 
@@ -94,18 +94,17 @@ pub fn check(arguments: Check) -> Result<ExitCode> {
 pub fn compact(arguments: Compact) -> Result<ExitCode> {
     let Compact { dir, json, resources } = arguments;
     let start = Instant::now();
-    let index = super::open(&dir, &super::resources_of(resources)?)?;
-    let before = index.info()?;
-    let after = {
+    let resources = super::resources_of(resources)?;
+    let index = super::open(&dir, &resources)?;
+    let bytes_before = bytes_in(&dir)?;
+    let rows = {
         let bar = Bar::new();
-        index.compact(&bar)?.info()?
+        index.compact(&bar)?.info()?.rows
     };
-    let compacted = Compacted {
-        rows: after.rows,
-        bytes_before: before.bytes,
-        bytes_after: after.bytes,
-        seconds: start.elapsed().as_secs_f64(),
-    };
+    // The catalogue is as short as it can be only when it is closed.
+    let bytes_after = bytes_in(&dir)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let compacted = Compacted { rows, bytes_before, bytes_after, seconds };
     match json {
         true => render::print_json(&compacted)?,
         false => render::print(&format!(
@@ -119,10 +118,18 @@ pub fn compact(arguments: Compact) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// How long all files of a folder are.
+fn bytes_in(dir: &Path) -> Result<u64> {
+    let length = || -> std::io::Result<u64> {
+        std::fs::read_dir(dir)?.map(|entry| Ok(entry?.metadata()?.len())).sum()
+    };
+    length().map_err(|error| anyhow!("cannot read {}: {error}; check the folder", dir.display()))
+}
+
 fn words(info: &IndexInfo) -> String {
     let mut lines = vec![
         format!(
-            "{} rows in {} leaves, {} of them in buffers",
+            "{} rows in {} leaves, of which {} wait in buffers",
             render::count(info.rows),
             render::count(info.leaves),
             render::count(info.buffered),

@@ -131,14 +131,11 @@ fn check_outside(job: &Job, dir: &Path) -> Result<()> {
 
 /// What is told of a release of an index before what is told of any.
 fn words(report: &ReleaseReport) -> String {
-    let smallest = report.smallest_set.map(|n_rows| {
-        format!(
-            "; the smallest set of rows that all releases together leave apart has {}",
-            render::count(n_rows)
-        )
-    });
-    let mut lines =
-        vec![format!("release {} of the index{}", report.release, smallest.unwrap_or_default())];
+    let mut lines = vec![format!("release:  {} of the index", report.release)];
+    lines.extend(report.smallest_set.map(|n_rows| {
+        let n_rows = render::count(n_rows);
+        format!("together: all releases so far tell apart sets of {n_rows} rows at least")
+    }));
     if report.waiting > 0 {
         lines.push(format!(
             "waiting:  {} new rows, until they satisfy the requirement together",
