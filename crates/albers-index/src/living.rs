@@ -2,11 +2,11 @@
 //!
 //! Source: Iwuchukwu & Naughton 2007, sections 2 and 4: incremental maintenance of an anonymizing
 //! index with buffers; Arge 1995 for emptying buffers lazily.
-//! Departures: buffers stand at one level only, before the parts, and are all emptied by [`settle()`].
-//! What misses the requirement is grown anew together with its neighbours instead of being
-//! distributed among them. Subtrees that have changed much are grown anew.
-//! Guarantee: after a settle every leaf satisfies the requirement, unless all rows together miss it.
-//! The tree is a function of the sets of rows that came and went before each settle, and of the
+//! Departures: buffers stand at one level only, before the parts, and are all emptied by
+//! [`settle()`]. What misses the requirement is grown anew together with its neighbours instead of
+//! being distributed among them. Subtrees that have changed much are grown anew.
+//! Guarantee: after a settle every leaf satisfies the requirement, unless all rows together miss
+//! it. The tree is a function of the sets of rows that came and went before each settle, and of the
 //! plan: neither of threads and memory nor of the order of rows.
 //! Cost: that of growing about as many rows as came and went, and of copying the parts that these
 //! belong to.
@@ -21,13 +21,15 @@
 //! ```
 //!
 //! - [`directory`]: the top of the tree.
-//! - [`part`]: the rows below one node of it; [`bytes`]: as they are stored.
-//! - `mend`: a part takes in what changed. `policy`: what is grown anew. `pieces`: what becomes parts.
-//! - [`settle`](mod@settle): all parts; `join`: parts that miss the requirement; `large`: more rows than
-//!   are cut at once.
+//! - [`part`]: the rows below one node of it; `bytes`: as they are stored; `stored`: cuts and
+//!   trees.
+//! - `mend`: a part takes in what changed. `policy`: what is grown anew. `pieces`: what becomes
+//!   parts.
+//! - [`settle`](mod@settle): all parts; `settling`: what its steps share; `join`: parts that miss
+//!   the requirement; `large`: more rows than are cut at once.
 //! - [`recode`]: codes that change.
 
-pub mod bytes;
+mod bytes;
 pub mod directory;
 mod join;
 mod large;
@@ -37,15 +39,18 @@ mod pieces;
 mod policy;
 pub mod recode;
 pub mod settle;
+mod settling;
+mod stored;
 
 use albers_classes::packed::RowBlock;
 use albers_storage::StorageError;
 
-pub use bytes::DamagedPart;
 pub use directory::{Directory, DirectoryNode, DirectoryRouter, PartId};
 pub use part::Part;
 pub use recode::recode_rows;
-pub use settle::{Settled, settle};
+pub use settle::settle;
+pub use settling::Settled;
+pub use stored::DamagedPart;
 
 use crate::buffer_tree::BulkPlan;
 
@@ -83,8 +88,8 @@ pub trait PartStore: Sync {
     /// Loads a part; called by several threads.
     fn load(&self, part: PartId) -> Result<Part, Self::Error>;
 
-    /// Hands on the rows that have arrived at a part, block by block; called by several threads, and
-    /// at times twice.
+    /// Hands on the rows that have arrived at a part, block by block; called by several threads,
+    /// and at times twice.
     fn each_arrival(
         &self,
         part: PartId,

@@ -8,9 +8,10 @@ mod index {
     mod faults;
     mod giant;
     mod key_buffers;
-    mod living;
+    pub mod living;
     pub mod load;
     mod oracle;
     pub mod properties;
+    mod recoding;
     pub mod table;
 }

@@ -48,9 +48,6 @@ pub enum LedgerError {
     /// A deleted row is not one of this ledger, or was revived before.
     #[error("no such deleted row is in the ledger; hint: insert the row as a new one")]
     UnknownDead,
-    /// A deleted row is written in the codes of an earlier coding.
-    #[error("a deleted row has codes of an earlier coding; hint: recode it as the ledger was")]
-    OtherCoding,
     /// The requirement is not the one that the ledger was made for.
     #[error(
         "the ledger was made for another kind of requirement; \

@@ -80,6 +80,7 @@ impl KeptFacts {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeadRow {
     pub(crate) set: u32,
+    /// How often the ledger had been recoded when the row was deleted.
     pub(crate) coding: u32,
     /// The row's facts in each era in which it was published, oldest first.
     pub(crate) eras: Vec<KeptFacts>,
@@ -89,17 +90,6 @@ impl DeadRow {
     /// The set that the row is a member of.
     pub fn set(&self) -> SetId {
         SetId(self.set)
-    }
-
-    /// The number of recodings of the ledger that the row's codes have gone through.
-    pub fn coding(&self) -> u32 {
-        self.coding
-    }
-
-    /// Follows one recoding of the ledger.
-    pub fn recode(&mut self, code_of: &dyn Fn(usize, u32) -> u32) {
-        self.coding = self.coding.wrapping_add(1);
-        self.eras.iter_mut().for_each(|facts| facts.recode(code_of));
     }
 
     /// The row as bytes, to be sealed.

@@ -15,6 +15,7 @@ use crate::dead::Dead;
 use crate::error::LedgerError;
 use crate::facts::{DeadRow, Needs, RowFacts};
 use crate::past::Past;
+use crate::recoding::Recoding;
 use crate::release::{Recorded, Release};
 use crate::signatures::{GONE, NEW, SetId, Signatures, release_of};
 use crate::unsaved::Unsaved;
@@ -22,8 +23,7 @@ use crate::unsaved::Unsaved;
 /// What all releases of a changing table tell together.
 pub struct Ledger {
     pub(crate) needs: Needs,
-    /// How often codes were recoded.
-    pub(crate) coding: u32,
+    pub(crate) recodings: Vec<Recoding>,
     pub(crate) signatures: Signatures,
     /// By row number; rows beyond its end are new.
     pub(crate) set_of: Vec<u32>,
@@ -62,7 +62,7 @@ impl Ledger {
     pub fn new(needs: Needs) -> Self {
         Self {
             needs,
-            coding: 0,
+            recodings: Vec::new(),
             signatures: Signatures::new(),
             set_of: Vec::new(),
             n_living: vec![0],
@@ -129,7 +129,7 @@ impl Ledger {
             self.unsaved.past(row);
         }
         eras.extend(kept);
-        let dead = DeadRow { set, coding: self.coding, eras };
+        let dead = DeadRow { set, coding: self.recodings.len() as u32, eras };
         self.dead.add(&dead);
         self.unsaved.dead(set);
         self.leave(row, set);
@@ -139,16 +139,18 @@ impl Ledger {
     /// Continues the signature of a deleted row whose key was inserted again.
     ///
     /// # Errors
-    /// When the row was not deleted here or was revived before, has codes of an earlier coding, or
-    /// the new number is taken; nothing is changed then.
+    /// When the row was not deleted here or was revived before, or the new number is taken; nothing
+    /// is changed then.
     pub fn revive(
         &mut self,
         mut dead: DeadRow,
         new_row: u32,
         changed: bool,
     ) -> Result<(), LedgerError> {
-        if dead.coding != self.coding {
-            return Err(LedgerError::OtherCoding);
+        let since = self.recodings.get(dead.coding as usize..).ok_or(LedgerError::UnknownDead)?;
+        for recoding in since {
+            let code_of = |column: usize, code: u32| recoding.code(column, code);
+            dead.eras.iter_mut().for_each(|facts| facts.recode(&code_of));
         }
         self.check_free(new_row)?;
         self.dead.remove(&dead)?;
@@ -166,14 +168,34 @@ impl Ledger {
         Ok(())
     }
 
-    /// Rewrites all sensitive codes after the coding of a sensitive column grew; deleted rows that
-    /// are kept elsewhere follow with [`DeadRow::recode`].
-    pub fn recode(&mut self, code_of: &dyn Fn(usize, u32) -> u32) {
-        self.coding = self.coding.wrapping_add(1);
-        self.past.recode(code_of);
-        self.dead.recode(code_of);
-        self.releases.iter_mut().filter_map(|r| r.whole.as_mut()).for_each(|w| w.recode(code_of));
+    /// Rewrites all sensitive codes after the coding of a sensitive column grew: `n_values` is the
+    /// size of each column's domain before, and `code_of` gives what a column's code became. Deleted
+    /// rows that are kept elsewhere catch up when they are revived.
+    ///
+    /// # Errors
+    /// When there is not one domain for each sensitive column.
+    pub fn recode(
+        &mut self,
+        n_values: &[u32],
+        code_of: &dyn Fn(usize, u32) -> u32,
+    ) -> Result<(), LedgerError> {
+        if !self.needs.facts {
+            return Ok(());
+        }
+        if n_values.len() != self.needs.n_sensitive as usize {
+            return Err(LedgerError::OtherRequirement);
+        }
+        let recoding = Recoding::new(n_values, code_of);
+        if recoding.is_identity() {
+            return Ok(());
+        }
+        let code_of = |column: usize, code: u32| recoding.code(column, code);
+        self.past.recode(&code_of);
+        self.dead.recode(&code_of);
+        self.releases.iter_mut().filter_map(|r| r.whole.as_mut()).for_each(|w| w.recode(&code_of));
+        self.recodings.push(recoding);
         self.unsaved = Unsaved::all();
+        Ok(())
     }
 
     /// The set of a living row.

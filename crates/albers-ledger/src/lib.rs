@@ -33,6 +33,7 @@ mod opened;
 mod past;
 mod piece_key;
 mod pieces;
+mod recoding;
 mod release;
 mod signatures;
 mod tested;

@@ -125,13 +125,13 @@ impl Opened<'_> {
     /// One class of the release, whole.
     ///
     /// # Errors
-    /// As [`Self::add`] and [`Self::end_class`] do.
+    /// As [`Self::add`] and [`Self::end_class`] do; the release cannot be finished then.
     pub fn class<'f>(
         &mut self,
         rows: impl IntoIterator<Item = (u32, RowFacts<'f>)>,
     ) -> Result<(), LedgerError> {
         for (row, facts) in rows {
-            self.add(row, facts)?;
+            self.add(row, facts).inspect_err(|error| self.failed = Some(error.clone()))?;
         }
         self.end_class()
     }
@@ -144,10 +144,11 @@ impl Opened<'_> {
         self.class(rows.iter().map(|&row| (row, RowFacts::default())))
     }
 
-    /// Adds a row to the class that [`Self::end_class`] will close.
+    /// Adds a row to the class that [`Self::end_class`] will close; classes of any size can so be
+    /// given in pieces.
     ///
     /// # Errors
-    /// When the row is gone or was given before, or its facts do not fit.
+    /// When the row is gone or was given before, or its facts do not fit; it is not added then.
     pub fn add(&mut self, row: u32, facts: RowFacts<'_>) -> Result<(), LedgerError> {
         let ledger = &mut *self.pending.ledger;
         let set = ledger.living(row)?;
@@ -180,7 +181,8 @@ impl Opened<'_> {
     /// Closes the class of the rows added; a class without rows is none.
     ///
     /// # Errors
-    /// When what is kept of the rows does not fit the requirement.
+    /// When what is kept of the rows does not fit the requirement; the release cannot be finished
+    /// then.
     pub fn end_class(&mut self) -> Result<(), LedgerError> {
         if self.n_rows_of_class == 0 {
             return Ok(());

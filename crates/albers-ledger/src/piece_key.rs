@@ -19,6 +19,8 @@ pub enum PieceKey {
     Release(u32),
     /// The sets that were accepted below the requirement.
     Below,
+    /// One recoding of sensitive columns.
+    Recoding(u32),
 }
 
 impl PieceKey {
@@ -32,6 +34,7 @@ impl PieceKey {
             Self::Dead(number) => (4, number),
             Self::Release(number) => (5, number),
             Self::Below => (6, 0),
+            Self::Recoding(number) => (7, number),
         };
         kind << 32 | u64::from(number)
     }
@@ -47,6 +50,7 @@ impl PieceKey {
             (4, _) => Some(Self::Dead(number)),
             (5, _) => Some(Self::Release(number)),
             (6, 0) => Some(Self::Below),
+            (7, _) => Some(Self::Recoding(number)),
             _ => None,
         }
     }
@@ -62,6 +66,7 @@ impl fmt::Display for PieceKey {
             Self::Dead(number) => write!(f, "piece {number} of the deleted rows"),
             Self::Release(number) => write!(f, "release {number}"),
             Self::Below => write!(f, "the list of accepted sets"),
+            Self::Recoding(number) => write!(f, "recoding {number}"),
         }
     }
 }

@@ -5,6 +5,7 @@
 //! rows n      4096 x set u32              sets n    4096 x (parent u32, class u32)
 //! past n      (row, its earlier facts)    dead n    (set, deleted members)    of 4096 rows or sets
 //! release n   what is recorded of it      below     sets that were accepted below
+//! recoding n  what became of codes
 //! ```
 //!
 //! Guarantee: a release appends its own sets and its record, and rewrites the rows that it
@@ -38,7 +39,7 @@ pub struct Piece {
 #[derive(Serialize, Deserialize)]
 struct Head {
     needs: Needs,
-    coding: u32,
+    n_recodings: u32,
     n_rows: u32,
     n_sets: u32,
     n_releases: u32,
@@ -98,13 +99,18 @@ impl Ledger {
             }
             push(PieceKey::Below, self.below_bytes());
         }
+        // A recoding rewrites everything.
+        let recodings = self.recodings.iter().enumerate().filter(|_| unsaved.all);
+        for (recoding_idx, recoding) in recodings {
+            push(PieceKey::Recoding(recoding_idx as u32), Some(encode(recoding)));
+        }
         pieces
     }
 
     fn head_bytes(&self) -> Vec<u8> {
         let head = Head {
             needs: self.needs,
-            coding: self.coding,
+            n_recodings: self.recodings.len() as u32,
             n_rows: self.set_of.len() as u32,
             n_sets: self.signatures.n_sets(),
             n_releases: self.releases.len() as u32,

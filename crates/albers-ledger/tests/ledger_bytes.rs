@@ -39,7 +39,7 @@ fn publish(ledger: &mut Ledger, rows: &[u32], waiting: &[u32]) -> Result<(), Led
     opened.finish()?.keep(true)
 }
 
-/// A ledger with everything in it, and a deleted row: changes, deletions, sets below.
+/// A ledger with everything in it, and a deleted row: changes, deletions, sets below, a recoding.
 fn history() -> (Ledger, DeadRow) {
     let mut ledger = Ledger::new(Needs::of(&requirement()));
     publish(&mut ledger, &[0, 1, 2, 3, 4, 5, 6, 7, 8], &[]).unwrap();
@@ -49,6 +49,7 @@ fn history() -> (Ledger, DeadRow) {
     publish(&mut ledger, &[0, 11, 12, 3, 4, 6, 7], &[8]).unwrap();
     ledger.replace(11, 21, true, facts(11, &[3])).unwrap();
     let dead = ledger.delete(12, facts(12, &[0])).unwrap().unwrap();
+    ledger.recode(&[4], &|_, code| 3 - code).unwrap();
     (ledger, dead)
 }
 
@@ -63,7 +64,7 @@ fn use_it(mut ledger: Ledger, dead: &DeadRow) {
     let _ = ledger.delete(4, facts(4, &[0]));
     let _ = publish(&mut ledger, &[0, 21, 33, 6, 31], &[7, 8]);
     let _ = publish(&mut ledger, &[0, 21, 33], &[6, 7, 8, 31]);
-    ledger.recode(&|_, code| code.wrapping_add(1));
+    let _ = ledger.recode(&[4], &|_, code| code.wrapping_add(1));
     let _ = publish(&mut ledger, &[0, 8], &[]);
     let _ = (ledger.n_sets(), ledger.releases().count(), ledger.pieces());
     let _ = ledger.current_sets().filter_map(|set| ledger.last_class(set.id)).count();
@@ -142,6 +143,37 @@ fn a_release_writes_its_own_sets_and_an_update_a_few_pieces() {
     assert!(numbers.is_sorted());
     let back: Vec<PieceKey> = numbers.into_iter().filter_map(PieceKey::from_u64).collect();
     assert_eq!(back, expected);
+}
+
+#[test]
+fn a_row_sealed_before_its_column_grew_catches_up_when_it_comes_again() {
+    let (mut ledger, dead) = history();
+    // A new value before code 2, and one more behind all: only the first moves any code.
+    let grown = |_: usize, code: u32| if code < 2 { code } else { code + 1 };
+    ledger.recode(&[4], &grown).unwrap();
+    ledger.recode(&[5], &|_, code| code).unwrap();
+    let sealed = DeadRow::from_bytes(&dead.to_bytes()).unwrap();
+    ledger.revive(sealed, 40, false).unwrap();
+    assert_eq!(ledger.set_of(40), Ok(dead.set()));
+    let keys = stored(&ledger).into_keys();
+    let n_recodings = keys.filter(|key| matches!(key, PieceKey::Recoding(_))).count();
+    assert_eq!(n_recodings, 2, "what moves no code is not remembered");
+    assert_eq!(ledger.recode(&[5, 5], &grown), Err(LedgerError::OtherRequirement));
+}
+
+#[test]
+fn a_class_that_failed_lets_no_release_be_finished() {
+    let (mut ledger, _) = history();
+    let before = stored(&ledger);
+    let requirement = requirement();
+    let mut whole = ClassSummary::new(requirement.shape());
+    whole.add(0, &[0]);
+    let release = NewRelease::new("r", 2, "k = 2");
+    let mut opened = ledger.open(release, &requirement, Some(&whole)).unwrap();
+    let gone = Err(LedgerError::UnknownRow { row: 5 });
+    assert_eq!(opened.class([(0, facts(0, &[3])), (5, facts(5, &[2]))]), gone);
+    assert_eq!(opened.finish().err(), gone.err());
+    assert!(stored(&ledger) == before);
 }
 
 #[test]

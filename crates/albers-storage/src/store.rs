@@ -36,7 +36,7 @@ use std::fmt::{self, Debug, Formatter};
 use std::path::Path;
 use std::sync::Arc;
 
-pub use catalogue::{Format, Table};
+pub use catalogue::{EachRecord, Format, Table};
 pub use changes::Changes;
 pub use check::CheckProblem;
 pub use error::StoreError;

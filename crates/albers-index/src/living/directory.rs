@@ -18,7 +18,7 @@ use albers_partition::split::cut::{Cut, Turn};
 use albers_partition::top::{RouteStep, cells_of_rows, steps_of};
 use serde::{Deserialize, Serialize};
 
-use super::bytes::{DamagedPart, StoredCut};
+use super::stored::{DamagedPart, StoredCut, is_one_tree};
 
 /// A part of the tree, by its number in the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -77,7 +77,15 @@ impl Directory {
         DirectoryRouter { steps: steps_of(cuts), parts: self.parts().collect(), n_attributes }
     }
 
-    /// The ways to all nodes, where regions are kept: the region of each.
+    /// The region of each part in tree order, inside the region of the whole.
+    pub fn part_regions(&self, whole: &Region) -> Vec<Region> {
+        let regions = self.regions(Some(whole.clone()));
+        let is_part = |node: &DirectoryNode| matches!(node, DirectoryNode::Part(_));
+        let parts = self.nodes.iter().zip(regions).filter(|(node, _)| is_part(node));
+        parts.filter_map(|(_, region)| region).collect()
+    }
+
+    /// The region of each node, where regions are kept.
     pub(super) fn regions(&self, whole: Option<Region>) -> Vec<Option<Region>> {
         let mut pending = vec![whole];
         let mut regions = Vec::with_capacity(self.nodes.len());
@@ -111,8 +119,8 @@ impl Directory {
     }
 
     /// Puts other nodes in the place of some subtrees, which stand in tree order and do not meet.
-    /// One that is replaced by nothing is dropped together with the cut above it. Returns whether any
-    /// part is left; if none is, the directory is of no use.
+    /// One that is replaced by nothing is dropped together with the cut above it. Returns whether
+    /// any part is left; if none is, the directory is of no use.
     #[must_use]
     pub(super) fn edit(&mut self, edits: Vec<Edit>) -> bool {
         let mut nodes = Vec::with_capacity(self.nodes.len());
@@ -173,8 +181,8 @@ impl Directory {
         Directory { nodes: self.nodes.iter().map(node).collect() }
     }
 
-    /// Asserts that the nodes make one tree in which no part occurs twice, and that no cut claims to
-    /// know what goes outside; for tests.
+    /// Asserts that the nodes make one tree in which no part occurs twice, and that no cut claims
+    /// to know what goes outside; for tests.
     ///
     /// # Panics
     /// When that is not so.
@@ -230,19 +238,6 @@ pub(super) fn nodes_of_ways(subtrees: Vec<(Vec<Turn>, Vec<DirectoryNode>)>) -> V
 pub(super) fn by_way(a: &[Turn], b: &[Turn]) -> std::cmp::Ordering {
     let outside = |way: &[Turn]| way.iter().map(|turn| !turn.is_inside).collect::<Vec<bool>>();
     outside(a).cmp(&outside(b))
-}
-
-/// Whether nodes make exactly one tree, where cuts have two children.
-pub(super) fn is_one_tree(are_cuts: impl Iterator<Item = bool>) -> bool {
-    let mut n_open = 1usize;
-    for is_cut in are_cuts {
-        match (n_open, is_cut) {
-            (0, _) => return false,
-            (_, true) => n_open += 1,
-            (_, false) => n_open -= 1,
-        }
-    }
-    n_open == 0
 }
 
 /// The nodes that are left when subtrees are missing: a cut stays if something is left on both

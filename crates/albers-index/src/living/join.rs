@@ -1,5 +1,5 @@
-//! Parts are joined with their neighbours: those whose rows miss the requirement, and those that have
-//! become very small.
+//! Parts are joined with their neighbours: those whose rows miss the requirement, and those that
+//! have become very small.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::directory::{Directory, DirectoryNode, Edit, PartId};
 use super::part::Part;
-use super::settle::{Settling, n_all, parts_of};
+use super::settling::{Settling, n_all, parts_of};
 use super::{PartStore, large};
 use crate::buffer_tree::drain::enough;
 use crate::buffer_tree::part::add_facts;
@@ -63,8 +63,8 @@ struct Climb<'c, 's, S> {
 }
 
 impl<S: PartStore> Climb<'_, '_, S> {
-    /// The highest nodes below which something misses the requirement, but not all together; nothing
-    /// if all rows miss it.
+    /// The highest nodes below which something misses the requirement, but not all together;
+    /// nothing if all rows miss it.
     fn groups(&mut self) -> Result<Option<Vec<Range<usize>>>, S::Error> {
         let nodes = self.directory.nodes();
         let mut holds = vec![true; nodes.len()];
@@ -131,7 +131,8 @@ impl<S: PartStore> Climb<'_, '_, S> {
     }
 }
 
-/// Makes one part of a small part and its sibling, where that is a part too, until there are no more.
+/// Makes one part of a small part and its sibling, where that is a part too, until there are no
+/// more.
 pub(super) fn join_small<S: PartStore>(
     settling: &mut Settling<'_, S>,
     directory: &mut Directory,

@@ -1,5 +1,5 @@
-//! Parts are grown anew with all their rows: at once where these are few enough, and otherwise by the
-//! buffer tree of the bulk load. So a first load of any size has the leaves of a bulk load.
+//! Parts are grown anew with all their rows: at once where these are few enough, and otherwise by
+//! the buffer tree of the bulk load. So a first load of any size has the leaves of a bulk load.
 
 use albers_classes::Region;
 use albers_classes::packed::RowBlock;
@@ -15,7 +15,7 @@ use super::directory::{DirectoryNode, PartId, by_way, nodes_of_ways};
 use super::mend::{Changes, mend};
 use super::part::{Part, holds};
 use super::pieces::{GrownRows, gathered, pieces};
-use super::settle::{Settling, n_all};
+use super::settling::{Settling, n_all};
 use super::{LivingPlan, PartSize, PartStore};
 use crate::buffer_tree::drain::{divide, enough};
 use crate::buffer_tree::part::{self as buffered, add_facts};
@@ -44,11 +44,11 @@ pub(super) fn regrow<S: PartStore>(
     let bulk = &settling.plan.bulk;
     let size = size_of(settling, old);
     if n_all(size) <= bulk.plan.grain.whole_rows {
-        return regrow_at_once(settling, old, region);
+        return regrow_at_once(settling, old, region.as_ref());
     }
     let seen = look(settling, old)?;
     if seen.n_rows <= bulk.plan.grain.whole_rows as u64 {
-        return regrow_at_once(settling, old, region);
+        return regrow_at_once(settling, old, region.as_ref());
     }
     let requirements = [bulk.plan.requirement, bulk.strictest];
     if !requirements.iter().all(|asked| asked.holds(&seen.summary)) {
@@ -123,7 +123,7 @@ pub(super) fn size_of<S: PartStore>(settling: &Settling<'_, S>, parts: &[PartId]
 fn regrow_at_once<S: PartStore>(
     settling: &mut Settling<'_, S>,
     old: &[PartId],
-    region: Option<Region>,
+    region: Option<&Region>,
 ) -> Result<Vec<DirectoryNode>, S::Error> {
     let _memory = settling.reserve(size_of(settling, old)).map_err(enough)?;
     let mut arrivals = Vec::new();
@@ -134,7 +134,7 @@ fn regrow_at_once<S: PartStore>(
     let changes =
         Changes { arrivals, is_removed: &|_| false, has_removed: false, looks_at_all: true };
     let plan = settling.plan;
-    let mended = mend(plan, plan.bulk.table, Part::empty(), changes, region.as_ref());
+    let mended = mend(plan, plan.bulk.table, Part::empty(), &changes, region);
     let nodes = settling.put(old, mended)?;
     Ok(nodes.unwrap_or_default())
 }

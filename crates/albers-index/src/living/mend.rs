@@ -2,9 +2,10 @@
 //!
 //! Source: Iwuchukwu & Naughton 2007, section 2: leaves that overflow are split, leaves that
 //! underflow are joined with their neighbours.
-//! Departures: a leaf is split by the grower of the bulk load, as often as it can be. One that misses
-//! the requirement climbs to the lowest split whose rows satisfy it together, and these are grown
-//! anew. An empty side is dropped with its cut. Subtrees that have changed much are grown anew.
+//! Departures: a leaf is split by the grower of the bulk load, as often as it can be. One that
+//! misses the requirement climbs to the lowest split whose rows satisfy it together, and these are
+//! grown anew. An empty side is dropped with its cut. Subtrees that have changed much are grown
+//! anew.
 //! Guarantee: every leaf satisfies the requirement if all rows do, and one that was changed has no
 //! allowable split. The tree is a function of the part and the sets of rows that came and went.
 //! Cost: that of routing what arrived, of growing what is split, and of copying all else.
@@ -12,7 +13,7 @@
 use std::ops::Range;
 
 use albers_classes::Region;
-use albers_classes::packed::RowBlock;
+use albers_classes::packed::{RowBlock, RowLayout};
 use albers_partition::cell::TableSize;
 use albers_partition::split::extent::has_small_sets;
 use albers_partition::split_tree::{SplitTree, TreeNode};
@@ -23,7 +24,6 @@ use super::LivingPlan;
 use super::part::{Part, cut_of, holds};
 use super::pieces::{GrownRows, Pieces, Shape, gathered, pieces, starts_of};
 use super::policy;
-use crate::buffer_tree::build::codes_of;
 use crate::rplus_tree::grow::{Source, grow_cell};
 
 /// Splits of a leaf that has so many times as many rows as before say nothing of it.
@@ -66,10 +66,10 @@ pub(super) fn mend(
     plan: &LivingPlan<'_>,
     table: TableSize,
     part: Part,
-    changes: Changes<'_>,
+    changes: &Changes<'_>,
     region: Option<&Region>,
 ) -> Mended {
-    let Some(mending) = Mending::of(plan, part, &changes) else { return Mended::Unchanged };
+    let Some(mending) = Mending::of(plan, part, changes) else { return Mended::Unchanged };
     if mending.order.is_empty() {
         return Mended::Empty;
     }
@@ -165,58 +165,56 @@ impl<'p> Mending<'p> {
             !changes.has_removed || !(changes.is_removed)(pool.row_id(layout, *row as usize))
         };
         let kept: Vec<u32> = (0..n_before as u32).filter(stays).collect();
-        let mut new: Vec<u32> = (n_before as u32..pool.n_rows() as u32).filter(stays).collect();
+        let new: Vec<u32> = (n_before as u32..pool.n_rows() as u32).filter(stays).collect();
         let is_same = kept.len() == n_before && pool.n_rows() == n_before;
         if is_same && !changes.looks_at_all {
             return None;
         }
-        let nodes = tree.nodes();
-        let codes = codes_of(layout, &pool, n_before..pool.n_rows());
-        let leaf_of =
-            cells_of_rows(&codes, layout.n_attributes(), &steps_of(nodes.iter().map(cut_of)), 0);
-        let leaf_of = |row: u32| leaf_of[row as usize - n_before];
-        new.sort_unstable_by_key(|&row| (leaf_of(row), pool.row_id(layout, row as usize)));
-        let own_codes = |row: u32, axis: u32| {
-            codes[(row as usize - n_before) * layout.n_attributes() + axis as usize]
-        };
-        let widened = widened(&tree, new.iter().map(|&row| (row, leaf_of(row))), own_codes);
+        let new = by_leaf(layout, &pool, &tree, &new);
+        let nodes =
+            widened(&tree, &new, |row, axis| pool.code(layout, row as usize, axis as usize));
         let mut mending = Mending {
             plan,
+            pool,
             tree: SplitTree::default(),
             is_changed: Vec::with_capacity(grown_rows.len()),
             grown_rows,
             order: Vec::with_capacity(kept.len() + new.len()),
             starts: Vec::new(),
             is_same,
-            pool: RowBlock::default(),
         };
-        let (mut kept, mut new) = (&kept[..], &new[..]);
+        mending.fill(&nodes, &kept, &new, changes.looks_at_all);
+        Some(mending)
+    }
+
+    /// Puts the rows that stay and those that are new, with their leaves, into the leaves of a
+    /// tree.
+    fn fill(&mut self, nodes: &[TreeNode], kept: &[u32], new: &[(u32, u32)], looks_at_all: bool) {
+        let (mut kept, mut new) = (kept, new);
         let (mut end, mut leaf) = (0, 0);
-        for node in widened {
+        for &node in nodes {
             let TreeNode::Leaf { n_rows } = node else {
-                mending.tree.push(node);
+                self.tree.push(node);
                 continue;
             };
             end += n_rows;
             let (own, later) = kept.split_at(kept.partition_point(|&row| row < end));
-            let (own_new, later_new) =
-                new.split_at(new.partition_point(|&row| leaf_of(row) == leaf));
+            let (own_new, later_new) = new.split_at(new.partition_point(|new| new.0 == leaf));
             (kept, new) = (later, later_new);
-            let start = mending.order.len();
-            mending.order.extend(own);
-            mending.order.extend(own_new);
-            let own_rows = &mut mending.order[start..];
+            let start = self.order.len();
+            self.order.extend(own);
+            self.order.extend(own_new.iter().map(|(_, row)| row));
+            let own_rows = &mut self.order[start..];
             if !own.is_empty() && !own_new.is_empty() {
-                own_rows.sort_unstable_by_key(|&row| pool.row_id(layout, row as usize));
+                let number = |&row: &u32| self.pool.row_id(self.plan.bulk.layout, row as usize);
+                own_rows.sort_unstable_by_key(number);
             }
             let is_changed = own.len() < n_rows as usize || !own_new.is_empty();
-            mending.is_changed.push(is_changed || changes.looks_at_all);
-            mending.tree.push(TreeNode::Leaf { n_rows: own_rows.len() as u32 });
+            self.is_changed.push(is_changed || looks_at_all);
+            self.tree.push(TreeNode::Leaf { n_rows: own_rows.len() as u32 });
             leaf += 1;
         }
-        mending.starts = starts_of(&mending.tree);
-        mending.pool = pool;
-        Some(mending)
+        self.starts = starts_of(&self.tree);
     }
 
     fn source(&self) -> Source<'_> {
@@ -323,20 +321,30 @@ impl GrownRows {
     }
 }
 
+/// The leaf of each of some rows, and the row: by leaf, then by number.
+fn by_leaf(layout: &RowLayout, pool: &RowBlock, tree: &SplitTree, rows: &[u32]) -> Vec<(u32, u32)> {
+    let n_attributes = layout.n_attributes();
+    let mut codes = vec![0; rows.len() * n_attributes];
+    for (&row, out) in rows.iter().zip(codes.chunks_exact_mut(n_attributes)) {
+        pool.codes(layout, row as usize, out);
+    }
+    let steps = steps_of(tree.nodes().iter().map(cut_of));
+    let leaf_of = cells_of_rows(&codes, n_attributes, &steps, 0);
+    let mut found: Vec<(u32, u32)> = leaf_of.into_iter().zip(rows.iter().copied()).collect();
+    found.sort_unstable_by_key(|&(leaf, row)| (leaf, pool.row_id(layout, row as usize)));
+    found
+}
+
 /// The nodes of a tree after rows have come to its leaves: where one lies outside of a cut, but not
 /// where all rows outside were known to lie, that is known no more.
-fn widened(
-    tree: &SplitTree,
-    rows: impl Iterator<Item = (u32, u32)>,
-    code: impl Fn(u32, u32) -> u32,
-) -> Vec<TreeNode> {
+fn widened(tree: &SplitTree, rows: &[(u32, u32)], code: impl Fn(u32, u32) -> u32) -> Vec<TreeNode> {
     let mut nodes = tree.nodes().to_vec();
     let knows_rest = |node: &TreeNode| cut_of(node).is_some_and(|cut| cut != cut.without_rest());
     if !nodes.iter().any(knows_rest) {
         return nodes;
     }
     let shape = Shape::of(tree);
-    for (row, leaf) in rows {
+    for &(leaf, row) in rows {
         let mut at = 0;
         while let Some(cut) = cut_of(&nodes[at]) {
             let outside = shape.outside[at] as usize;
@@ -362,8 +370,8 @@ fn sums_of(numbers: &[u32]) -> Vec<u64> {
     sums
 }
 
-/// Leaves each of some leaves its share, by their rows, of what they had as one. Where that was next
-/// to nothing, their splits are as good as new.
+/// Leaves each of some leaves its share, by their rows, of what they had as one. Where that was
+/// next to nothing, their splits are as good as new.
 fn share(had_rows: u64, n_rows: &mut [u32]) {
     let sums = sums_of(n_rows);
     if sums.last().is_some_and(|&n_all| n_all >= NEW_CHANGE * had_rows) {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use albers_classes::Region;
 use albers_classes::packed::{RowBlock, RowLayout};
+use albers_classes::region::ALL_CODES;
 use albers_index::buffer_tree::{BufferTree, BulkPlan, Intake, Loaded};
 use albers_index::living::{
     DamagedPart, Directory, LivingPlan, Part, PartId, PartSize, PartStore, Settled, settle,
@@ -27,15 +28,15 @@ use super::properties::config;
 use super::table::{Asked, Dice, Table};
 
 /// Parts in memory, as bytes.
-struct MemoryParts {
-    layout: RowLayout,
-    parts: BTreeMap<PartId, Kept>,
+pub struct MemoryParts {
+    pub layout: RowLayout,
+    pub parts: BTreeMap<PartId, Kept>,
     next: u32,
 }
 
 #[derive(Default)]
-struct Kept {
-    bytes: Vec<u8>,
+pub struct Kept {
+    pub bytes: Vec<u8>,
     size: PartSize,
     arrivals: Vec<RowBlock>,
 }
@@ -77,16 +78,16 @@ impl PartStore for MemoryParts {
 }
 
 /// An index of some rows of a table.
-struct Living {
-    directory: Directory,
-    parts: MemoryParts,
+pub struct Living {
+    pub directory: Directory,
+    pub parts: MemoryParts,
 }
 
 /// The leaves of an index in tree order: the numbers of their rows.
-type Leaves = Vec<Vec<u32>>;
+pub type Leaves = Vec<Vec<u32>>;
 
 impl Living {
-    fn new(plan: &BulkPlan<'_>) -> Living {
+    pub fn new(plan: &BulkPlan<'_>) -> Living {
         let layout = plan.layout.clone();
         let mut parts = MemoryParts { layout, parts: BTreeMap::new(), next: 7 };
         let empty = parts.add(Part::empty()).expect("memory does not fail");
@@ -94,7 +95,7 @@ impl Living {
     }
 
     /// Rows arrive, so many in a block.
-    fn arrive(&mut self, table: &Table, plan: &BulkPlan<'_>, rows: &[u32], block_rows: usize) {
+    pub fn arrive(&mut self, table: &Table, plan: &BulkPlan<'_>, rows: &[u32], block_rows: usize) {
         let router = self.directory.router(plan.layout.n_attributes());
         let columns = fact_columns(table);
         for rows in rows.chunks(block_rows) {
@@ -118,7 +119,7 @@ impl Living {
         }
     }
 
-    fn settle(&mut self, plan: &LivingPlan<'_>, removed: &BTreeSet<u32>) -> Settled {
+    pub fn settle(&mut self, plan: &LivingPlan<'_>, removed: &BTreeSet<u32>) -> Settled {
         let is_removed = |row: RowId| removed.contains(&(row.get() as u32));
         let has_removed = !removed.is_empty();
         let Living { directory, parts } = self;
@@ -129,7 +130,7 @@ impl Living {
         self.directory.parts().map(|part| self.parts.load(part).expect("it is there"))
     }
 
-    fn leaves(&self, table: &Table, plan: &BulkPlan<'_>) -> Leaves {
+    pub fn leaves(&self, table: &Table, plan: &BulkPlan<'_>) -> Leaves {
         let mut leaves = Vec::new();
         for part in self.loaded() {
             let number = |row: usize| checked_row(table, plan, part.rows(), row);
@@ -143,8 +144,30 @@ impl Living {
         leaves
     }
 
+    /// Checks that every row is found where it is, from the root to its leaf.
+    pub fn check_routes(&self, plan: &BulkPlan<'_>) {
+        let n_attributes = plan.layout.n_attributes();
+        let router = self.directory.router(n_attributes);
+        for (id, part) in self.directory.parts().zip(self.loaded()) {
+            let index = part.index(plan.layout);
+            let mut codes = vec![0; n_attributes];
+            for row in 0..part.n_rows() {
+                part.rows().codes(plan.layout, row, &mut codes);
+                assert_eq!(router.route(&codes), [id], "rows route to their part");
+                let leaf = index.search(&codes);
+                assert!(index.rows_of(leaf..leaf + 1).contains(&row), "and to their leaf");
+            }
+        }
+    }
+
     /// Checks everything that is promised after a settle of these rows.
-    fn check(&self, table: &Table, plan: &LivingPlan<'_>, settled: &Settled, rows: &BTreeSet<u32>) {
+    pub fn check(
+        &self,
+        table: &Table,
+        plan: &LivingPlan<'_>,
+        settled: &Settled,
+        rows: &BTreeSet<u32>,
+    ) {
         let bulk = &plan.bulk;
         let leaves = self.leaves(table, bulk);
         let mut found: Vec<u32> = leaves.concat();
@@ -163,14 +186,11 @@ impl Living {
             return;
         }
         assert!(settled.missing.is_empty(), "nothing is missing");
-        let router = self.directory.router(bulk.layout.n_attributes());
-        for (id, part) in self.directory.parts().zip(self.loaded()) {
+        self.check_routes(bulk);
+        let regions = self.directory.part_regions(&vec![ALL_CODES; bulk.layout.n_attributes()]);
+        for (part, region) in self.loaded().zip(&regions) {
             part.check_invariants(bulk);
-            let codes: Vec<u32> = (0..part.n_rows())
-                .flat_map(|row| (0..bulk.layout.n_attributes()).map(move |axis| (row, axis)))
-                .map(|(row, axis)| part.rows().code(bulk.layout, row, axis))
-                .collect();
-            assert!(router.route(&codes).iter().all(|&found| found == id), "rows route to it");
+            check_regions(bulk, &part, region);
             let index = part.index(bulk.layout);
             assert_eq!(index.n_leaves(), part.n_leaves());
             check_whole_leaves(bulk, &part);
@@ -178,6 +198,17 @@ impl Living {
         for leaf in &leaves {
             assert!(oracle::holds(table, &table.asked, leaf), "every leaf satisfies");
         }
+    }
+}
+
+/// Every row lies in the region of its leaf, also where a cut claims to know what goes outside.
+fn check_regions(plan: &BulkPlan<'_>, part: &Part, whole: &Region) {
+    let n_attributes = plan.layout.n_attributes();
+    let regions = part.tree().leaf_regions(whole);
+    let boxes = part.leaf_boxes(plan.layout);
+    assert_eq!(boxes.len(), part.n_leaves() * n_attributes);
+    for (inner, outer) in boxes.iter().zip(&regions) {
+        assert!(outer.0 <= inner.0 && inner.1 <= outer.1, "rows lie in the region of their leaf");
     }
 }
 
@@ -212,11 +243,11 @@ fn drawn(seed: u64, n_rows: usize, n_attributes: usize) -> (Table, Setup, usize)
     setup.budget_bytes = 4 << 20;
     setup.room_bytes = setup.budget_bytes - 512;
     setup.grain = Grain { whole_rows: dice.of(&[32, 60, 400]), ..setup.grain };
-    (table, setup, dice.of(&[4, 8, 30]))
+    (table, setup, dice.of(&[4, 8, 30, 64]))
 }
 
 /// Calls `work` with a plan of which parts have so many rows.
-fn with_living<T>(
+pub fn with_living<T>(
     table: &Table,
     setup: &Setup,
     part_rows: usize,
@@ -274,7 +305,7 @@ fn content(living: &Living) -> (Vec<Vec<u8>>, String) {
 }
 
 proptest! {
-    #![proptest_config(config(200))]
+    #![proptest_config(config(64))]
 
     #[test]
     fn whatever_comes_and_goes_every_leaf_satisfies_and_no_row_is_lost(
@@ -425,7 +456,7 @@ fn plain_table(codes: Vec<u32>, secrets: Vec<u32>, k: u64, rule: Option<Criterio
     table
 }
 
-fn plain_setup() -> Setup {
+pub fn plain_setup() -> Setup {
     let setup = super::giant::setup(Policy::Compact);
     let grain = Grain { whole_rows: 32, ..setup.grain };
     Setup { grain, budget_bytes: 4 << 20, room_bytes: 1 << 20, ..setup }
@@ -489,6 +520,58 @@ fn rows_that_all_miss_the_requirement_are_one_leaf_until_others_come() {
         assert!(living.leaves(&table, &plan.bulk).len() > 3);
         let settled = living.settle(plan, &(40..80).collect());
         living.check(&table, plan, &settled, &(0..40).collect());
+    });
+}
+
+#[test]
+fn parts_that_have_become_very_small_are_joined_with_their_siblings() {
+    let table = plain_table((0..200).collect(), vec![0; 200], 2, None);
+    let setup = plain_setup();
+    let setup = Setup { grain: Grain { whole_rows: 400, ..setup.grain }, ..setup };
+    with_living(&table, &setup, 40, |plan| {
+        let mut living = Living::new(&plan.bulk);
+        living.arrive(&table, &plan.bulk, &(0..200).collect::<Vec<u32>>(), 9);
+        living.settle(plan, &BTreeSet::new());
+        assert!(living.directory.parts().count() >= 5);
+        let stays = |row: &u32| row % 20 < 2;
+        let removed: BTreeSet<u32> = (0..200).filter(|row| !stays(row)).collect();
+        let settled = living.settle(plan, &removed);
+        living.check(&table, plan, &settled, &(0..200).filter(stays).collect());
+        assert!(living.directory.parts().count() <= 2, "20 rows need no more parts");
+    });
+}
+
+#[test]
+fn leaves_that_miss_a_new_requirement_are_mended_when_all_are_looked_at() {
+    let codes: Vec<u32> = (0..90).map(|at| at * 11 % 97).collect();
+    let secrets: Vec<u32> = (0..90).map(|at| at % 3).collect();
+    let lax = plain_table(codes.clone(), secrets.clone(), 2, None);
+    let rule = Criterion::EntropyLDiversity { l: 2.0 };
+    let strict = plain_table(codes, secrets, 3, Some(rule));
+    let mut living = with_living(&lax, &plain_setup(), 8, |plan| {
+        let mut living = Living::new(&plan.bulk);
+        let all: Vec<u32> = (0..90).collect();
+        living.arrive(&lax, &plan.bulk, &all, 9);
+        living.settle(plan, &BTreeSet::new());
+        living
+    });
+    with_living(&strict, &plain_setup(), 8, |plan| {
+        let plan = LivingPlan { bulk: BulkPlan { ..plan.bulk }, looks_at_all: true, ..*plan };
+        let settled = living.settle(&plan, &BTreeSet::new());
+        living.check(&strict, &plan, &settled, &(0..90).collect());
+    });
+}
+
+#[test]
+fn a_part_that_does_not_fit_in_memory_is_refused_and_all_memory_is_given_back() {
+    let table = plain_table((0..200).collect(), vec![0; 200], 2, None);
+    let setup = Setup { budget_bytes: 1 << 10, room_bytes: 512, ..plain_setup() };
+    with_living(&table, &setup, 8, |plan| {
+        let mut living = Living::new(&plan.bulk);
+        living.arrive(&table, &plan.bulk, &(0..30).collect::<Vec<u32>>(), 9);
+        let Living { directory, parts } = &mut living;
+        let refused = settle(directory, parts, plan, &|_| false, false, &Silent);
+        assert!(matches!(refused, Err(StorageError::OverBudget { .. })), "{refused:?}");
     });
 }
 

@@ -12,6 +12,7 @@ use crate::facts::{KeptFacts, Needs};
 use crate::ledger::Ledger;
 use crate::past::Past;
 use crate::piece_key::PieceKey;
+use crate::recoding::Recoding;
 use crate::release::Recorded;
 use crate::signatures::{CHANGED, GONE, NEW, Node, Signatures};
 use crate::unsaved::{CHUNK, Unsaved};
@@ -38,10 +39,11 @@ impl Ledger {
         let dead = read_dead(&stored, &head, &signatures, &n_changes)?;
         let below = read_below(&stored, &head, &signatures)?;
         let unsaved = Unsaved::none(set_of.len());
-        let (needs, coding) = (head.needs, head.coding);
+        let recodings = read_recodings(&stored, &head)?;
+        let needs = head.needs;
         Ok(Self {
             needs,
-            coding,
+            recodings,
             signatures,
             set_of,
             n_living,
@@ -255,6 +257,22 @@ fn read_dead<B: AsRef<[u8]>>(
         return Err(damaged(PieceKey::Dead(0), "deleted rows are missing"));
     }
     Ok(Dead { n_rows, of_set })
+}
+
+fn read_recodings<B: AsRef<[u8]>>(
+    stored: &Stored<B>,
+    head: &Head,
+) -> Result<Vec<Recoding>, LedgerError> {
+    let mut recodings = Vec::new();
+    for recoding_idx in 0..head.n_recodings {
+        let key = PieceKey::Recoding(recoding_idx);
+        let recoding: Recoding = decode(key, get(stored, key)?)?;
+        if !recoding.is_sound(head.needs.n_sensitive) {
+            return Err(damaged(key, "it does not fit the columns"));
+        }
+        recodings.push(recoding);
+    }
+    Ok(recodings)
 }
 
 fn read_below<B: AsRef<[u8]>>(

@@ -270,16 +270,10 @@ impl Model {
 
     fn recode(&mut self) {
         let code_of = |_: usize, code: u32| (code + 1) % N_CODES;
-        self.ledger.recode(&code_of);
+        self.ledger.recode(&[N_CODES], &code_of).unwrap();
         for person in &mut self.people {
             person.values.1 = code_of(0, person.values.1);
             person.shown.values_mut().for_each(|values| values.1 = code_of(0, values.1));
-            if let State::Dead(Some(dead)) = &mut person.state {
-                let old = dead.clone();
-                let revived = self.ledger.revive(old, u32::MAX - 1, false);
-                assert_eq!(revived, Err(LedgerError::OtherCoding));
-                dead.recode(&code_of);
-            }
         }
         let wholes = self.wholes.iter_mut().flatten().flatten();
         wholes.for_each(|values| values.1 = code_of(0, values.1));

@@ -1,11 +1,15 @@
 //! What the catalogue says: what the store is for, where its extents stand, and the tables of its user.
 
+use std::ops::ControlFlow;
+
 use redb::{
-    ReadOnlyTable, ReadTransaction, ReadableTable, TableDefinition, TableError, WriteTransaction,
+    AccessGuard, Range, ReadOnlyTable, ReadTransaction, ReadableTable, TableDefinition, TableError,
+    WriteTransaction,
 };
 
 use super::engine::EngineResult;
 use super::page_file::{LAYOUT, Slot, StoreId};
+use crate::Result;
 
 /// The file that holds the catalogue.
 pub(super) const CATALOGUE: &str = "catalogue.redb";
@@ -22,7 +26,12 @@ pub(super) const EXTENTS: Definition = TableDefinition::new("store.extents");
 pub(super) const OWN_PREFIX: &str = "store.";
 
 pub(super) type Definition = TableDefinition<'static, &'static [u8], &'static [u8]>;
+/// A key and a value.
+pub(super) type Record<'a> = (AccessGuard<'a, &'static [u8]>, AccessGuard<'a, &'static [u8]>);
 pub(super) type ReadTable = ReadOnlyTable<&'static [u8], &'static [u8]>;
+
+/// Whoever looks at records: is shown a key and its value, and says whether to go on.
+pub type EachRecord<'a> = dyn FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>> + 'a;
 
 /// What a store is for, and the newest version of it that is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,7 +118,9 @@ impl Head {
         let version = value("version")?.and_then(u32_of);
         let store_id = value("store id")?.and_then(|bytes| bytes.try_into().ok());
         let generation = value("generation")?.and_then(u64_of);
-        let next_extent = value("next extent")?.and_then(u64_of);
+        // A number that counting cannot reach is none.
+        let next_extent =
+            value("next extent")?.and_then(u64_of).filter(|next| *next < u64::MAX / 2);
         Ok((|| {
             Some(Head {
                 layout,
@@ -179,4 +190,32 @@ pub(super) fn extents_of(
         each(number.zip(slot_of(value.value())));
     }
     Ok(())
+}
+
+/// The value of a key.
+pub(super) fn value_of(
+    table: &impl ReadableTable<&'static [u8], &'static [u8]>,
+    key: &[u8],
+) -> EngineResult<Option<Vec<u8>>> {
+    Ok(table.get(key)?.map(|value| value.value().to_vec()))
+}
+
+/// The slot of an extent; nothing when it has none.
+pub(super) fn slot_in(
+    table: &impl ReadableTable<&'static [u8], &'static [u8]>,
+    number: u64,
+) -> EngineResult<Option<Slot>> {
+    let found = table.get(extent_key(number).as_slice())?;
+    Ok(found.and_then(|value| slot_of(value.value())))
+}
+
+/// The next of some records. Both parts were looked at once, so that damaged lengths are found here.
+pub(super) fn next_record<'a>(
+    records: &mut Range<'a, &'static [u8], &'static [u8]>,
+) -> EngineResult<Option<Record<'a>>> {
+    let record = records.next().transpose()?;
+    if let Some((key, value)) = &record {
+        let _looked_at = (key.value(), value.value());
+    }
+    Ok(record)
 }

@@ -6,15 +6,19 @@
 //!
 //! Guarantee: no page that a committed state or a snapshot can see is ever written to.
 
-use std::fmt::{self, Debug, Formatter};
-use std::ops::{ControlFlow, Range};
 use std::collections::HashMap;
+use std::fmt::{self, Debug, Formatter};
+use std::ops::Range;
 use std::sync::{Arc, PoisonError, RwLockWriteGuard};
 use std::sync::atomic::Ordering;
 
 use redb::{ReadableTable as _, WriteTransaction};
 
-use super::catalogue::{EXTENTS, Table, extent_key, slot_of, slot_value, write_next_extent};
+use super::catalogue::{
+    EXTENTS, EachRecord, Table, extent_key, next_record, slot_in, slot_value, value_of,
+    write_next_extent,
+};
+use super::engine::EngineResult;
 use super::error::StoreError;
 use super::page_file::{Extent, Slot, n_pages_of};
 use super::pages::{Pages, Written};
@@ -25,6 +29,9 @@ use crate::Result;
 
 /// How many bytes of records are copied at once for whoever looks at all of a table.
 const SCAN_BYTES: usize = 64 * 1024;
+
+/// Keys and values.
+type Copies = Vec<(Vec<u8>, Vec<u8>)>;
 
 /// A batch of changes to a store; dropping it without a commit undoes all of them.
 pub struct Changes {
@@ -58,32 +65,45 @@ impl Changes {
             written: Written::default(),
             freed: Vec::new(),
         };
-        changes.transaction = Some(shared.engine(shared.database.begin_write())?);
+        changes.transaction = Some(shared.engine(|| shared.database.begin_write())?);
         Ok(changes)
     }
 
     /// The value of a key, if it has one.
     pub fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>> {
         self.shared.expect_usable()?;
-        let table = self.shared.engine(self.transaction().open_table(table.definition()))?;
-        let found = self.shared.engine(table.get(key))?;
-        Ok(found.map(|value| value.value().to_vec()))
+        let table = self.shared.engine(|| self.transaction().open_table(table.definition()))?;
+        self.shared.engine(|| value_of(&table, key))
     }
 
     /// Gives a key a value, in the place of the one it had. Values are small: one of a few KiB and more
     /// belongs into an extent, and one of exactly 2^n bytes would take twice as much of the file.
     pub fn put(&mut self, table: Table, key: &[u8], value: &[u8]) -> Result<()> {
         self.shared.expect_usable()?;
-        let mut table = self.shared.engine(self.transaction().open_table(table.definition()))?;
-        self.shared.engine(table.insert(key, value))?;
+        let mut table = self.shared.engine(|| self.transaction().open_table(table.definition()))?;
+        self.shared.engine(|| table.insert(key, value))?;
+        Ok(())
+    }
+
+    /// Gives many keys their values; the table is looked up once for all of them.
+    pub fn put_all<K: AsRef<[u8]>, V: AsRef<[u8]>>(
+        &mut self,
+        table: Table,
+        records: impl IntoIterator<Item = (K, V)>,
+    ) -> Result<()> {
+        self.shared.expect_usable()?;
+        let mut table = self.shared.engine(|| self.transaction().open_table(table.definition()))?;
+        for (key, value) in records {
+            self.shared.engine(|| table.insert(key.as_ref(), value.as_ref()))?;
+        }
         Ok(())
     }
 
     /// Removes a key and says whether it was there.
     pub fn remove(&mut self, table: Table, key: &[u8]) -> Result<bool> {
         self.shared.expect_usable()?;
-        let mut table = self.shared.engine(self.transaction().open_table(table.definition()))?;
-        let removed = self.shared.engine(table.remove(key))?;
+        let mut table = self.shared.engine(|| self.transaction().open_table(table.definition()))?;
+        let removed = self.shared.engine(|| table.remove(key))?;
         Ok(removed.is_some())
     }
 
@@ -93,7 +113,7 @@ impl Changes {
         &self,
         table: Table,
         start: Option<&[u8]>,
-        each: &mut dyn FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>>,
+        each: &mut EachRecord<'_>,
     ) -> Result<()> {
         let mut start = start.unwrap_or_default().to_vec();
         loop {
@@ -114,13 +134,13 @@ impl Changes {
     }
 
     /// The first records that are not below `start`, and whether there may be more.
-    fn some_records(&self, table: Table, start: &[u8]) -> Result<(Vec<(Vec<u8>, Vec<u8>)>, bool)> {
+    fn some_records(&self, table: Table, start: &[u8]) -> Result<(Copies, bool)> {
         self.shared.expect_usable()?;
-        let table = self.shared.engine(self.transaction().open_table(table.definition()))?;
+        let table = self.shared.engine(|| self.transaction().open_table(table.definition()))?;
         let mut records = Vec::new();
         let mut n_bytes = 0;
-        for record in self.shared.engine(table.range(start..))? {
-            let (key, value) = self.shared.engine(record)?;
+        let mut range = self.shared.engine(|| table.range(start..))?;
+        while let Some((key, value)) = self.shared.engine(|| next_record(&mut range))? {
             let (key, value) = (key.value().to_vec(), value.value().to_vec());
             n_bytes += key.len() + value.len();
             records.push((key, value));
@@ -141,9 +161,9 @@ impl Changes {
         let slot = Slot { first_page, n_bytes: extent.n_bytes };
         self.written().insert(extent.number, slot);
         self.shared.or_fail(self.shared.pages.write(extent.number, slot, bytes))?;
-        let mut table = self.shared.engine(self.transaction().open_table(EXTENTS))?;
+        let mut table = self.shared.engine(|| self.transaction().open_table(EXTENTS))?;
         let key = extent_key(extent.number);
-        self.shared.engine(table.insert(key.as_slice(), slot_value(slot).as_slice()))?;
+        self.shared.engine(|| table.insert(key.as_slice(), slot_value(slot).as_slice()))?;
         Ok(extent)
     }
 
@@ -162,9 +182,9 @@ impl Changes {
     /// Frees an extent.
     pub fn free(&mut self, extent: Extent) -> Result<()> {
         let slot = self.slot(extent)?;
-        let mut table = self.shared.engine(self.transaction().open_table(EXTENTS))?;
+        let mut table = self.shared.engine(|| self.transaction().open_table(EXTENTS))?;
         let key = extent_key(extent.number);
-        drop(self.shared.engine(table.remove(key.as_slice()))?);
+        drop(self.shared.engine(|| table.remove(key.as_slice()))?);
         drop(table);
         let written = self.written().remove(&extent.number);
         match written {
@@ -184,9 +204,9 @@ impl Changes {
             if !self.written().is_empty() {
                 self.shared.or_fail(self.shared.pages.sync())?;
             }
-            self.shared.engine(write_next_extent(&transaction, self.next_extent))?;
+            self.shared.engine(|| write_next_extent(&transaction, self.next_extent))?;
         }
-        self.shared.engine(transaction.commit())?;
+        self.shared.engine(|| transaction.commit())?;
         self.written().clear();
         let freed = std::mem::take(&mut self.freed);
         self.shared.ledger().note_commit(freed, self.next_extent);
@@ -204,9 +224,8 @@ impl Changes {
 
     fn slot(&self, extent: Extent) -> Result<Slot> {
         self.shared.expect_usable()?;
-        let table = self.shared.engine(self.transaction().open_table(EXTENTS))?;
-        let found = self.shared.engine(table.get(extent_key(extent.number).as_slice()))?;
-        let slot = found.and_then(|value| slot_of(value.value()));
+        let table = self.shared.engine(|| self.transaction().open_table(EXTENTS))?;
+        let slot = self.shared.engine(|| slot_in(&table, extent.number))?;
         expect_slot(&self.shared, extent, slot)
     }
 
@@ -217,7 +236,12 @@ impl Changes {
 
 impl Drop for Changes {
     fn drop(&mut self) {
-        drop(self.transaction.take());
+        let transaction = self.transaction.take();
+        // What cannot be undone over damaged bytes is undone by the next open.
+        let _ = self.shared.engine(|| {
+            drop(transaction);
+            EngineResult::Ok(())
+        });
         let failed = self.shared.failed.load(Ordering::Acquire);
         let mut ledger = self.shared.ledger();
         // After a failed commit nobody knows whether the pages are in use.

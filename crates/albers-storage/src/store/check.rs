@@ -98,19 +98,23 @@ pub(super) fn check(shared: &Arc<Shared>, report: &mut dyn FnMut(CheckProblem)) 
         return Err(shared.busy("a batch of changes is under way"));
     }
     let _writing = Writing(shared);
-    check_catalogue(shared, report)?;
+    if let Some(what) = check_catalogue(shared)? {
+        report(CheckProblem::Catalogue { path: shared.disk.path(CATALOGUE), what });
+    }
     let snapshot = Snapshot::new(shared)?;
     let next_extent = shared.ledger().next_extent;
     let mut extents = Vec::new();
     if let Some(table) = snapshot.extents() {
         let path = || shared.disk.path(CATALOGUE);
-        shared.engine(extents_of(table, &mut |record| match record {
-            Some((extent, _)) if extent == 0 || extent >= next_extent => {
-                report(CheckProblem::Number { path: path(), extent });
-            }
-            Some((extent, slot)) => extents.push((extent, slot)),
-            None => report(CheckProblem::Record { path: path() }),
-        }))?;
+        shared.engine(|| {
+            extents_of(table, &mut |record| match record {
+                Some((extent, _)) if extent == 0 || extent >= next_extent => {
+                    report(CheckProblem::Number { path: path(), extent });
+                }
+                Some((extent, slot)) => extents.push((extent, slot)),
+                None => report(CheckProblem::Record { path: path() }),
+            })
+        })?;
     }
     extents.sort_unstable_by_key(|(extent, slot)| (slot.first_page, *extent));
     check_places(shared, &mut extents, report);
@@ -129,25 +133,21 @@ impl Drop for Writing<'_> {
     }
 }
 
-/// Opens the catalogue a second time, without writing to it, and lets the engine check all of it.
-fn check_catalogue(shared: &Shared, report: &mut dyn FnMut(CheckProblem)) -> Result<()> {
-    let path = shared.disk.path(CATALOGUE);
+/// Opens the catalogue a second time, without writing to it, and lets the engine check all of it; the
+/// answer is what it found.
+pub(super) fn check_catalogue(shared: &Shared) -> Result<Option<String>> {
     let file = open_catalogue(&*shared.disk, Opening::Read)?;
     let went_back = Rc::new(Cell::new(false));
     let seen = Rc::clone(&went_back);
     // The engine reports this part of the way only when it gives up the last commit for the one before.
     let on_repair = move |progress: f64| seen.set(seen.get() || (progress > 0.0 && progress < 0.5));
     let checked = engine::open_to_read(file, shared.cache_bytes, on_repair)
-        .and_then(|mut database| database.check_integrity());
-    match checked {
-        Ok(true) if !went_back.get() => {}
-        Ok(_) => {
-            let what = "a page of it is not as it was written".to_owned();
-            report(CheckProblem::Catalogue { path, what });
-        }
-        Err(error) => report(CheckProblem::Catalogue { path, what: error.to_string() }),
-    }
-    Ok(())
+        .and_then(|mut database| engine::caught(|| database.check_integrity()));
+    Ok(match checked {
+        Ok(true) if !went_back.get() => None,
+        Ok(_) => Some("a page of it is not as it was written".to_owned()),
+        Err(error) => Some(error.to_string()),
+    })
 }
 
 /// Keeps the extents that stand inside the page file, and reports the others and those that overlap.

@@ -12,16 +12,18 @@
 //! were deleted before.
 //! Cost: reads and writes all that is in use once, and overwrites all old files once.
 
+use redb::WriteTransaction;
 use redb::{Database, ReadTransaction, ReadableDatabase as _, TableDefinition, TableHandle as _};
-use redb::{TableError, WriteTransaction};
 
 use super::catalogue::{CATALOGUE, EXTENTS, Head, OWN_PREFIX, extent_key, extents_of, slot_value};
+use super::check::check_catalogue;
 use super::disk::Opening;
 use super::engine::EngineResult;
 use super::error::StoreError;
 use super::opening::{io_error, open, publish_catalogue, wipe, write_catalogue};
 use super::page_file::{FIRST_PAGE, PageFile, Slot};
-use super::shared::{Access, Shared, engine_error};
+use super::shared::{Access, Shared};
+use super::snapshot::open_table;
 use crate::{Result, StorageError};
 
 /// The same store without what was deleted.
@@ -29,6 +31,10 @@ pub(super) fn compact(shared: Shared) -> Result<Shared> {
     shared.expect_usable()?;
     if shared.access == Access::Read {
         return Err(StoreError::ReadOnly { folder: shared.disk.path("") }.into());
+    }
+    // Damage that is copied would look whole.
+    if let Some(what) = check_catalogue(&shared)? {
+        return Err(StoreError::Damaged { path: shared.disk.path(CATALOGUE), what }.into());
     }
     prepare(&shared)?;
     let Shared { database, pages, format, cache_bytes, disk, held, .. } = shared;
@@ -49,8 +55,8 @@ pub(super) fn compact(shared: Shared) -> Result<Shared> {
 /// Writes the new files beside the old ones and syncs them.
 fn prepare(shared: &Shared) -> Result<()> {
     let disk = &*shared.disk;
-    let transaction = shared.engine(shared.database.begin_read())?;
-    let head = shared.engine(Head::read(&transaction))?.ok_or_else(|| no_head(shared))?;
+    let transaction = shared.engine(|| shared.database.begin_read())?;
+    let head = shared.engine(|| Head::read(&transaction))?.ok_or_else(|| no_head(shared))?;
     let head = Head { generation: head.generation + 1, ..head };
     let pages = PageFile::create(disk, head.generation, head.store_id)?;
     let extents = copy_extents(shared, &transaction, &pages)?;
@@ -76,16 +82,12 @@ fn copy_extents(
 ) -> Result<Vec<(u64, Slot)>> {
     let mut extents = Vec::new();
     let mut is_readable = true;
-    match transaction.open_table(EXTENTS) {
-        Err(TableError::TableDoesNotExist(_)) => {}
-        table => {
-            let table = shared.engine(table)?;
-            let mut note = |record| match record {
-                Some(extent) => extents.push(extent),
-                None => is_readable = false,
-            };
-            extents_of(&table, &mut note).map_err(|error| engine_error(&*shared.disk, error))?;
-        }
+    if let Some(table) = open_table(shared, transaction, EXTENTS)? {
+        let mut note = |record| match record {
+            Some(extent) => extents.push(extent),
+            None => is_readable = false,
+        };
+        shared.engine(|| extents_of(&table, &mut note))?;
     }
     if !is_readable {
         return Err(no_head(shared));

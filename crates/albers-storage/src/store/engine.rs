@@ -4,10 +4,13 @@
 //! may read at the same time; so what its engine writes stays in memory, block by block.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::io::{self, ErrorKind};
+use std::ops::{Deref, DerefMut};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use redb::{Builder, Database, DatabaseError, RepairSession, StorageBackend};
+use redb::{Builder, Database, RepairSession, StorageBackend};
 
 use super::disk::DiskFile;
 
@@ -18,11 +21,10 @@ pub(super) type EngineResult<T> = Result<T, redb::Error>;
 const BLOCK_BYTES: usize = 4096;
 
 /// Opens the engine on a file that it may write to; an empty file becomes an empty catalogue.
-pub(super) fn open_to_write(
-    file: Box<dyn DiskFile>,
-    cache_bytes: usize,
-) -> Result<Database, DatabaseError> {
-    Builder::new().set_cache_size(cache_bytes).create_with_backend(Direct(file))
+pub(super) fn open_to_write(file: Box<dyn DiskFile>, cache_bytes: usize) -> EngineResult<Engine> {
+    let mut builder = Builder::new();
+    builder.set_cache_size(cache_bytes);
+    Ok(Engine(Some(caught(|| builder.create_with_backend(Direct(file)))?)))
 }
 
 /// Opens the engine on a file that stays as it is.
@@ -30,13 +32,54 @@ pub(super) fn open_to_read(
     file: Box<dyn DiskFile>,
     cache_bytes: usize,
     on_repair: impl Fn(f64) + 'static,
-) -> Result<Database, DatabaseError> {
+) -> EngineResult<Engine> {
     let n_bytes = file.n_bytes()?;
     let written = Mutex::new(Written { blocks: BTreeMap::new(), n_bytes, n_base_bytes: n_bytes });
-    Builder::new()
+    let overlay = Overlay { base: Arc::from(file), written };
+    let mut builder = Builder::new();
+    builder
         .set_cache_size(cache_bytes)
-        .set_repair_callback(move |session: &mut RepairSession| on_repair(session.progress()))
-        .create_with_backend(Overlay { base: Arc::from(file), written })
+        .set_repair_callback(move |session: &mut RepairSession| on_repair(session.progress()));
+    Ok(Engine(Some(caught(|| builder.create_with_backend(overlay))?)))
+}
+
+/// What the engine answers; where it panics, as it does over some damaged bytes, that they are damaged.
+pub(super) fn caught<T, E: Into<redb::Error>>(
+    work: impl FnOnce() -> Result<T, E>,
+) -> EngineResult<T> {
+    // What the engine was doing when it panicked is never looked at again.
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(done) => done.map_err(Into::into),
+        Err(_) => Err(redb::Error::Corrupted("the engine cannot read it".to_owned())),
+    }
+}
+
+/// An open engine. It writes a last time when it is dropped, and may panic over damaged bytes then.
+pub(super) struct Engine(Option<Database>);
+
+impl Deref for Engine {
+    type Target = Database;
+
+    fn deref(&self) -> &Database {
+        self.0.as_ref().expect("the database is there until the end")
+    }
+}
+
+impl DerefMut for Engine {
+    fn deref_mut(&mut self) -> &mut Database {
+        self.0.as_mut().expect("the database is there until the end")
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        let database = self.0.take();
+        // What was committed is safe already, and the next open repairs the rest.
+        let _ = caught(|| {
+            drop(database);
+            EngineResult::Ok(())
+        });
+    }
 }
 
 /// Everything goes to the file.
@@ -164,11 +207,10 @@ impl StorageBackend for Overlay {
         let mut rest = data;
         for (block, start, n_here) in blocks_of(offset, data.len()) {
             let (part, behind) = rest.split_at(n_here);
-            if !written.blocks.contains_key(&block) {
-                let bytes = self.base_block(block, n_base_bytes)?;
-                written.blocks.insert(block, bytes);
-            }
-            let bytes = written.blocks.get_mut(&block).expect("the block was put there");
+            let bytes = match written.blocks.entry(block) {
+                Entry::Occupied(entry) => entry.into_mut(),
+                Entry::Vacant(entry) => entry.insert(self.base_block(block, n_base_bytes)?),
+            };
             bytes[start..start + n_here].copy_from_slice(part);
             rest = behind;
         }

@@ -130,6 +130,7 @@ fn hint(source: &io::Error) -> &'static str {
         }
         ErrorKind::PermissionDenied => "ask for the right to it",
         ErrorKind::NotFound => "check the name of the folder",
+        ErrorKind::AlreadyExists | ErrorKind::NotADirectory => "name another folder",
         _ => "check the disk, and open it again",
     }
 }

@@ -9,9 +9,9 @@ use redb::{Database, ReadableDatabase as _, TableError};
 
 use super::catalogue::{CATALOGUE, EXTENTS, Format, Head, MAGIC, NEW_CATALOGUE, extents_of};
 use super::disk::{Disk, DiskFile, Held, Hold, Opening};
-use super::engine::{self, EngineResult};
+use super::engine::{self, Engine, EngineResult, caught};
 use super::error::StoreError;
-use super::page_file::{FIRST_PAGE, LAYOUT, PageFile, page_file_name};
+use super::page_file::{FIRST_PAGE, LAYOUT, PageFile, Slot, page_file_name};
 use super::shared::{Access, Ledger, Shared, engine_error};
 use super::space::Space;
 use crate::secret_bits::{SecretBits as _, SystemBits};
@@ -58,20 +58,21 @@ pub(super) fn open(
     let file = open_catalogue(&*disk, opening)?;
     let opened = match access {
         Access::Write => {
-            // A commit that a crash interrupted may be in the file and not on the disk. It must be
-            // there before pages that it freed are used again.
+            // A commit or a rename that a killed process made may be seen and not be on the disk. It
+            // must be there before pages that it freed are used again, and files that it replaced go.
+            sync_folder(&*disk)?;
             file.sync().map_err(|source| io_error(disk.path(CATALOGUE), "sync", source))?;
             engine::open_to_write(file, cache_bytes)
         }
         Access::Read => engine::open_to_read(file, cache_bytes, |_| {}),
     };
-    let database = opened.map_err(|error| open_error(&*disk, error.into()))?;
+    let database = opened.map_err(|error| open_error(&*disk, error))?;
     let head = read_head(&*disk, &database, format)?;
     let pages = PageFile::open(&*disk, head.generation, head.store_id, opening)?;
     let space = match access {
         Access::Write => {
             remove_leftovers(&*disk, Some(head.generation))?;
-            free_space(&*disk, &database, &pages)?
+            free_space(&*disk, &database, &head, &pages)?
         }
         Access::Read => Space::starting_at(FIRST_PAGE),
     };
@@ -117,9 +118,9 @@ pub(super) fn write_catalogue(
     let file = disk
         .open(NEW_CATALOGUE, Opening::Create)
         .map_err(|source| io_error(path(), "create", source))?;
-    let database = engine::open_to_write(file, cache_bytes)
-        .map_err(|error| engine_error(disk, error.into()))?;
-    fill(&database).map_err(|error| engine_error(disk, error))?;
+    let database =
+        engine::open_to_write(file, cache_bytes).map_err(|error| engine_error(disk, error))?;
+    caught(|| fill(&database)).map_err(|error| engine_error(disk, error))?;
     drop(database);
     // The engine says nothing of what it writes when it is closed.
     let file = disk
@@ -130,12 +131,11 @@ pub(super) fn write_catalogue(
 
 /// Puts the prepared catalogue in the place of the old one: the one atomic point.
 pub(super) fn publish_catalogue(disk: &dyn Disk) -> Result<()> {
-    let sync = || disk.sync_folder().map_err(|source| io_error(disk.path(""), "sync", source));
     // The page file must have its name before a catalogue says so.
-    sync()?;
+    sync_folder(disk)?;
     disk.rename(NEW_CATALOGUE, CATALOGUE)
         .map_err(|source| io_error(disk.path(CATALOGUE), "replace", source))?;
-    sync()
+    sync_folder(disk)
 }
 
 /// Overwrites and removes the files of every generation but the one in use.
@@ -151,9 +151,13 @@ pub(super) fn remove_leftovers(disk: &dyn Disk, generation: Option<u64>) -> Resu
         disk.remove(name).map_err(|source| io_error(disk.path(name), "remove", source))?;
     }
     if !leftovers.is_empty() {
-        disk.sync_folder().map_err(|source| io_error(disk.path(""), "sync", source))?;
+        sync_folder(disk)?;
     }
     Ok(())
+}
+
+fn sync_folder(disk: &dyn Disk) -> Result<()> {
+    disk.sync_folder().map_err(|source| io_error(disk.path(""), "sync", source))
 }
 
 /// Writes zeros over all of a file.
@@ -176,8 +180,8 @@ fn is_leftover(name: &str, generation: Option<u64>) -> bool {
 
 fn read_head(disk: &dyn Disk, database: &Database, format: Format) -> Result<Head> {
     let path = disk.path(CATALOGUE);
-    let head =
-        (|| Head::read(&database.begin_read()?))().map_err(|error| engine_error(disk, error))?;
+    let head = caught(|| Head::read(&database.begin_read()?))
+        .map_err(|error| engine_error(disk, error))?;
     let Some(head) = head else {
         let what = "it does not say what it is for".to_owned();
         return Err(StoreError::Foreign { path, what }.into());
@@ -197,22 +201,22 @@ fn read_head(disk: &dyn Disk, database: &Database, format: Format) -> Result<Hea
 }
 
 /// The pages that no extent uses.
-fn free_space(disk: &dyn Disk, database: &Database, pages: &PageFile) -> Result<Space> {
+fn free_space(disk: &dyn Disk, engine: &Engine, head: &Head, pages: &PageFile) -> Result<Space> {
     let mut runs = Vec::new();
-    let mut readable = true;
-    let mut read = || -> EngineResult<()> {
-        match database.begin_read()?.open_table(EXTENTS) {
-            Err(TableError::TableDoesNotExist(_)) => Ok(()),
-            table => extents_of(&table?, &mut |record| match record {
-                Some((_, slot)) => runs.push(slot.run()),
-                None => readable = false,
-            }),
-        }
+    let mut is_readable = true;
+    let mut note = |record: Option<(u64, Slot)>| match record {
+        Some((number, slot)) if number < head.next_extent => runs.push(slot.run()),
+        _ => is_readable = false,
     };
-    read().map_err(|error| engine_error(disk, error))?;
-    let space = Space::left_by(FIRST_PAGE, runs).filter(|_| readable);
-    space.filter(|space| space.end() <= pages.n_pages().max(FIRST_PAGE)).ok_or_else(|| {
-        let what = "extents overlap or lie outside of the page file".to_owned();
+    let read = || match engine.begin_read()?.open_table(EXTENTS) {
+        Err(TableError::TableDoesNotExist(_)) => EngineResult::Ok(()),
+        table => extents_of(&table?, &mut note),
+    };
+    caught(read).map_err(|error| engine_error(disk, error))?;
+    let space = Space::left_by(FIRST_PAGE, runs).filter(|_| is_readable);
+    space.filter(|space| space.end() <= pages.n_pages()).ok_or_else(|| {
+        let what =
+            "extents overlap, or lie outside of the page file, or have wrong numbers".to_owned();
         StoreError::Damaged { path: disk.path(CATALOGUE), what }.into()
     })
 }

@@ -5,10 +5,9 @@ use std::fmt::{self, Debug, Formatter};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use redb::Database;
-
 use super::catalogue::{CATALOGUE, Format, Head};
 use super::disk::{Disk, Held};
+use super::engine::{Engine, caught};
 use super::error::StoreError;
 use super::page_file::PageFile;
 use super::space::{Run, Space};
@@ -25,7 +24,7 @@ pub enum Access {
 
 /// An open store. The fields are dropped in this order: the folder is let go when all is closed.
 pub(super) struct Shared {
-    pub(super) database: Database,
+    pub(super) database: Engine,
     pub(super) pages: PageFile,
     /// As it was when the store was opened.
     pub(super) head: Head,
@@ -55,13 +54,12 @@ impl Shared {
         result
     }
 
-    /// Names the file in what the engine says, and refuses further work after what it cannot recover from.
+    /// Lets the engine work, names the file in what it says, and refuses further work after what it cannot recover from.
     pub(super) fn engine<T, E: Into<redb::Error>>(
         &self,
-        result: std::result::Result<T, E>,
+        work: impl FnOnce() -> std::result::Result<T, E>,
     ) -> Result<T> {
-        result.map_err(|error| {
-            let error = error.into();
+        caught(work).map_err(|error| {
             if !matches!(error, redb::Error::ValueTooLarge(_)) {
                 self.failed.store(true, Ordering::Release);
             }

@@ -1,12 +1,14 @@
 //! A store as it was after a commit, for as long as somebody wants to see it.
 
 use std::fmt::{self, Debug, Formatter};
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use redb::{ReadTransaction, ReadableDatabase as _, TableError};
 
-use super::catalogue::{CATALOGUE, EXTENTS, ReadTable, Table, extent_key, slot_of};
+use super::catalogue::{
+    CATALOGUE, Definition, EXTENTS, EachRecord, ReadTable, Table, next_record, slot_in, value_of,
+};
 use super::error::StoreError;
 use super::page_file::{Extent, Slot};
 use super::shared::Shared;
@@ -40,19 +42,15 @@ impl Snapshot {
         shared.expect_usable()?;
         let n_commits = shared.ledger().add_snapshot();
         let seen = Seen { shared: Arc::clone(shared), n_commits };
-        let transaction = shared.engine(shared.database.begin_read())?;
-        let extents = match transaction.open_table(EXTENTS) {
-            Err(TableError::TableDoesNotExist(_)) => None,
-            opened => Some(shared.engine(opened)?),
-        };
+        let transaction = shared.engine(|| shared.database.begin_read())?;
+        let extents = open_table(shared, &transaction, EXTENTS)?;
         Ok(Snapshot { transaction, extents, tables: Mutex::default(), seen })
     }
 
     /// The value of a key, if it has one.
     pub fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>> {
         let Some(table) = self.table(table)? else { return Ok(None) };
-        let found = self.seen.shared.engine(table.get(key))?;
-        Ok(found.map(|value| value.value().to_vec()))
+        self.seen.shared.engine(|| value_of(&*table, key))
     }
 
     /// Shows keys and values in the order of the keys, from the first that is not below `start`,
@@ -61,12 +59,12 @@ impl Snapshot {
         &self,
         table: Table,
         start: Option<&[u8]>,
-        each: &mut dyn FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>>,
+        each: &mut EachRecord<'_>,
     ) -> Result<()> {
         let Some(table) = self.table(table)? else { return Ok(()) };
         let shared = &self.seen.shared;
-        for record in shared.engine(table.range(start.unwrap_or_default()..))? {
-            let (key, value) = shared.engine(record)?;
+        let mut records = shared.engine(|| table.range(start.unwrap_or_default()..))?;
+        while let Some((key, value)) = shared.engine(|| next_record(&mut records))? {
             if each(key.value(), value.value())?.is_break() {
                 break;
             }
@@ -88,11 +86,10 @@ impl Snapshot {
 
     fn slot(&self, extent: Extent) -> Result<Slot> {
         let shared = &self.seen.shared;
-        let found = match &self.extents {
-            Some(table) => shared.engine(table.get(extent_key(extent.number).as_slice()))?,
+        let slot = match &self.extents {
+            Some(table) => shared.engine(|| slot_in(table, extent.number))?,
             None => None,
         };
-        let slot = found.and_then(|value| slot_of(value.value()));
         expect_slot(shared, extent, slot)
     }
 
@@ -105,13 +102,23 @@ impl Snapshot {
         if let Some((_, opened)) = tables.iter().find(|(name, _)| *name == table) {
             return Ok(Some(Arc::clone(opened)));
         }
-        let opened = match self.transaction.open_table(table.definition()) {
-            Err(TableError::TableDoesNotExist(_)) => return Ok(None),
-            opened => Arc::new(self.seen.shared.engine(opened)?),
-        };
+        let opened = open_table(&self.seen.shared, &self.transaction, table.definition())?;
+        let Some(opened) = opened.map(Arc::new) else { return Ok(None) };
         tables.push((table, Arc::clone(&opened)));
         Ok(Some(opened))
     }
+}
+
+/// A table of the catalogue, if it is there.
+pub(super) fn open_table(
+    shared: &Shared,
+    transaction: &ReadTransaction,
+    definition: Definition,
+) -> Result<Option<ReadTable>> {
+    shared.engine(|| match transaction.open_table(definition) {
+        Err(TableError::TableDoesNotExist(_)) => Ok(None),
+        opened => opened.map(Some),
+    })
 }
 
 /// The slot of an extent, if it is there and as long as whoever asks believes.

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use albers_storage::store::disk::MemoryDisk;
 use albers_storage::store::{Access, Format, Store};
 
+use twox_hash::XxHash3_64;
+
 use crate::common::*;
 
 const CATALOGUE: &str = "catalogue.redb";
@@ -69,6 +71,25 @@ fn a_range_reads_only_the_pages_that_hold_it() {
     assert_eq!(tail, bytes[2 * PAYLOAD_BYTES..]);
     assert!(snapshot.read_range(extent, 0..payload_bytes + 1).is_err());
     assert_eq!(snapshot.read_range(extent, end..end + 5).unwrap(), b"");
+}
+
+#[test]
+fn the_page_file_is_laid_out_as_its_document_says() {
+    let bytes = small_store().bytes("pages.1").unwrap();
+    assert_eq!(bytes.len(), 5 * PAGE_BYTES);
+    assert_eq!(&bytes[..16], b"albers pages\r\n\x1a\n");
+    assert_eq!(bytes[16..32], [1, 0, 0, 0, 0, 128, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(bytes[48..PAYLOAD_BYTES], vec![0; PAYLOAD_BYTES - 48]);
+    let store_id = &bytes[32..48];
+    for (page, extent) in [(0, 0), (1, 1), (2, 2), (3, 2), (4, 2_u64)] {
+        let place = [store_id, &u64::to_le_bytes(page), &extent.to_le_bytes()].concat();
+        let seed = XxHash3_64::oneshot(&place);
+        let (payload, checksum) =
+            bytes[page as usize * PAGE_BYTES..][..PAGE_BYTES].split_at(PAYLOAD_BYTES);
+        let expected = XxHash3_64::oneshot_with_seed(seed, payload);
+        assert_eq!(checksum, expected.to_le_bytes(), "page {page}");
+    }
+    assert_eq!(&bytes[PAGE_BYTES..][..6], b"small\0");
 }
 
 #[test]
@@ -148,6 +169,11 @@ fn a_damaged_catalogue_never_panics_and_is_never_right_to_the_check_when_it_is_w
     for offset in (9..400).step_by(7).chain((400..n_bytes).step_by(step)) {
         let damaged = disk.copy();
         flip(&damaged, CATALOGUE, offset);
+        let mut progress = Progress { committed: Some(expected.clone()), attempted: None };
+        let written = try_open(&damaged.copy(), Access::Write)
+            .and_then(|store| small_batch(store, 0, &mut progress))
+            .and_then(Store::compact);
+        drop(written);
         let Ok(store) = try_open(&damaged, Access::Read) else {
             n_found += 1;
             continue;

@@ -52,7 +52,7 @@ pub fn continues(disk: &MemoryDisk, mut progress: Progress, what: &str) {
 
 fn every_n(fault: impl Fn(u64) -> Fault) {
     let n_tried = (1..).take_while(|nth| survives(fault(*nth))).count();
-    assert!(n_tried > 1, "nothing was tried");
+    assert!(n_tried > 0, "nothing was tried");
 }
 
 #[test]

@@ -23,6 +23,7 @@ fn child(folder: &Path) {
     let disk = KillingDisk::new(Arc::new(FolderDisk::new(folder)), nth / 2, moment);
     let mut store = Store::open_on(Arc::new(disk), FORMAT, Access::Write, CACHE_BYTES).unwrap();
     let first = n_batches(&store);
+    let mut stdout = std::io::stdout();
     for number in first.. {
         let mut changes = store.begin().unwrap();
         changes.put(RECORDS, b"batches", &(number + 1).to_le_bytes()).unwrap();
@@ -30,7 +31,7 @@ fn child(folder: &Path) {
         let n_bytes = number % 3 * PAYLOAD_BYTES + 10;
         set_extent(&mut changes, &name, &bytes_of(number, n_bytes)).unwrap();
         changes.commit().unwrap();
-        writeln!(std::io::stdout(), "committed {}", number + 1).unwrap();
+        writeln!(stdout, "committed {}", number + 1).unwrap();
         if number % 5 == 4 {
             store = store.compact().unwrap();
         }

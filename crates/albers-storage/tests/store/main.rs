@@ -1,5 +1,7 @@
 //! The store: models, faults, power cuts, kills, damage and sharing.
 
+#![allow(clippy::unwrap_used, reason = "a test that fails says so by a panic")]
+
 mod common;
 mod damage;
 mod faults;

@@ -95,7 +95,7 @@ fn run(steps: &[Step]) {
             }
             Step::Undo => drop(batch.take()),
             Step::TakeSnapshot => {
-                snapshots.push((open_store.snapshot().unwrap(), committed.clone()))
+                snapshots.push((open_store.snapshot().unwrap(), committed.clone()));
             }
             Step::DropSnapshot(which) if !snapshots.is_empty() => {
                 snapshots.swap_remove(which.index(snapshots.len()));
@@ -127,9 +127,11 @@ fn run(steps: &[Step]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(
-        std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(24)
-    ))]
+    #![proptest_config(ProptestConfig {
+        cases: std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(24),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn a_store_is_what_plain_maps_are(steps in prop::collection::vec(step(), 1..50)) {
@@ -142,9 +144,7 @@ fn a_batch_of_many_records_is_seen_in_order_and_from_any_key() {
     let store = create(&MemoryDisk::new());
     let mut changes = store.begin().unwrap();
     let keys: Vec<Vec<u8>> = (0..3_000_u32).map(|key| (key * 2).to_be_bytes().to_vec()).collect();
-    for key in &keys {
-        changes.put(RECORDS, key, &[7; 50]).unwrap();
-    }
+    changes.put_all(RECORDS, keys.iter().map(|key| (key, [7; 50]))).unwrap();
     let seen_from = |start: Option<&[u8]>, n_wanted: usize| {
         let mut seen = Vec::new();
         let mut note = |key: &[u8], _: &[u8]| {

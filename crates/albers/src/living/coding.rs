@@ -230,20 +230,18 @@ impl LivingCoding {
         self.field_maps(self.maps.len() - 1)
     }
 
-    /// What the codes of the sensitive columns became by each change since an epoch that touched any.
+    /// How the codes of the sensitive columns changed since an epoch, change by change.
     pub(super) fn sensitive_changes(
         &self,
         epoch: u32,
-    ) -> Result<impl Iterator<Item = impl Fn(usize, u32) -> u32>> {
-        let of_change = |change: usize| -> Vec<&CodeMap> {
+    ) -> Result<impl Iterator<Item = SensitiveChange<'_>>> {
+        let of_change = |change: usize| {
             let columns = self.maps[change].iter().zip(&self.is_quasi);
-            columns.filter(|(_, is_quasi)| !**is_quasi).map(|(map, _)| map).collect()
+            let maps = columns.filter(|(_, is_quasi)| !**is_quasi).map(|(map, _)| map);
+            let greatest = &self.epochs.known[change].greatest.sensitive;
+            SensitiveChange { maps: maps.collect(), greatest }
         };
-        let changes = self.changes_from(epoch)?.map(of_change);
-        let changes = changes.filter(|maps| maps.iter().any(|map| !map.is_identity()));
-        Ok(changes.map(|maps| {
-            move |column: usize, code: u32| maps[column].code(Code::new(code)).get()
-        }))
+        Ok(self.changes_from(epoch)?.map(of_change))
     }
 
     /// Forgets epochs of which nothing is left: all before this one.
@@ -259,6 +257,24 @@ impl LivingCoding {
             first.maps.take().map(|extent| changes.free(extent)).transpose()?;
         }
         Ok(())
+    }
+}
+
+/// One change of the codes of the sensitive columns.
+pub(super) struct SensitiveChange<'c> {
+    maps: Vec<&'c CodeMap>,
+    greatest: &'c [u32],
+}
+
+impl SensitiveChange<'_> {
+    /// How many codes a column had before.
+    pub(super) fn n_values(&self, column: usize) -> u32 {
+        self.greatest[column] + 1
+    }
+
+    /// What a code of a column became.
+    pub(super) fn code(&self, column: usize, code: u32) -> u32 {
+        self.maps[column].code(Code::new(code)).get()
     }
 }
 

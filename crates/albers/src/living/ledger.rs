@@ -6,7 +6,6 @@ use albers_ledger::{DeadRow, Ledger, LedgerError, Needs, Piece, PieceKey, RowFac
 use albers_storage::store::{Changes, Extent, Table};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
-use std::ops::ControlFlow;
 
 use super::catalogue::{damaged, decoded};
 use super::coding::LivingCoding;
@@ -81,7 +80,7 @@ pub(super) fn tell(
     (facts, ruled): (&GoneFacts, &[usize]),
     changes: &mut Changes,
 ) -> Result<()> {
-    recode(ledger, state.catalogue.ledger.epoch, &state.tabled()?.coding, ruled, changes)?;
+    recode(ledger, state.catalogue.ledger.epoch, &state.tabled()?.coding, ruled)?;
     let runs = std::mem::take(&mut state.catalogue.events);
     for run in runs {
         let events: Vec<Event> = decoded(&changes.read(run.extent)?, "what happened to rows")?;
@@ -126,30 +125,20 @@ fn tell_one(
     Ok(())
 }
 
-/// Brings a ledger, and what is kept of rows that are gone, to the codes of the last epoch.
+/// Brings a ledger to the codes of the last epoch.
 fn recode(
     ledger: &mut Ledger,
     from_epoch: u32,
     coding: &LivingCoding,
     ruled: &[usize],
-    changes: &mut Changes,
 ) -> Result<()> {
     if !ledger.needs().facts || ledger.n_releases() == 0 {
         return Ok(());
     }
     for change in coding.sensitive_changes(from_epoch)? {
-        let code_of = |column: usize, code: u32| change(ruled[column], code);
-        ledger.recode(&code_of);
-        let mut dead: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
-        changes.for_each(DEAD, None, &mut |key, bytes| {
-            dead.push((key.to_vec(), bytes.to_vec()));
-            Ok(ControlFlow::Continue(()))
-        })?;
-        for (key, bytes) in dead {
-            let mut row = DeadRow::from_bytes(&bytes).map_err(refused)?;
-            row.recode(&code_of);
-            changes.put(DEAD, &key, &row.to_bytes())?;
-        }
+        let n_values: Vec<u32> = ruled.iter().map(|&column| change.n_values(column)).collect();
+        let code_of = |column: usize, code: u32| change.code(ruled[column], code);
+        ledger.recode(&n_values, &code_of).map_err(refused)?;
     }
     Ok(())
 }

@@ -46,6 +46,17 @@ impl FolderDisk {
     }
 }
 
+/// A file that is locked until this is dropped.
+struct Locked(File);
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        // Closing alone is not enough: a process that this one is about to start has the file open,
+        // too, until it runs a program of its own. When unlocking fails, closing is all that is left.
+        let _ = self.0.unlock();
+    }
+}
+
 impl Disk for FolderDisk {
     fn open(&self, name: &str, opening: Opening) -> io::Result<Box<dyn DiskFile>> {
         let mut options = file_options();
@@ -77,7 +88,7 @@ impl Disk for FolderDisk {
             Hold::Shared => file.try_lock_shared(),
         };
         match held {
-            Ok(()) => Ok(Some(Box::new(file))),
+            Ok(()) => Ok(Some(Box::new(Locked(file)))),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(error),
         }
