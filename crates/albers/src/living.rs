@@ -267,7 +267,9 @@ impl Index {
 
     fn memory(&self) -> Memory {
         let Resources { memory_bytes, spill_folder, .. } = &self.resources;
-        Memory::new(*memory_bytes, Some(spill_folder.as_deref().unwrap_or(&self.folder)))
+        // What is spilled is as private as the rows of the index.
+        let beside = Some(self.folder.as_path()).filter(|folder| folder.is_dir());
+        Memory::new(*memory_bytes, spill_folder.as_deref().or(beside))
     }
 
     /// Publishes a release of all rows of the index.

@@ -8,7 +8,7 @@ use albers_table::source::{Source, SourceChunk, for_each_chunk};
 use super::catalogue::{PENDING, PendingKey, Records as _, encoded};
 use super::decide::{Decision, Kind, Known, Purpose, RowSet, remove};
 use super::events::Event;
-use super::intake::{Intake, SMALL_ROWS};
+use super::intake::Intake;
 use super::keys::{self, KeyEntry, KeyHash, NewestKeys};
 use super::report::BatchReport;
 use super::state::State;
@@ -52,7 +52,7 @@ impl Batch<'_> {
     pub(super) fn delete(&mut self, source: &dyn Source) -> Result<BatchReport> {
         let rows = self.keys_of(source)?;
         let n_rows = rows.len() as u64;
-        match rows.len() <= SMALL_ROWS {
+        match rows.len() <= self.state.small_rows()? {
             true => self.remove_pending(&rows)?,
             false => self.remove_many(rows)?,
         }

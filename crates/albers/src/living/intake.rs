@@ -32,9 +32,6 @@ use super::stored_table::{LookedAt, Schema};
 use crate::error::{Error, Result};
 use crate::rows::kept_bytes;
 
-/// A batch of no more rows than these goes to the engine's own table first.
-pub(super) const SMALL_ROWS: usize = 1000;
-
 /// Some rows of a batch, and what they hold beside their values.
 struct Looked {
     chunk: SourceChunk,
@@ -119,7 +116,7 @@ impl<'i> Intake<'i> {
 
     fn finish(mut self) -> Result<()> {
         let n_rows: usize = self.stretch.iter().map(|own| own.chunk.n_rows).sum();
-        if self.is_large || n_rows > SMALL_ROWS {
+        if self.is_large || n_rows > self.state.small_rows()? {
             return self.flush();
         }
         self.put_pending()

@@ -26,7 +26,6 @@ use super::state::{State, Tabled};
 use super::stored_table::Schema;
 use crate::error::Result;
 use crate::memory::Memory;
-use crate::plan::{CutPlan, MethodPlan};
 use crate::protection::{Protection, TableFacts, value_counts};
 
 /// What the requirement of an index must know of its rows.
@@ -147,14 +146,6 @@ pub(super) fn space_of(schema: &Schema, coding: &LivingCoding) -> Space {
     Space { axes: quasi.map(axis).collect() }
 }
 
-/// How the leaves of an index are split.
-pub(super) fn cuts_of(schema: &Schema) -> CutPlan {
-    match &schema.plan.method {
-        MethodPlan::Index { cuts, .. } => *cuts,
-        _ => unreachable!("the method of an index is rtree"),
-    }
-}
-
 /// What everything about an index is split and checked with.
 pub(super) struct Growth {
     pub(super) space: Space,
@@ -177,7 +168,7 @@ impl Growth {
         requirement: &'g Requirement,
         memory: &'g Memory,
     ) -> BulkPlan<'g> {
-        let cuts = cuts_of(schema);
+        let cuts = schema.cuts();
         BulkPlan {
             plan: CutSettings {
                 space: &self.space,
@@ -262,7 +253,7 @@ fn settle_parts(
     let is_closeness = |rule: &(usize, Criterion)| matches!(rule.1, Criterion::TCloseness { .. });
     let plan = LivingPlan {
         bulk: growth.bulk(schema, coding, requirement, memory),
-        part_rows: cuts_of(schema).grain.cell_rows,
+        part_rows: schema.cuts().grain.cell_rows,
         // The whole that classes are close to has changed.
         looks_at_all: requirement.rules().iter().any(is_closeness),
     };

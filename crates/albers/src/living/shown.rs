@@ -2,7 +2,7 @@
 
 use albers_classes::Attribute;
 use albers_classes::packed::{RowBlock, RowLayout};
-use albers_release::publish::{CarriedSurvey, OutputColumn, Payload};
+use albers_release::publish::{CarriedSurvey, OutputColumn, Payload, Typing};
 use albers_table::TableError;
 use albers_table::schema::{ColumnType, Role};
 use albers_table::source::{ColumnRequest, RequestedTypes, Scan, Source, SourceColumn, Stamp};
@@ -207,7 +207,10 @@ fn carried_payload(
         .map(|(column, own)| (own.name.clone(), known.typing(column, typed_output)))
         .collect();
     if let Some(place) = key_place {
-        let typing = known.typing(known.planned.len(), typed_output);
+        let typing = match tabled.schema.delimiter {
+            Some(_) if typed_output => Typing::ByCells(None),
+            _ => Typing::AsRead,
+        };
         columns.insert(place, (releasing.state.catalogue.key.clone(), typing));
     }
     let mut surveys: Vec<CarriedSurvey> =

@@ -22,8 +22,8 @@ use super::keys::{self, KeyEntry, KeyHash, KeyRun, NewestKeys};
 use super::stored_table::{Schema, StoredTable, canary};
 use crate::error::{Error, Result};
 
-/// So many single rows are taken into a run.
-const MOST_PENDING: u64 = 50_000;
+/// So many small batches are taken into a run.
+const MOST_SMALL: u64 = 50;
 
 /// What is known of an index.
 pub(super) struct State {
@@ -127,6 +127,12 @@ impl State {
         self.is_changed = true;
         self.tabled = Some(Tabled { schema, coding });
         Ok(())
+    }
+
+    /// A batch of no more rows than these goes to the engine's own table first.
+    pub(super) fn small_rows(&self) -> Result<usize> {
+        let grain = self.tabled()?.schema.cuts().grain;
+        Ok((grain.cell_rows / 16).clamp(1, 1000))
     }
 
     /// What tells the part of a row.
@@ -236,7 +242,8 @@ impl State {
 
     /// Takes the single rows into a run, if there are many.
     pub(super) fn flush_pending_if_many(&mut self, changes: &mut Changes) -> Result<()> {
-        match self.counters.n_pending > MOST_PENDING {
+        let most = MOST_SMALL * self.small_rows()? as u64;
+        match self.counters.n_pending > most {
             true => self.flush_pending(changes),
             false => Ok(()),
         }

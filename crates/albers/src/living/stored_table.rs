@@ -26,7 +26,7 @@ use super::catalogue::damaged;
 use super::keys::KeyHash;
 use crate::error::{Error, Result};
 use crate::job::Job;
-use crate::plan::{Plan, PlannedColumn};
+use crate::plan::{CutPlan, MethodPlan, Plan, PlannedColumn};
 use crate::rows::KnownColumns;
 
 /// What was settled by the first rows.
@@ -253,6 +253,14 @@ impl Schema {
     /// How many facts come before those of the sensitive columns.
     pub(super) fn n_subject_facts(&self) -> usize {
         if self.has_subject() { 2 } else { 0 }
+    }
+
+    /// How the leaves of the index are split.
+    pub(super) fn cuts(&self) -> CutPlan {
+        match &self.plan.method {
+            MethodPlan::Index { cuts, .. } => *cuts,
+            _ => unreachable!("the method of an index is rtree"),
+        }
     }
 
     pub(super) fn has_subject(&self) -> bool {

@@ -1,4 +1,5 @@
 //! The living index against plain maps, attackers and faults.
 
 mod life;
+mod model;
 mod table;

@@ -46,7 +46,9 @@ pub fn job(k: u64) -> Job {
     job.set_role("illness", Role::Sensitive).unwrap();
     job.column("age").column_type = Some("integer".parse().unwrap());
     job.column("zip").column_type = Some("integer".parse().unwrap());
-    job.accept = vec!["secret-without-rule".parse().unwrap()];
+    job.values = Some(albers::Values::Interval);
+    let accepted = ["secret-without-rule", "keep-tells-quasi", "unique-keep", "unique-keeps"];
+    job.accept = accepted.iter().map(|name| name.parse().unwrap()).collect();
     job
 }
 
