@@ -291,7 +291,10 @@ impl Index {
     ) -> Result<PreparedRelease<'_>> {
         let memory = self.memory();
         memory.check_folder()?;
-        let ks = request.ks(&self.job()?);
+        let own = self.job()?;
+        // What is refused for its own sake changes nothing, not even where rows lie.
+        request.job(&own, &self.key()?)?;
+        let ks = request.ks(&own);
         let counts = self.change(|state, changes| {
             state.flush_pending(changes)?;
             let pages = changes.pages()?;

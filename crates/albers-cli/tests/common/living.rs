@@ -67,11 +67,7 @@ pub fn once(folder: &Folder, arguments: &str) -> Run {
 /// Refuses a run by its exit code, in one line with these words and no cell; the index, if there is
 /// one, is as it was, and no file appears.
 pub fn refused(folder: &Folder, arguments: &str, code: i32, says: &[&str]) {
-    let state = |name: &str| match folder.path(name).is_dir() {
-        true => once(folder, &format!("index info {name} --json")).out,
-        false => String::new(),
-    };
-    let (names, before) = (folder.names(), state("idx"));
+    let (names, before) = (folder.names(), state(folder));
     let run = once(folder, arguments);
     assert_eq!(run.code, Some(code), "{arguments}: {}", run.said());
     assert_eq!(run.out, "", "{arguments}");
@@ -82,7 +78,13 @@ pub fn refused(folder: &Folder, arguments: &str, code: i32, says: &[&str]) {
     assert!(run.err.contains("; "), "{arguments}: it says what to do: {}", run.err);
     shows_no_cell(folder, &run);
     assert_eq!(folder.names(), names, "{arguments}: nothing is written");
-    assert_eq!(state("idx"), before, "{arguments}: the index is as it was");
+    assert_eq!(state(folder), before, "{arguments}: the index is as it was");
+}
+
+/// What a refused run must not change in an index, if there is one.
+fn state(folder: &Folder) -> Option<[Value; 4]> {
+    let info = folder.path("idx").is_dir().then(|| json(folder, "index info idx"))?;
+    Some(["rows", "batches", "leaves", "releases"].map(|field| info[field].clone()))
 }
 
 /// No cell of any text in the folder is part of what was said.
