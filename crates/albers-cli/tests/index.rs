@@ -157,6 +157,22 @@ fn words_tell_what_was_done() {
 }
 
 #[test]
+fn an_index_is_used_from_any_folder() {
+    let folder = Folder::with(people(0..30));
+    let leaves = (1900..1940).map(|zip| format!("0{zip};0{}*;*\n", zip / 10));
+    folder.write("zip.txt", leaves.collect::<String>());
+    done(&folder, &format!("index create idx --key id {ROLES} --hierarchy zip=zip.txt"));
+    std::fs::create_dir(folder.path("sub")).unwrap();
+    let mut command = folder.command();
+    command.current_dir(folder.path("sub")).args(["index", "insert", "../idx", "../in.csv"]);
+    let run = common::finished(&mut command);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    std::fs::remove_file(folder.path("zip.txt")).unwrap();
+    assert_eq!(json(&folder, "index release idx -o out.csv")["rows"], 30);
+    assert!(folder.column("out.csv", "zip").iter().any(|zip| zip.ends_with('*')));
+}
+
+#[test]
 fn a_fresh_index_releases_what_anonymize_releases() {
     let folder = index_of(90);
     json(&folder, "index release idx -o index.csv");

@@ -106,6 +106,13 @@ fn a_value_without_a_leaf_is_refused_with_its_row_and_column() {
 }
 
 #[test]
+fn a_hierarchy_that_cannot_be_read_makes_no_index() {
+    let folder = Folder::with(people(0..30));
+    let create = format!("index create idx --key id {ROLES} --hierarchy zip=nope.csv");
+    refused(&folder, &create, 2, &["nope.csv", "'zip'"]);
+}
+
+#[test]
 fn an_extract_that_lacks_too_much_is_refused() {
     let folder = index_of(30);
     folder.write("extract.csv", people(0..26));
