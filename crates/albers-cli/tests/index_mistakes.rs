@@ -22,6 +22,7 @@ fn a_key_that_comes_twice_is_refused() {
     }
     folder.write("twice.csv", people([1, 2, 1]));
     refused(&folder, "index update idx twice.csv", 2, &says);
+    refused(&folder, "index sync idx twice.csv --max-deletes 1", 2, &says);
     refused(&folder, "index delete idx twice.csv", 2, &["rows 1 and 3 have the same key"]);
 }
 
