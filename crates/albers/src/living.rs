@@ -299,7 +299,10 @@ impl Index {
         let mut clock = Clock::start();
         let memory = self.memory();
         memory.check_folder()?;
-        let ks = request.ks(&self.job()?);
+        let own = self.job()?;
+        // What is refused for its own sake changes nothing, not even where rows lie.
+        request.job(&own, &self.key()?)?;
+        let ks = request.ks(&own);
         let counts = self.change(|state, changes| {
             state.flush_pending(changes)?;
             let pages = changes.pages()?;
@@ -336,6 +339,15 @@ impl Index {
     pub fn check(&self, watch: &dyn Watch) -> Result<IndexCheck> {
         let memory = self.memory();
         self.pool.install(|| look::check(&self.store, &memory, watch))
+    }
+
+    /// The same for an index that may be too damaged to be opened, in what a job says may be used.
+    pub fn check_folder(folder: &Path, resources: &Job, watch: &dyn Watch) -> Result<IndexCheck> {
+        let Resources { memory_bytes, n_threads, spill_folder, .. } = Resources::of(resources)?;
+        let memory = Memory::new(memory_bytes, Some(spill_folder.as_deref().unwrap_or(folder)));
+        let look = |store| on_threads(n_threads, || look::check(&store, &memory, watch));
+        let store = Store::open(folder, FORMAT, Access::Read).map_err(Error::from);
+        store.and_then(look).or_else(look::damage)
     }
 
     /// Writes everything anew, so that nothing is left of rows that are gone but what the ledger must
