@@ -62,7 +62,7 @@ use albers_table::source::Source;
 
 use crate::error::{Error, Result};
 use crate::job::Job;
-use crate::memory::{Memory, pool};
+use crate::memory::{Memory, on_threads, pool};
 use crate::plan::Resources;
 use crate::report::{Clock, Prepared};
 use batch::Batch;
