@@ -62,17 +62,16 @@ pub(super) fn check(store: &Store, memory: &Memory, watch: &dyn Watch) -> Result
 
 /// What a look found that damage has ended; any other end stays an error.
 pub(super) fn damage(error: Error) -> Result<IndexCheck> {
-    match &error {
+    let problem = match &error {
+        Error::DamagedIndex { problem } => problem.clone(),
         Error::Table(TableError::Storage(StorageError::Store(
             problem @ (StoreError::Damaged { .. }
             | StoreError::DamagedPage { .. }
             | StoreError::NoExtent { .. }),
-        ))) => {
-            let problems = vec![IndexProblem { problem: problem.to_string() }];
-            Ok(IndexCheck { rows: 0, leaves: 0, problems })
-        }
-        _ => Err(error),
-    }
+        ))) => problem.to_string(),
+        _ => return Err(error),
+    };
+    Ok(IndexCheck { rows: 0, leaves: 0, problems: vec![IndexProblem { problem }] })
 }
 
 struct Look<'l> {
