@@ -230,21 +230,19 @@ impl RowBlock {
 
     /// The same rows with other payloads, which are told from their own; `map` writes one behind what
     /// is there. The layout must be one with a payload.
-    pub fn with_payloads(mut self, mut map: impl FnMut(&[u8], &mut Vec<u8>)) -> RowBlock {
+    pub fn with_payloads(&self, mut map: impl FnMut(&[u8], &mut Vec<u8>)) -> RowBlock {
         let mut payload = Vec::with_capacity(self.payload.len());
         let mut payload_ends = Vec::with_capacity(self.payload_ends.len());
         for row in 0..self.payload_ends.len() {
             map(self.payload(row), &mut payload);
             payload_ends.push(payload.len());
         }
-        (self.payload, self.payload_ends) = (payload, payload_ends);
-        self
+        RowBlock { n_rows: self.n_rows, fixed: self.fixed.clone(), payload_ends, payload }
     }
 
     /// The same rows without payloads, for the same layout without one.
-    pub fn without_payloads(mut self) -> RowBlock {
-        (self.payload, self.payload_ends) = (Vec::new(), Vec::new());
-        self
+    pub fn without_payloads(&self) -> RowBlock {
+        RowBlock { n_rows: self.n_rows, fixed: self.fixed.clone(), ..RowBlock::default() }
     }
 
     /// The block as bytes, after what `out` holds.

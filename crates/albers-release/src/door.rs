@@ -367,8 +367,7 @@ impl<'a> Door<'a> {
         self.check_left_out()?;
         self.bind_to_published()?;
         let Door { plan, requirements, watch, way, left_out, fingerprint, chain, .. } = self;
-        let closing =
-            Closing { plan, fingerprint, left_out: &left_out, chain: &chain, watch };
+        let closing = Closing { plan, fingerprint, left_out: &left_out, chain: &chain, watch };
         let mut passages = match way {
             Way::Memory(rows, door) => {
                 closing.close_memory(rows, door, requirements, sinks, measure)

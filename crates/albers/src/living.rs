@@ -75,9 +75,7 @@ use state::State;
 use stored_table::canary;
 
 pub use release::ReleaseRequest;
-pub use report::{
-    BatchReport, IndexCheck, IndexInfo, IndexProblem, ReleaseInfo, ReleaseReport,
-};
+pub use report::{BatchReport, IndexCheck, IndexInfo, IndexProblem, ReleaseInfo, ReleaseReport};
 
 /// An index that lasts.
 pub struct Index {

@@ -113,10 +113,7 @@ fn read_words<B: AsRef<[u8]>, T, const WORDS: usize>(
     Ok(items)
 }
 
-fn read_rows<B: AsRef<[u8]>>(
-    stored: &mut Stored<B>,
-    head: &Head,
-) -> Result<Vec<u32>, LedgerError> {
+fn read_rows<B: AsRef<[u8]>>(stored: &mut Stored<B>, head: &Head) -> Result<Vec<u32>, LedgerError> {
     let set_of = read_words(stored, PieceKey::Rows, head.n_rows, |[set]| set)?;
     let wrong = set_of.iter().position(|&set| set >= head.n_sets && set != GONE);
     match wrong {

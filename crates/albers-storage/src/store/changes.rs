@@ -9,8 +9,8 @@
 use std::collections::HashMap;
 use std::fmt::{self, Debug, Formatter};
 use std::ops::Range;
-use std::sync::{Arc, PoisonError, RwLockWriteGuard};
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError, RwLockWriteGuard};
 
 use redb::{ReadableTable as _, WriteTransaction};
 

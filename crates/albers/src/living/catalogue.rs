@@ -12,8 +12,8 @@
 use std::collections::BTreeMap;
 
 use albers_storage::store::{Changes, Extent, Format, Snapshot, Table};
-use serde::{Deserialize, Serialize};
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use super::coding::Epochs;
 use super::events::Event;

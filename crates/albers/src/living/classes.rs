@@ -180,7 +180,7 @@ impl Admission<'_> {
                 let part = stored.part(part)?;
                 let boxes = part.leaf_boxes(stored.layout());
                 let fingerprint = fingerprint_of(stored.layout(), part.rows());
-                let rows = self.shown.without_keys(part.rows().clone(), schema)?;
+                let rows = self.shown.without_keys(part.rows(), schema)?;
                 Ok((part, boxes, fingerprint, rows))
             })
             .collect::<Result<_>>()?;
@@ -269,9 +269,10 @@ impl Admission<'_> {
             0 => chain[0],
             _ => coarser[place - 1],
         };
-        let made = granularity::releases(runs, coarsening, &requirements, &mut |place, of_leaf| {
-            door.shown_together(release_at(place), rows, (of_leaf, &[]))
-        })?;
+        let made =
+            granularity::releases(runs, coarsening, &requirements, &mut |place, of_leaf| {
+                door.shown_together(release_at(place), rows, (of_leaf, &[]))
+            })?;
         let mut classes = vec![LeafClasses::default(); door.n_releases()];
         let mut made: Vec<Vec<ClassId>> = made.classes;
         for (&release, own) in coarser.iter().zip(made.split_off(1)) {
@@ -314,9 +315,8 @@ impl LoadedLeaves {
         for &end in &ends {
             for attribute in 0..n_attributes {
                 let codes = (start..end).map(|row| rows.code(layout, row as usize, attribute));
-                let (lo, hi) = codes.fold((u32::MAX, 0), |(lo, hi), code| {
-                    (lo.min(code), hi.max(code))
-                });
+                let (lo, hi) =
+                    codes.fold((u32::MAX, 0), |(lo, hi), code| (lo.min(code), hi.max(code)));
                 boxes.push(albers_classes::region::span(lo, hi));
             }
             start = end;

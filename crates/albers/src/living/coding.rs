@@ -98,12 +98,10 @@ impl LivingCoding {
             decoded(&read(extent)?, "the change of its codes")
         });
         let maps = maps.collect::<Result<Vec<_>>>()?;
-        let is_sound = !epochs.known.is_empty()
-            && maps.iter().all(|own| own.len() == coding.columns().len());
+        let is_sound =
+            !epochs.known.is_empty() && maps.iter().all(|own| own.len() == coding.columns().len());
         match is_sound {
-            true => {
-                Ok(LivingCoding::with(schema, coding, epochs.clone(), layouts.collect(), maps))
-            }
+            true => Ok(LivingCoding::with(schema, coding, epochs.clone(), layouts.collect(), maps)),
             false => Err(damaged("its epochs are not those of its coding")),
         }
     }

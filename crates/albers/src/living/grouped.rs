@@ -12,9 +12,7 @@
 //! ```
 
 use albers_classes::packed::{RowBlock, RowLayout};
-use albers_index::living::{
-    Directory, LivingPlan, Part, PartId, PartSize, PartStore, settle,
-};
+use albers_index::living::{Directory, LivingPlan, Part, PartId, PartSize, PartStore, settle};
 use albers_ledger::Ledger;
 use albers_privacy::{ClassSummary, Requirement};
 use albers_release::door::Door;
@@ -134,11 +132,7 @@ impl Grouping {
     fn admit_new(&self, admission: &Admission<'_>, door: &mut Door<'_>) -> Result<u64> {
         let requirement = door.requirement(0).clone();
         let bulk = admission.bulk_for(&requirement);
-        let plan = LivingPlan {
-            part_rows: bulk.plan.grain.cell_rows,
-            bulk,
-            looks_at_all: false,
-        };
+        let plan = LivingPlan { part_rows: bulk.plan.grain.cell_rows, bulk, looks_at_all: false };
         let mut parts = MemoryParts { parts: vec![None], arrivals: vec![self.new.clone()] };
         let mut directory = Directory::new(PartId(0));
         let watch = admission.releasing.watch;
@@ -148,7 +142,7 @@ impl Grouping {
         for part in directory.parts() {
             let Some(part) = parts.parts[part.0 as usize].take() else { continue };
             let memory = plan.bulk.budget.reserve_nothing("some new rows");
-            let rows = admission.shown.without_keys(part.rows().clone(), schema)?;
+            let rows = admission.shown.without_keys(part.rows(), schema)?;
             let layout = &admission.shown.layout;
             let leaves = LoadedLeaves::of_classes(layout, rows, part.leaf_ends(), memory);
             admission.admit(&leaves, true, door)?;
@@ -205,11 +199,7 @@ impl PartStore for MemoryParts {
 }
 
 /// Admits the rows that were published before: every set whole, alone or joined with others.
-fn admit_sets(
-    admission: &Admission<'_>,
-    ledger: &Ledger,
-    door: &mut Door<'_>,
-) -> Result<u64> {
+fn admit_sets(admission: &Admission<'_>, ledger: &Ledger, door: &mut Door<'_>) -> Result<u64> {
     let releasing = admission.releasing;
     let places = set_places(releasing, ledger)?;
     let mut buckets = Buckets::of(admission, &places)?;
@@ -247,7 +237,7 @@ fn set_places(releasing: &Releasing<'_>, ledger: &Ledger) -> Result<FxHashMap<u3
         let part = stored.part(part)?;
         for row in 0..part.n_rows() {
             let number = number_of(layout, part.rows(), row).get();
-            let set = ledger.set_of(number).map_err(refused)?;
+            let set = ledger.set_of(number).map_err(|error| refused(&error))?;
             if set != albers_ledger::SetId::NEW {
                 places.entry(set.0).or_insert(n_rows);
                 n_rows += 1;
@@ -297,9 +287,11 @@ impl Buckets {
         let schema = &releasing.state.tabled()?.schema;
         for part in releasing.state.directory.parts() {
             let part = stored.part(part)?;
-            let rows = admission.shown.without_keys(part.rows().clone(), schema)?;
+            let rows = admission.shown.without_keys(part.rows(), schema)?;
             for row in 0..rows.n_rows() {
-                let set = ledger.set_of(number_of(layout, &rows, row).get()).map_err(refused)?;
+                let set = ledger
+                    .set_of(number_of(layout, &rows, row).get())
+                    .map_err(|error| refused(&error))?;
                 let Some(&place) = places.get(&set.0) else { continue };
                 let bucket = (place / self.width) as usize;
                 self.buffers[bucket].extend_row(layout, &rows, row);
@@ -370,7 +362,7 @@ fn sorted_by_set(
     let mut keys: Vec<(u32, u32, u32)> = Vec::with_capacity(rows.n_rows());
     for row in 0..rows.n_rows() {
         let number = number_of(layout, rows, row).get();
-        let set = ledger.set_of(number).map_err(refused)?;
+        let set = ledger.set_of(number).map_err(|error| refused(&error))?;
         keys.push((places[&set.0], number, row as u32));
     }
     keys.sort_unstable();

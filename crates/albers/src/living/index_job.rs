@@ -30,15 +30,13 @@ impl IndexJob {
                 return Err(Error::usage(problem, "drop it"));
             }
         }
-        match job.columns.get(key).and_then(|column| column.role) {
-            Some(role @ (Role::Quasi | Role::Sensitive)) => {
-                return Err(Error::usage(
-                    format!("column '{key}' is the key of the rows, and is said to be {role}"),
-                    "a key tells rows apart and is published by --keep only: drop the role, or name \
-                     another key",
-                ));
-            }
-            _ => {}
+        let role = job.columns.get(key).and_then(|column| column.role);
+        if let Some(role @ (Role::Quasi | Role::Sensitive)) = role {
+            return Err(Error::usage(
+                format!("column '{key}' is the key of the rows, and is said to be {role}"),
+                "a key tells rows apart and is published by --keep only: drop the role, or name \
+                 another key",
+            ));
         }
         let mut job = job.clone();
         job.method = Some(Method::Rtree);
@@ -100,10 +98,8 @@ fn make_absolute(path: &mut PathBuf) {
 fn refused(job: &Job) -> Vec<(bool, Wording, &'static str)> {
     let is_other = |method: Method| !matches!(method, Method::Auto | Method::Rtree);
     let method = job.method.filter(|&method| is_other(method));
-    let by_workload = matches!(
-        job.split,
-        Some(Split::InfoGain | Split::Regression | Split::Selection)
-    );
+    let by_workload =
+        matches!(job.split, Some(Split::InfoGain | Split::Regression | Split::Selection));
     let later = "it is said with every release";
     vec![
         (

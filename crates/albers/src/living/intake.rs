@@ -154,9 +154,8 @@ impl<'i> Intake<'i> {
             stretch.iter().flat_map(|own| own.looked.keys.iter().copied()).collect();
         let mut order: Vec<u32> = (0..hashes.len() as u32).collect();
         order.par_sort_unstable_by_key(|&place| (hashes[place as usize], place));
-        let twice = order.windows(2).filter(|own| {
-            hashes[own[0] as usize] == hashes[own[1] as usize]
-        });
+        let twice =
+            order.windows(2).filter(|own| hashes[own[0] as usize] == hashes[own[1] as usize]);
         if let Some(place) = twice.map(|own| own[1]).min() {
             return Err(twice_in_batch(row_at(stretch, place as usize)));
         }
@@ -168,7 +167,8 @@ impl<'i> Intake<'i> {
         order.iter().zip(found).for_each(|(&place, entry)| known[place as usize] = entry);
         let contents = stretch.iter().flat_map(|own| own.looked.contents.iter().copied());
         let mut decisions = Vec::with_capacity(hashes.len());
-        for (place, ((hash, content), entry)) in hashes.iter().zip(contents).zip(known).enumerate() {
+        for (place, ((hash, content), entry)) in hashes.iter().zip(contents).zip(known).enumerate()
+        {
             let known = entry.map(Known::from);
             decisions.push(self.decide(stretch, place, (*hash, content), known)?);
         }
@@ -247,7 +247,8 @@ impl<'i> Intake<'i> {
         let epoch = tabled.coding.epoch();
         let blocks = tabled.pack(&stretch, &puts, &self.state.router()?)?;
         let layout = tabled.layout().clone();
-        let mut packed = blocks.iter().flat_map(|block| (0..block.rows.n_rows()).map(move |row| (block, row)));
+        let mut packed =
+            blocks.iter().flat_map(|block| (0..block.rows.n_rows()).map(move |row| (block, row)));
         let mut by_number: Vec<(RowNumber, Vec<u8>)> = Vec::new();
         for (block, row) in &mut packed {
             let mut alone = RowBlock::default();
@@ -286,8 +287,7 @@ impl<'i> Intake<'i> {
     ) -> Result<()> {
         let mut events = pending.map_or_else(Vec::new, |own| own.events.clone());
         events.extend(decision.event);
-        let record =
-            PendingKey { row: decision.row, content: decision.content, packed, events };
+        let record = PendingKey { row: decision.row, content: decision.content, packed, events };
         Ok(self.changes.put(PENDING, &decision.hash.to_bytes(), &encoded(&record))?)
     }
 }

@@ -102,11 +102,6 @@ impl KeyRun {
         self.extents.iter().copied()
     }
 
-    /// Number of entries.
-    pub(super) fn n_entries(&self) -> u64 {
-        self.n_entries
-    }
-
     /// Writes entries that come sorted by hash, each once.
     pub(super) fn write(
         entries: impl Iterator<Item = Result<KeyEntry>>,

@@ -61,7 +61,7 @@ impl LedgerRecord {
             let key = key.ok_or_else(|| damaged("a piece of the ledger is not known"))?;
             pieces.push((key, read(extent)?));
         }
-        Ledger::from_pieces(pieces).map_err(refused)
+        Ledger::from_pieces(pieces).map_err(|error| refused(&error))
     }
 
     /// Stores what changed of a ledger.
@@ -139,17 +139,19 @@ fn tell_one(
     };
     match event {
         Event::Replaced { old, new } => {
-            ledger.replace(old.get(), new.get(), true, was(old)).map_err(refused)?;
+            ledger
+                .replace(old.get(), new.get(), true, was(old))
+                .map_err(|error| refused(&error))?;
         }
         Event::Removed { row } => {
-            let dead = ledger.delete(row.get(), was(row)).map_err(refused)?;
+            let dead = ledger.delete(row.get(), was(row)).map_err(|error| refused(&error))?;
             return Ok(dead.map(|dead| (row.get().to_be_bytes(), dead.to_bytes())));
         }
         Event::Revived { old, new, is_changed } => {
             let key = old.get().to_be_bytes();
             if let Some(bytes) = changes.get(DEAD, &key)? {
-                let dead = DeadRow::from_bytes(&bytes).map_err(refused)?;
-                ledger.revive(dead, new.get(), is_changed).map_err(refused)?;
+                let dead = DeadRow::from_bytes(&bytes).map_err(|error| refused(&error))?;
+                ledger.revive(dead, new.get(), is_changed).map_err(|error| refused(&error))?;
                 changes.remove(DEAD, &key)?;
             }
         }
@@ -170,12 +172,12 @@ fn recode(
     for change in coding.sensitive_changes(from_epoch)? {
         let n_values: Vec<u32> = ruled.iter().map(|&column| change.n_values(column)).collect();
         let code_of = |column: usize, code: u32| change.code(ruled[column], code);
-        ledger.recode(&n_values, &code_of).map_err(refused)?;
+        ledger.recode(&n_values, &code_of).map_err(|error| refused(&error))?;
     }
     Ok(())
 }
 
 /// What a ledger refuses is a defect of the index, or of its bytes: users do not number rows.
-pub(super) fn refused(error: LedgerError) -> Error {
+pub(super) fn refused(error: &LedgerError) -> Error {
     damaged(&format!("its ledger does not go with its rows ({error})"))
 }

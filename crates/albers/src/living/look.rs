@@ -52,7 +52,8 @@ pub(super) fn check(store: &Store, memory: &Memory, watch: &dyn Watch) -> Result
     if state.is_untouched() {
         return Ok(found);
     }
-    let mut looked = Look { state: &state, pages: store.pages()?, memory, watch, problems: Vec::new() };
+    let mut looked =
+        Look { state: &state, pages: store.pages()?, memory, watch, problems: Vec::new() };
     looked.rows_and_keys(store)?;
     looked.leaves()?;
     looked.ledger()?;

@@ -144,7 +144,8 @@ impl StoredParts<'_> {
             if self.removed.contains(number) {
                 let subject = facts.subject_of(layout, rows, row as u32);
                 let codes = facts.ruled.iter().map(|&fact| rows.fact(layout, row, fact)).collect();
-                gone.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+                gone.lock()
+                    .unwrap_or_else(|poisoned| poisoned.into_inner())
                     .insert(number, (subject, codes));
             }
         }

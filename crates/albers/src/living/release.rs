@@ -256,9 +256,11 @@ impl<'r> Releasing<'r> {
         door.expect(fingerprint);
         run.clock.read();
         let finest = door.chain()[0];
-        let release = publication.new_release(ledger, &sinks[finest]);
+        let release = publication.new_release(ledger, sinks[finest].as_ref());
         let whole = publication.whole();
-        let opened = ledger.open(release, publication.base, Some(&whole)).map_err(refused)?;
+        let opened = ledger
+            .open(release, publication.base, Some(&whole))
+            .map_err(|error| refused(&error))?;
         let mut seen = SeenClasses::new(opened, finest);
         let story = shown.story(publication.notes(tabled), publication.may_overlap());
         let see = &mut |release: usize, passed: &Passed<'_, '_>| seen.see(release, passed);
@@ -272,7 +274,7 @@ impl<'r> Releasing<'r> {
                 smallest_set: verdict.smallest_set,
             });
         }
-        tested.keep(accepts).map_err(refused)?;
+        tested.keep(accepts).map_err(|error| refused(&error))?;
         note_linkage(&mut prepared.report, &verdict);
         Ok((prepared, TestedSets { verdict, seconds }))
     }
@@ -300,7 +302,7 @@ struct Publication<'p> {
 }
 
 impl Publication<'_> {
-    fn new_release(&self, ledger: &Ledger, sink: &Box<dyn Sink>) -> NewRelease {
+    fn new_release(&self, ledger: &Ledger, sink: &dyn Sink) -> NewRelease {
         let file_name = std::path::Path::new(sink.name()).file_name();
         NewRelease {
             id: (ledger.n_releases() + 1).to_string(),
@@ -339,9 +341,7 @@ fn note_linkage(report: &mut Report, verdict: &Verdict) {
     if verdict.holds() {
         return;
     }
-    let is_linkage = |note: &Note| {
-        matches!(note, Note::NothingToAccept { accepted } if accepted.name == FindingName::Linkage)
-    };
+    let is_linkage = |note: &Note| matches!(note, Note::NothingToAccept { accepted } if accepted.name == FindingName::Linkage);
     report.notes.retain(|note| !is_linkage(note));
     report.findings.push(Finding {
         name: FindingName::Linkage,

@@ -47,10 +47,8 @@ impl<'l> SeenClasses<'l> {
             Passed::GiantRows(rows) => {
                 let n_rows = rows.codes.len() / rows.class.cells.len().max(1);
                 for row in 0..n_rows {
-                    let facts = RowFacts {
-                        subject: rows.facts.subject(row),
-                        codes: rows.facts.codes(row),
-                    };
+                    let facts =
+                        RowFacts { subject: rows.facts.subject(row), codes: rows.facts.codes(row) };
                     let id = rows.row_ids.of(albers_table::row::RowIdx::of_index(row));
                     self.opened.add(id.get() as u32, facts)?;
                 }
@@ -70,8 +68,7 @@ impl<'l> SeenClasses<'l> {
             for (row_idxs, _) in classes.class(class_id).parts() {
                 for &row_idx in row_idxs {
                     let row = row_idx.index();
-                    let own =
-                        RowFacts { subject: facts.subject(row), codes: facts.codes(row) };
+                    let own = RowFacts { subject: facts.subject(row), codes: facts.codes(row) };
                     self.opened.add(classes.row_id(row_idx).get() as u32, own)?;
                 }
             }
@@ -84,9 +81,9 @@ impl<'l> SeenClasses<'l> {
     pub(super) fn finish(self) -> Result<(Tested<'l>, f64)> {
         let start = Instant::now();
         match self.failed {
-            Some(error) => Err(refused(error)),
+            Some(error) => Err(refused(&error)),
             None => {
-                let tested = self.opened.finish().map_err(refused)?;
+                let tested = self.opened.finish().map_err(|error| refused(&error))?;
                 Ok((tested, self.seconds + start.elapsed().as_secs_f64()))
             }
         }

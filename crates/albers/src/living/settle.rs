@@ -205,7 +205,13 @@ pub(super) fn settle_all(
     let pages = changes.pages()?;
     let removed = removed_rows(state, &pages)?;
     let requirement = &protection.requirements[0];
-    let gone = settle_parts(state, changes, (&pages, &removed), (requirement, &protection.ruled), (memory, watch))?;
+    let gone = settle_parts(
+        state,
+        changes,
+        (&pages, &removed),
+        (requirement, &protection.ruled),
+        (memory, watch),
+    )?;
     for run in std::mem::take(&mut state.catalogue.removed) {
         changes.free(run.extent)?;
     }
@@ -259,9 +265,8 @@ fn settle_parts(
         // The whole that classes are close to has changed.
         looks_at_all: requirement.rules().iter().any(is_closeness),
     };
-    let is_removed = |row: albers_table::row::RowId| {
-        removed.contains(RowNumber::new(row.get() as u32))
-    };
+    let is_removed =
+        |row: albers_table::row::RowId| removed.contains(RowNumber::new(row.get() as u32));
     let has_removed = !removed.is_empty();
     settle(&mut directory, &mut stored, &plan, &is_removed, has_removed, watch)?;
     let StoredParts { rows, next_part, gone, .. } = stored;

@@ -157,12 +157,12 @@ impl ShownTable {
     }
 
     /// Stored rows as they come to the door: without their keys, unless these are published.
-    pub(super) fn without_keys(&self, rows: RowBlock, schema: &Schema) -> Result<RowBlock> {
+    pub(super) fn without_keys(&self, rows: &RowBlock, schema: &Schema) -> Result<RowBlock> {
         if self.payload.is_empty() {
             return Ok(rows.without_payloads());
         }
         if self.key_place.is_some() {
-            let columns = carried_columns(schema, self.key_place, &rows)?;
+            let columns = carried_columns(schema, self.key_place, rows)?;
             let encoded = self.payload.encode(&columns)?;
             let mut row = 0;
             return Ok(rows.with_payloads(|_, out| {

@@ -81,8 +81,7 @@ impl State {
             let coding = Coding::read_from(&mut read(coding)?.as_slice())
                 .map_err(|error| damaged(&error.to_string()))?;
             job.set_hierarchies(coding.columns());
-            let schema =
-                Arc::new(Schema::of(&job.job, &catalogue.key, stored, catalogue.secret)?);
+            let schema = Arc::new(Schema::of(&job.job, &catalogue.key, stored, catalogue.secret)?);
             n_attributes = schema.n_attributes();
             let coding = LivingCoding::read(&schema, coding, &catalogue.epochs, &read)?;
             tabled = Some(Tabled { schema, coding });
@@ -141,11 +140,7 @@ impl State {
     }
 
     /// What is known of a key, pending ones left out.
-    pub(super) fn find_key(
-        &self,
-        hash: KeyHash,
-        changes: &Changes,
-    ) -> Result<Option<KeyEntry>> {
+    pub(super) fn find_key(&self, hash: KeyHash, changes: &Changes) -> Result<Option<KeyEntry>> {
         let pages = changes.pages()?;
         let read = |extent, range| pages.read_range(extent, range);
         Ok(keys::find(&self.catalogue.keys, &[hash], &read)?.pop().flatten())
@@ -219,11 +214,7 @@ impl State {
     }
 
     /// Adds what happened to rows.
-    pub(super) fn add_events(
-        &mut self,
-        events: &[Event],
-        changes: &mut Changes,
-    ) -> Result<()> {
+    pub(super) fn add_events(&mut self, events: &[Event], changes: &mut Changes) -> Result<()> {
         if events.is_empty() {
             return Ok(());
         }

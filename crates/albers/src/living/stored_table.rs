@@ -64,7 +64,11 @@ pub(super) struct Schema {
 
 impl StoredTable {
     /// What a source tells, when the types of its columns are settled.
-    pub(super) fn of(source: &dyn Source, known: &KnownColumns, first: &SourceChunk) -> StoredTable {
+    pub(super) fn of(
+        source: &dyn Source,
+        known: &KnownColumns,
+        first: &SourceChunk,
+    ) -> StoredTable {
         let columns = source.columns().iter();
         let text = |own: &DataType| own.to_string();
         let read_as = |array: &ArrayRef| plain_type(array.data_type()).to_string();
@@ -149,8 +153,7 @@ impl Schema {
     /// are others.
     pub(super) fn asked(&self, source: &dyn Source) -> Result<(&[ColumnRequest], &RequestedTypes)> {
         for (request, data_type) in self.requests.iter().zip(&self.types.data_types) {
-            let place =
-                crate::plan::place_of(source.name(), source.columns(), &request.name)?;
+            let place = crate::plan::place_of(source.name(), source.columns(), &request.name)?;
             let own = &source.columns()[place].data_type;
             if own != data_type {
                 let of = |own: &Option<DataType>| match own {

@@ -136,10 +136,7 @@ impl Payload {
     }
 
     /// The cells of some rows, from their bytes, column by column.
-    pub fn decode_arrays<'r>(
-        &self,
-        rows: impl Iterator<Item = &'r [u8]>,
-    ) -> Result<Vec<ArrayRef>> {
+    pub fn decode_arrays<'r>(&self, rows: impl Iterator<Item = &'r [u8]>) -> Result<Vec<ArrayRef>> {
         if self.is_empty() {
             return Ok(Vec::new());
         }
