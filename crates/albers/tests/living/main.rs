@@ -1,5 +1,6 @@
 //! The living index against plain maps, attackers and faults.
 
+mod faults;
 mod life;
 mod model;
 mod table;

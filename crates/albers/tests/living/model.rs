@@ -116,16 +116,6 @@ fn check_rows(history: &History, rows: &[Published], waiting: u64) {
     assert!(sizes.values().all(|&size| size >= K), "every class has k rows");
 }
 
-fn covers(shown: &str, value: i32) -> bool {
-    match shown.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-        None => shown == value.to_string(),
-        Some(ends) => {
-            let (lo, hi) = ends.split_once(", ").unwrap();
-            (lo.parse().unwrap()..=hi.parse().unwrap()).contains(&value)
-        }
-    }
-}
-
 fn release_step(
     index: &mut Index,
     history: &mut History,
@@ -279,14 +269,6 @@ impl History {
         if self.gone.remove(&id).is_some_and(|own| own != person) {
             self.change(id);
         }
-    }
-}
-
-/// So many cases, unless the environment says how many.
-fn config(cases: u32) -> ProptestConfig {
-    match std::env::var_os("PROPTEST_CASES") {
-        Some(_) => ProptestConfig::default(),
-        None => ProptestConfig::with_cases(cases),
     }
 }
 

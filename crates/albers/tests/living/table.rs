@@ -10,6 +10,7 @@ use albers::source::{ReadOptions, StreamSource};
 use albers::{Index, Job, ReleaseRequest, Result, Role, Silent};
 use albers_storage::store::disk::MemoryDisk;
 use arrow_array::cast::AsArray;
+use proptest::prelude::ProptestConfig;
 
 /// A person: what others know, and what they must not learn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -121,4 +122,23 @@ pub fn folder() -> tempfile::TempDir {
 
 pub fn open(folder: &Path) -> Index {
     Index::open(folder).unwrap()
+}
+
+/// Whether what a class shows of a number covers it.
+pub fn covers(shown: &str, value: i32) -> bool {
+    match shown.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        None => shown == value.to_string(),
+        Some(ends) => {
+            let (lo, hi) = ends.split_once(", ").unwrap();
+            (lo.parse().unwrap()..=hi.parse().unwrap()).contains(&value)
+        }
+    }
+}
+
+/// So many cases, unless the environment says how many.
+pub fn config(cases: u32) -> ProptestConfig {
+    match std::env::var_os("PROPTEST_CASES") {
+        Some(_) => ProptestConfig::default(),
+        None => ProptestConfig::with_cases(cases),
+    }
 }
