@@ -1,5 +1,6 @@
 //! The living index against plain maps, attackers and faults.
 
+mod attacker;
 mod crash;
 mod faults;
 mod life;
