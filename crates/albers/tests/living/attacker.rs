@@ -98,6 +98,12 @@ impl Seen {
         self.signatures.contains_key(&id)
     }
 
+    /// Whether the last release shows a row of a person that had changed.
+    pub fn is_changed_last(&self, id: u32) -> bool {
+        let last = self.signatures[&id].last();
+        last.is_some_and(|own| own.0 + 1 == self.releases.len() && own.1)
+    }
+
     /// Another release appeared.
     pub fn publish(&mut self, rows: &[Published]) {
         let place = self.releases.len();

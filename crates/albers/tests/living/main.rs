@@ -1,8 +1,10 @@
 //! The living index against plain maps, attackers and faults.
 
 mod attacker;
+mod attacks;
 mod crash;
 mod faults;
 mod life;
 mod model;
+mod odd;
 mod table;
