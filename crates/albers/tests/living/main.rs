@@ -7,4 +7,5 @@ mod faults;
 mod life;
 mod model;
 mod odd;
+mod rules;
 mod table;

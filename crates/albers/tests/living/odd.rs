@@ -7,7 +7,8 @@ use std::sync::Arc;
 use albers::sink::{BatchSink, Sink};
 use albers::source::{BatchSource, ReadOptions};
 use albers::{
-    Categories, ErrorKind, Granularity, HierarchySpec, Index, Job, ReleaseRequest, Result, Role, Silent, Values,
+    Categories, ErrorKind, Granularity, HierarchySpec, Index, Job, ReleaseRequest, Result, Role,
+    Silent, Values,
 };
 use arrow_array::cast::AsArray as _;
 use arrow_array::{Array as _, ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
@@ -122,9 +123,12 @@ fn duplicate_keys_are_refused_with_their_row_also_far_apart() {
             let outcome = match kind {
                 0 => index.insert(&rows, &Silent),
                 1 => index.sync(&rows, 1.0, &Silent),
-                _ => index.delete(&source(text.lines().fold(String::new(), |keys, line| {
-                    keys + line.split(',').next().unwrap() + "\n"
-                })), &Silent),
+                _ => index.delete(
+                    &source(text.lines().fold(String::new(), |keys, line| {
+                        keys + line.split(',').next().unwrap() + "\n"
+                    })),
+                    &Silent,
+                ),
             };
             let message = outcome.unwrap_err().to_string();
             assert!(message.contains(&format!("{row}")), "{message}");
