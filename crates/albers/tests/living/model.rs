@@ -1,7 +1,7 @@
 //! Random histories against a plain map of people, and against everything that attackers could
 //! compute from all releases together.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use albers::{ErrorKind, Index, Job, ReleaseRequest, Role, Silent};
@@ -143,21 +143,19 @@ fn release_step(
 }
 
 /// Whether rows that must be in classes without others miss the requirement of a release: all of
-/// them, or those that were published before.
+/// them, or those that were published before, in a release with the others or without.
 fn may_miss(history: &History, more_k: u64, batch: bool) -> bool {
     let rules = Rules { k: history.rules.k + more_k, ..history.rules };
-    let misses = |is_in: &dyn Fn(u32) -> bool| {
-        let people = history.people.iter().filter(|(id, _)| is_in(**id));
-        let rows: Vec<Published> = people
-            .map(|(&id, person)| Published {
-                id: Some(id),
-                shown: Vec::new(),
-                illness: format!("i{}", person.illness),
-            })
-            .collect();
-        rows.is_empty() || bad_classes(&rules, &rows) > 0
+    let row = |(&id, person): (&u32, &Person)| {
+        let illness = format!("i{}", person.illness);
+        (id, Published { id: Some(id), shown: Vec::new(), illness })
     };
-    misses(&|_| true) || batch && misses(&|id| history.seen.knows(id))
+    let all: BTreeMap<u32, Published> = history.people.iter().map(row).collect();
+    let ids: Vec<u32> = all.keys().copied().collect();
+    let known: Vec<u32> = ids.iter().copied().filter(|&id| history.seen.knows(id)).collect();
+    let alone = known.iter().map(|id| (*id, all[id].clone())).collect();
+    let misses = |ids: &[u32], release| ids.is_empty() || !rules.hold(ids, release);
+    misses(&ids, &all) || batch && (misses(&known, &all) || misses(&known, &alone))
 }
 
 fn apply(step: &Step, index: &mut Option<Index>, history: &mut History, disk: &Arc<MemoryDisk>) {
