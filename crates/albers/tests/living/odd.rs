@@ -588,3 +588,68 @@ fn a_sync_that_would_remove_too_many_rows_is_refused() {
     assert_eq!((report.inserted, report.deleted, report.unchanged), (30, 10, 90));
     is_as_it_was(&mut index, 120);
 }
+
+/// Rows with everything that may tell of other rows: digits, lengths of codes, names, types.
+fn telling_job(values: Values) -> Job {
+    let mut job = tiny(2);
+    job.columns.clear();
+    for name in ["weight", "zip", "color"] {
+        job.set_role(name, Role::Quasi).unwrap();
+    }
+    job.set_role("note", Role::Keep).unwrap();
+    job.column("weight").column_type = Some("decimal".parse().unwrap());
+    job.column("zip").column_type = Some("code".parse().unwrap());
+    job.column("zip").hierarchy = Some(HierarchySpec::Prefix);
+    job.values = Some(values);
+    job
+}
+
+#[test]
+fn a_release_tells_nothing_of_rows_that_are_gone() {
+    let kept = "id,weight,zip,color,note\na,1.5,101,red,7\nb,1.6,102,blue,8\nc,90,901,red,9\n\
+                d,91.5,902,blue,7\n";
+    let gone = "id,weight,zip,color,note\nx,0.12345,1234567,amber,text\ny,,,,\nz,99.1,,zinc,1.25\n";
+    for values in [Values::Interval, Values::Bounds] {
+        let (_, mut plain) = index(&telling_job(values));
+        insert_text(&mut plain, kept).unwrap();
+        let shapes = |index: &mut Index| {
+            let (sink, batches) = BatchSink::new();
+            index.release(&accepting(), vec![Box::new(sink)], &Silent).unwrap();
+            let schema = batches.schema();
+            let mut rows = rows_of(batches.take());
+            rows.sort();
+            (schema, rows)
+        };
+        let expected = shapes(&mut plain);
+        let (_, mut other) = index(&telling_job(values));
+        insert_text(&mut other, kept).unwrap();
+        insert_text(&mut other, gone).unwrap();
+        other.delete(&source("id\nx\ny\nz\n".to_owned()), &Silent).unwrap();
+        assert!(shapes(&mut other) == expected, "before a compaction");
+        let mut other = other.compact(&Silent).unwrap();
+        assert!(shapes(&mut other) == expected, "after a compaction");
+    }
+}
+
+#[test]
+fn a_release_tells_nothing_of_rows_that_wait() {
+    let kept = "id,weight,zip,color,note\na,1.5,101,red,7\nb,1.6,102,blue,8\nc,90,901,red,9\n\
+                d,91.5,902,blue,7\n";
+    let waiting = "id,weight,zip,color,note\nx,0.12345,1234567,amber,text\n";
+    for values in [Values::Interval, Values::Bounds] {
+        let (_, mut index) = index(&telling_job(values));
+        insert_text(&mut index, kept).unwrap();
+        let release = |index: &mut Index| {
+            let (sink, batches) = BatchSink::new();
+            let request = ReleaseRequest { batch: true, ..with_keys() };
+            let report = index.release(&request, vec![Box::new(sink)], &Silent).unwrap();
+            let schema = batches.schema();
+            let mut rows = rows_of(batches.take());
+            rows.sort();
+            (report.waiting, schema, rows)
+        };
+        let (_, schema, rows) = release(&mut index);
+        insert_text(&mut index, waiting).unwrap();
+        assert!(release(&mut index) == (1, schema, rows));
+    }
+}
