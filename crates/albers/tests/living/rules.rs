@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::attacker::{Rule, Rules};
 use super::model::{steps, try_history};
-use super::table::config;
+use super::table::{Style, config};
 
 const K: u64 = 2;
 
@@ -15,26 +15,26 @@ proptest! {
 
     #[test]
     fn sets_have_distinct_values(steps in steps()) {
-        try_history(Rules { k: K, rule: Rule::Distinct(2), by_subject: false }, &steps);
+        try_history(Rules { k: K, rule: Rule::Distinct(2), by_subject: false }, Style::Plain, &steps);
     }
 
     #[test]
     fn sets_have_entropy(steps in steps()) {
-        try_history(Rules { k: K, rule: Rule::Entropy(1.5), by_subject: false }, &steps);
+        try_history(Rules { k: K, rule: Rule::Entropy(1.5), by_subject: false }, Style::Odd, &steps);
     }
 
     #[test]
     fn sets_are_close_to_the_whole(steps in steps()) {
-        try_history(Rules { k: K, rule: Rule::Closeness(0.5), by_subject: false }, &steps);
+        try_history(Rules { k: K, rule: Rule::Closeness(0.5), by_subject: false }, Style::Plain, &steps);
     }
 
     #[test]
     fn sets_have_k_persons(steps in steps()) {
-        try_history(Rules { k: K, rule: Rule::Nothing, by_subject: true }, &steps);
+        try_history(Rules { k: K, rule: Rule::Nothing, by_subject: true }, Style::Plain, &steps);
     }
 
     #[test]
     fn sets_have_k_persons_and_distinct_values(steps in steps()) {
-        try_history(Rules { k: K, rule: Rule::Distinct(2), by_subject: true }, &steps);
+        try_history(Rules { k: K, rule: Rule::Distinct(2), by_subject: true }, Style::Plain, &steps);
     }
 }

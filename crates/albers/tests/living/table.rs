@@ -28,13 +28,68 @@ pub fn subject_of(id: u32) -> u32 {
     id / 2
 }
 
+/// How the ages and zips of people are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// As whole numbers.
+    Plain,
+    /// As decimals of more or fewer digits, as names, or not at all.
+    Odd,
+}
+
+impl Style {
+    /// The age and the zip of a person.
+    pub fn cells(self, Person { age, zip, .. }: &Person) -> [String; 2] {
+        match self {
+            Style::Plain => [age.to_string(), zip.to_string()],
+            Style::Odd => {
+                let width = 1 + zip.unsigned_abs() as usize % 4;
+                let age_text = match age.rem_euclid(12) {
+                    0 => String::new(),
+                    own if own % 2 == 0 => age.to_string(),
+                    _ => format!("{age}.{:0>width$}", zip.rem_euclid(10)),
+                };
+                let zip_text = match zip {
+                    8 => String::new(),
+                    _ => format!("n{}{}", zip * 7 % 10, if *age > 30 { "x" } else { "" }),
+                };
+                [age_text, zip_text]
+            }
+        }
+    }
+
+    /// Whether what a class shows covers a cell.
+    pub fn covers(self, shown: &str, cell: &str) -> bool {
+        let inner = shown.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+        if shown == cell || shown == "*" {
+            return true;
+        }
+        if cell.is_empty() {
+            return inner.is_some_and(|own| own.starts_with(','));
+        }
+        let inner = inner.unwrap_or(shown);
+        let Ok(number) = cell.parse::<f64>() else {
+            return inner.split(", ").any(|own| own.trim_start_matches([',', ' ']) == cell);
+        };
+        let ends = inner.trim_start_matches([',', ' ']).trim_matches(['[', ']']);
+        let (lo, hi) = ends.split_once(", ").unwrap_or((ends, ends));
+        (lo.parse().unwrap()..=hi.parse::<f64>().unwrap()).contains(&number)
+    }
+
+    /// The table of some people, as text.
+    pub fn text_of(self, people: &People) -> String {
+        let mut text = "id,who,age,zip,illness\n".to_owned();
+        for (id, person) in people {
+            let [age, zip] = self.cells(person);
+            text += &format!("p{id},s{},{age},{zip},i{}\n", subject_of(*id), person.illness);
+        }
+        text
+    }
+}
+
 /// The table of some people, as text.
 pub fn text_of(people: &People) -> String {
-    let mut text = "id,who,age,zip,illness\n".to_owned();
-    for (id, Person { age, zip, illness }) in people {
-        text += &format!("p{id},s{},{age},{zip},i{illness}\n", subject_of(*id));
-    }
-    text
+    Style::Plain.text_of(people)
 }
 
 /// A table of text.
