@@ -198,11 +198,9 @@ impl Told {
         let happened = has_happened(&faulty, fault);
         assert!(outcome.is_ok() || happened, "{what}: {outcome:?}");
         let is_read = matches!(fault, Fault::Nth { call: Call::Read | Call::Open, .. });
-        if let (Err(_), false) = (&outcome, is_read) {
-            if let Some(index) = &mut opened {
-                let again = insert(index, &people(60..61, 0));
-                assert!(is_refused(&again.unwrap_err()), "{what}: it went on");
-            }
+        if let (Err(_), false, Some(index)) = (&outcome, is_read, &mut opened) {
+            let again = insert(index, &people(60..61, 0));
+            assert!(is_refused(&again.unwrap_err()), "{what}: it went on");
         }
         drop(opened);
         if happened {

@@ -1,5 +1,8 @@
 //! The living index against plain maps, attackers and faults.
 
+#![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
+#![expect(clippy::result_large_err, reason = "a test makes few errors")]
+
 mod attacker;
 mod attacks;
 mod crash;
