@@ -1,5 +1,5 @@
-//! Calls of a small history fail, in every way, and the power is cut: an index is what it was before
-//! what failed, or what it would have been after.
+//! Calls of a small history fail, in every way, and the power is cut: an index is what it was
+//! before what failed, or what it would have been after.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;

@@ -11,4 +11,6 @@ mod life;
 mod model;
 mod odd;
 mod rules;
+mod several_k;
 mod table;
+mod typed;

@@ -208,7 +208,7 @@ fn apply(step: &Step, index: &mut Option<Index>, history: &mut History, disk: &A
             assert_eq!(delete(own, &gone).unwrap().deleted, gone.len() as u64);
             gone.iter().for_each(|id| history.forget(*id));
         }
-        Step::Sync { kept, changed, more } => sync_step(own, history, kept, (changed, more)),
+        Step::Sync { kept, changed, more } => sync_step(own, history, kept, changed, more),
         Step::Release { more_k, batch, accept } => {
             release_step(own, history, (*more_k, *batch, *accept));
         }
@@ -227,7 +227,8 @@ fn sync_step(
     index: &mut Index,
     history: &mut History,
     kept: &[bool],
-    (changed, more): (&[(usize, Person)], &[(u32, Person)]),
+    changed: &[(usize, Person)],
+    more: &[(u32, Person)],
 ) {
     let ids: Vec<u32> = history.people.keys().copied().collect();
     let mut extract: People = history

@@ -1,22 +1,16 @@
 //! Rows, batches and requests that are out of the ordinary: clear errors or correct results, and an
 //! index that is as it was.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
-use albers::sink::{BatchSink, Sink};
-use albers::source::{BatchSource, ReadOptions};
-use albers::{
-    Categories, ErrorKind, Granularity, HierarchySpec, Index, Job, ReleaseRequest, Result, Role,
-    Silent, Values,
-};
+use albers::sink::BatchSink;
+use albers::{ErrorKind, HierarchySpec, Index, Job, ReleaseRequest, Result, Role, Silent};
 use arrow_array::cast::AsArray as _;
-use arrow_array::{Array as _, ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
+use arrow_array::{Array as _, ArrayRef, RecordBatch};
 
-use super::attacker::Seen;
 use super::table::*;
 
-fn people(ids: impl Iterator<Item = u32>) -> People {
+pub fn people(ids: impl Iterator<Item = u32>) -> People {
     let person = |id: u32| Person {
         age: (id * 37 % 90) as i32,
         zip: (id * 101 % 1000) as i32,
@@ -25,21 +19,21 @@ fn people(ids: impl Iterator<Item = u32>) -> People {
     ids.map(|id| (id, person(id))).collect()
 }
 
-fn tiny(k: u64) -> Job {
+pub fn tiny(k: u64) -> Job {
     Job { least_memory: Some("64KB".parse().unwrap()), ..job(k) }
 }
 
 /// An index with some rows.
-fn filled(job: &Job, n_rows: u32) -> Index {
+pub fn filled(job: &Job, n_rows: u32) -> Index {
     let (_, mut index) = index(job);
     insert(&mut index, &people(0..n_rows)).unwrap();
     index
 }
 
 /// A row of a release, by the names of its columns.
-type Row = BTreeMap<String, String>;
+pub type Row = BTreeMap<String, String>;
 
-fn rows_of(batches: Vec<RecordBatch>) -> Vec<Row> {
+pub fn rows_of(batches: Vec<RecordBatch>) -> Vec<Row> {
     let mut rows = Vec::new();
     for batch in batches {
         for row in 0..batch.num_rows() {
@@ -56,13 +50,13 @@ fn rows_of(batches: Vec<RecordBatch>) -> Vec<Row> {
     rows
 }
 
-fn release_rows(index: &mut Index, request: &ReleaseRequest) -> Result<Vec<Row>> {
+pub fn release_rows(index: &mut Index, request: &ReleaseRequest) -> Result<Vec<Row>> {
     let (sink, batches) = BatchSink::new();
     index.release(request, vec![Box::new(sink)], &Silent)?;
     Ok(rows_of(batches.take()))
 }
 
-fn accepting() -> ReleaseRequest {
+pub fn accepting() -> ReleaseRequest {
     let mut request = with_keys();
     request.accept.push("linkage".parse().unwrap());
     request
@@ -78,7 +72,7 @@ fn is_as_it_was(index: &mut Index, n_rows: u64) {
     }
 }
 
-fn insert_text(index: &mut Index, text: &str) -> Result<u64> {
+pub fn insert_text(index: &mut Index, text: &str) -> Result<u64> {
     index.insert(&source(text.to_owned()), &Silent).map(|report| report.inserted)
 }
 
@@ -407,177 +401,6 @@ fn two_writers_and_a_reader_beside_a_writer_are_refused() {
     assert!(again.contains("not empty"), "{again}");
 }
 
-fn typed_batch(ids: std::ops::Range<i64>, ages: ArrayRef) -> RecordBatch {
-    let ids: Vec<i64> = ids.collect();
-    let scores: Vec<f64> = ids.iter().map(|&id| id as f64 / 4.0).collect();
-    let notes: Vec<String> = ids.iter().map(|id| format!("n{}", id % 2)).collect();
-    let columns: [(&str, ArrayRef); 4] = [
-        ("id", Arc::new(Int64Array::from(ids))),
-        ("age", ages),
-        ("score", Arc::new(Float64Array::from(scores))),
-        ("note", Arc::new(StringArray::from(notes))),
-    ];
-    RecordBatch::try_from_iter(columns).unwrap()
-}
-
-fn typed_job() -> Job {
-    let mut job = tiny(3);
-    job.columns.clear();
-    job.set_role("age", Role::Quasi).unwrap();
-    job.set_role("score", Role::Quasi).unwrap();
-    job.set_role("note", Role::Keep).unwrap();
-    job.values = Some(Values::Bounds);
-    job
-}
-
-fn integers(values: std::ops::Range<i64>) -> ArrayRef {
-    Arc::new(Int64Array::from_iter_values(values))
-}
-
-#[test]
-fn typed_batches_come_and_leave_with_their_types() {
-    let (disk, mut index) = index(&typed_job());
-    let options = ReadOptions::default();
-    for first in [0, 20, 40] {
-        let batch = typed_batch(first..first + 20, integers(first..first + 20));
-        index.insert(&BatchSource::of(vec![batch], &options).unwrap(), &Silent).unwrap();
-        drop(index);
-        index = Index::open_on(disk.clone()).unwrap();
-    }
-    let floats: ArrayRef = Arc::new(Float64Array::from_iter_values((0..9).map(f64::from)));
-    let other = BatchSource::of(vec![typed_batch(90..99, floats)], &options).unwrap();
-    let text = index.insert(&other, &Silent).unwrap_err().to_string();
-    assert!(text.contains("'age'") && text.contains("Float64"), "{text}");
-    let text = insert_text(&mut index, "id,age,score,note\n99,1,1.0,n1\n").unwrap_err().to_string();
-    assert!(text.contains("column '") && text.contains("text"), "{text}");
-    // Keys of a number are told by their texts, in whatever they come to be deleted.
-    let keys = RecordBatch::try_from_iter([("id", integers(0..5))]).unwrap();
-    let keys = BatchSource::of(vec![keys], &options).unwrap();
-    assert_eq!(index.delete(&keys, &Silent).unwrap().deleted, 5);
-    let (sink, batches) = BatchSink::new();
-    let mut request = ReleaseRequest { keep_key: true, ..ReleaseRequest::default() };
-    request.accept.push("unique-keep:id".parse().unwrap());
-    index.release(&request, vec![Box::new(sink)], &Silent).unwrap();
-    let batches = batches.take();
-    let schema = batches[0].schema();
-    let type_of = |name: &str| schema.field_with_name(name).unwrap().data_type().to_string();
-    assert_eq!([type_of("id"), type_of("age_min"), type_of("age_max")], ["Int64"; 3]);
-    assert_eq!([type_of("score_min"), type_of("score_max")], ["Float64"; 2]);
-    let rows = rows_of(batches);
-    assert_eq!(rows.len(), 55);
-    for row in rows {
-        let id: i64 = row["id"].parse().unwrap();
-        let age = row["age_min"].parse().unwrap()..=row["age_max"].parse::<i64>().unwrap();
-        let score = row["score_min"].parse().unwrap()..=row["score_max"].parse::<f64>().unwrap();
-        assert!(age.contains(&id) && score.contains(&(id as f64 / 4.0)));
-        assert_eq!(row["note"], format!("n{}", id % 2));
-    }
-}
-
-#[test]
-fn a_missing_typed_value_may_come_later() {
-    let (_, mut index) = index(&typed_job());
-    let options = ReadOptions::default();
-    let batch = typed_batch(0..20, integers(0..20));
-    index.insert(&BatchSource::of(vec![batch], &options).unwrap(), &Silent).unwrap();
-    let ages: ArrayRef = Arc::new(Int64Array::from(vec![None, Some(5), None, None]));
-    let batch = typed_batch(20..24, ages);
-    index.insert(&BatchSource::of(vec![batch], &options).unwrap(), &Silent).unwrap();
-    assert!(index.check(&Silent).unwrap().problems.is_empty());
-    let rows = release_rows(&mut index, &ReleaseRequest::default()).unwrap();
-    assert_eq!(rows.len(), 24);
-    assert!(rows[0].contains_key("age_missing"));
-}
-
-/// Releases at several k at once.
-fn release_many(index: &mut Index, ks: &[u64], granularity: Granularity) -> Vec<Vec<Row>> {
-    let mut request = ReleaseRequest { k: Some(ks[0]), also_k: ks[1..].to_vec(), ..with_keys() };
-    request.granularity = Some(granularity);
-    let (sinks, batches): (Vec<Box<dyn Sink>>, Vec<_>) = ks
-        .iter()
-        .map(|_| {
-            let (sink, batches) = BatchSink::new();
-            (Box::new(sink) as Box<dyn Sink>, batches)
-        })
-        .unzip();
-    index.release(&request, sinks, &Silent).unwrap();
-    batches.into_iter().map(|own| rows_of(own.take())).collect()
-}
-
-/// The keys of each class of a release, by what the class shows.
-fn classes(rows: &[Row], shown: &[&str]) -> BTreeMap<Vec<String>, BTreeSet<String>> {
-    let mut classes: BTreeMap<Vec<String>, BTreeSet<String>> = BTreeMap::new();
-    for row in rows {
-        let own = shown.iter().map(|name| row[*name].clone()).collect();
-        classes.entry(own).or_default().insert(row["id"].clone());
-    }
-    classes
-}
-
-fn are_nested(releases: &[Vec<Row>], ks: &[u64], shown: &[&str]) {
-    for (rows, &k) in releases.iter().zip(ks) {
-        let own = classes(rows, shown);
-        assert!(own.values().all(|ids| ids.len() as u64 >= k), "every class has k rows");
-    }
-    for pair in releases.windows(2) {
-        let [fine, coarse] = [&pair[0], &pair[1]].map(|rows| classes(rows, shown));
-        for ids in fine.values() {
-            assert!(coarse.values().any(|own| own.is_superset(ids)), "a class is divided");
-        }
-    }
-}
-
-#[test]
-fn coarser_releases_at_the_same_time_are_nested() {
-    use Granularity::{Cut, Dendrogram, DendrogramCut, Hierarchical, LeafScan};
-    for granularity in [Cut, LeafScan, Hierarchical, Dendrogram, DendrogramCut] {
-        let mut index = filled(&tiny(3), 300);
-        let ks = [3, 10, 25, 60];
-        let releases = release_many(&mut index, &ks, granularity);
-        assert!(releases.iter().all(|rows| rows.len() == 300));
-        are_nested(&releases, &ks, &["age", "zip"]);
-        // Some time later they are so together with the earlier ones, or are refused.
-        insert(&mut index, &people(300..420)).unwrap();
-        let request = ReleaseRequest { batch: true, k: Some(5), ..with_keys() };
-        release(&mut index, &request).unwrap();
-    }
-}
-
-#[test]
-fn labels_at_several_k_are_nested() {
-    let mut job = tiny(2);
-    job.column("zip").hierarchy = Some("ranges:10,100,1000".parse().unwrap());
-    job.column("age").hierarchy = Some("ranges:5,20,40".parse().unwrap());
-    job.categories = Some(Categories::Label);
-    let mut index = filled(&job, 250);
-    let ks = [2, 8, 30];
-    let releases = release_many(&mut index, &ks, Granularity::Cut);
-    are_nested(&releases, &ks, &["age", "zip"]);
-    insert(&mut index, &people(250..300)).unwrap();
-    let rows = release_rows(&mut index, &ReleaseRequest { batch: true, ..with_keys() }).unwrap();
-    assert_eq!(rows.len(), 300);
-}
-
-#[test]
-fn k_may_be_greater_than_a_part_and_than_the_index() {
-    let mut index = filled(&tiny(2), 200);
-    assert!(index.info().unwrap().buffered > 0);
-    release(&mut index, &with_keys()).unwrap();
-    assert!(index.info().unwrap().parts > 5);
-    let mut seen = Seen::default();
-    for k in [50, 100, 101, 200] {
-        let request = ReleaseRequest { k: Some(k), ..with_keys() };
-        let (report, rows) = release(&mut index, &request).unwrap();
-        assert!(report.report.class_size.min >= k);
-        seen.publish(&rows);
-    }
-    for k in [201, 1] {
-        let request = ReleaseRequest { k: Some(k), ..with_keys() };
-        assert_eq!(release(&mut index, &request).unwrap_err().kind(), ErrorKind::Usage);
-    }
-    assert_eq!(seen.releases.len(), 4);
-}
-
 #[test]
 fn a_sync_that_would_remove_too_many_rows_is_refused() {
     let mut index = filled(&tiny(5), 100);
@@ -587,69 +410,4 @@ fn a_sync_that_would_remove_too_many_rows_is_refused() {
     let report = index.sync(&source(text_of(&people(10..130))), 0.1, &Silent).unwrap();
     assert_eq!((report.inserted, report.deleted, report.unchanged), (30, 10, 90));
     is_as_it_was(&mut index, 120);
-}
-
-/// Rows with everything that may tell of other rows: digits, lengths of codes, names, types.
-fn telling_job(values: Values) -> Job {
-    let mut job = tiny(2);
-    job.columns.clear();
-    for name in ["weight", "zip", "color"] {
-        job.set_role(name, Role::Quasi).unwrap();
-    }
-    job.set_role("note", Role::Keep).unwrap();
-    job.column("weight").column_type = Some("decimal".parse().unwrap());
-    job.column("zip").column_type = Some("code".parse().unwrap());
-    job.column("zip").hierarchy = Some(HierarchySpec::Prefix);
-    job.values = Some(values);
-    job
-}
-
-#[test]
-fn a_release_tells_nothing_of_rows_that_are_gone() {
-    let kept = "id,weight,zip,color,note\na,1.5,101,red,7\nb,1.6,102,blue,8\nc,90,901,red,9\n\
-                d,91.5,902,blue,7\n";
-    let gone = "id,weight,zip,color,note\nx,0.12345,1234567,amber,text\ny,,,,\nz,99.1,,zinc,1.25\n";
-    for values in [Values::Interval, Values::Bounds] {
-        let (_, mut plain) = index(&telling_job(values));
-        insert_text(&mut plain, kept).unwrap();
-        let shapes = |index: &mut Index| {
-            let (sink, batches) = BatchSink::new();
-            index.release(&accepting(), vec![Box::new(sink)], &Silent).unwrap();
-            let schema = batches.schema();
-            let mut rows = rows_of(batches.take());
-            rows.sort();
-            (schema, rows)
-        };
-        let expected = shapes(&mut plain);
-        let (_, mut other) = index(&telling_job(values));
-        insert_text(&mut other, kept).unwrap();
-        insert_text(&mut other, gone).unwrap();
-        other.delete(&source("id\nx\ny\nz\n".to_owned()), &Silent).unwrap();
-        assert!(shapes(&mut other) == expected, "before a compaction");
-        let mut other = other.compact(&Silent).unwrap();
-        assert!(shapes(&mut other) == expected, "after a compaction");
-    }
-}
-
-#[test]
-fn a_release_tells_nothing_of_rows_that_wait() {
-    let kept = "id,weight,zip,color,note\na,1.5,101,red,7\nb,1.6,102,blue,8\nc,90,901,red,9\n\
-                d,91.5,902,blue,7\n";
-    let waiting = "id,weight,zip,color,note\nx,0.12345,1234567,amber,text\n";
-    for values in [Values::Interval, Values::Bounds] {
-        let (_, mut index) = index(&telling_job(values));
-        insert_text(&mut index, kept).unwrap();
-        let release = |index: &mut Index| {
-            let (sink, batches) = BatchSink::new();
-            let request = ReleaseRequest { batch: true, ..with_keys() };
-            let report = index.release(&request, vec![Box::new(sink)], &Silent).unwrap();
-            let schema = batches.schema();
-            let mut rows = rows_of(batches.take());
-            rows.sort();
-            (report.waiting, schema, rows)
-        };
-        let (_, schema, rows) = release(&mut index);
-        insert_text(&mut index, waiting).unwrap();
-        assert!(release(&mut index) == (1, schema, rows));
-    }
 }
