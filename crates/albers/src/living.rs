@@ -53,9 +53,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use albers_ledger::Ledger;
+use albers_storage::StorageError;
 use albers_storage::secret_bits::{SecretBits as _, SystemBits};
 use albers_storage::store::disk::Disk;
-use albers_storage::store::{Access, CACHE_BYTES, Changes, Store};
+use albers_storage::store::{Access, CACHE_BYTES, Changes, Store, StoreError};
 use albers_storage::watch::Watch;
 use albers_table::sink::Sink;
 use albers_table::source::Source;
@@ -66,7 +67,7 @@ use crate::memory::{Memory, on_threads, pool};
 use crate::plan::Resources;
 use crate::report::{Clock, Prepared};
 use batch::Batch;
-use catalogue::{Catalogue, FORMAT, put_catalogue, put_counters};
+use catalogue::{Catalogue, FORMAT, has_catalogue, put_catalogue, put_counters};
 use decide::Kind;
 use index_job::IndexJob;
 use release::{Released, Releasing};
@@ -95,7 +96,8 @@ impl Index {
         let job = IndexJob::of(job, key)?;
         let resources = Resources::of(&job.job)?;
         crate::plan::check_job(&job.job)?;
-        let store = Store::create(folder, FORMAT)?;
+        let store = Store::create(folder, FORMAT);
+        let store = begun(store, || Store::open(folder, FORMAT, Access::Write))?;
         Index::begin(store, folder, job, key, resources)
     }
 
@@ -105,7 +107,8 @@ impl Index {
         let resources = Resources::of(&job.job)?;
         crate::plan::check_job(&job.job)?;
         let folder = disk.path("");
-        let store = Store::create_on(disk, FORMAT, CACHE_BYTES)?;
+        let store = Store::create_on(disk.clone(), FORMAT, CACHE_BYTES);
+        let store = begun(store, || Store::open_on(disk, FORMAT, Access::Write, CACHE_BYTES))?;
         Index::begin(store, &folder, job, key, resources)
     }
 
@@ -357,6 +360,25 @@ impl Index {
         let store = store.compact()?;
         let state = State::read(&store.snapshot()?)?;
         Index::with(store, &folder, state, resources)
+    }
+}
+
+/// A store without anything in it: a new one, or what an interrupted creation left.
+fn begun(
+    created: albers_storage::Result<Store>,
+    open: impl FnOnce() -> albers_storage::Result<Store>,
+) -> Result<Store> {
+    let error = match created {
+        Ok(store) => return Ok(store),
+        Err(error) => error,
+    };
+    if !matches!(error, StorageError::Store(StoreError::NotEmpty { .. })) {
+        return Err(error.into());
+    }
+    let Ok(store) = open() else { return Err(error.into()) };
+    match has_catalogue(&store.snapshot()?)? {
+        true => Err(error.into()),
+        false => Ok(store),
     }
 }
 

@@ -150,7 +150,12 @@ pub(super) trait Records {
     /// The catalogue.
     fn catalogue(&self) -> Result<Catalogue> {
         let found = self.record(RECORDS, CATALOGUE)?;
-        found.ok_or_else(|| damaged("the catalogue is not there"))
+        found.ok_or_else(|| {
+            Error::usage(
+                "the creation of the index was interrupted",
+                "create it again in the same folder",
+            )
+        })
     }
 
     /// The counters.
@@ -175,6 +180,11 @@ impl Records for Changes {
     fn bytes(&self, table: Table, key: &[u8]) -> albers_storage::Result<Option<Vec<u8>>> {
         self.get(table, key)
     }
+}
+
+/// Whether there is a catalogue; there is none while an index is being created.
+pub(super) fn has_catalogue(records: &impl Records) -> Result<bool> {
+    Ok(records.bytes(RECORDS, CATALOGUE)?.is_some())
 }
 
 /// Writes the catalogue.

@@ -10,6 +10,7 @@ use albers::source::{ReadOptions, StreamSource};
 use albers::{Index, Job, ReleaseRequest, Result, Role, Silent};
 use albers_storage::store::disk::MemoryDisk;
 use arrow_array::cast::AsArray;
+use proptest::prelude::ProptestConfig;
 
 /// A person: what others know, and what they must not learn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,13 +23,73 @@ pub struct Person {
 /// People by their keys.
 pub type People = BTreeMap<u32, Person>;
 
+/// Whose row it is, where persons are counted: some have two.
+pub fn subject_of(id: u32) -> u32 {
+    id / 2
+}
+
+/// How the ages and zips of people are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// As whole numbers.
+    Plain,
+    /// As decimals of more or fewer digits, as names, or not at all.
+    Odd,
+}
+
+impl Style {
+    /// The age and the zip of a person.
+    pub fn cells(self, Person { age, zip, .. }: &Person) -> [String; 2] {
+        match self {
+            Style::Plain => [age.to_string(), zip.to_string()],
+            Style::Odd => {
+                let width = 1 + zip.unsigned_abs() as usize % 4;
+                let age_text = match age.rem_euclid(12) {
+                    0 => String::new(),
+                    own if own % 2 == 0 => age.to_string(),
+                    _ => format!("{age}.{:0>width$}", zip.rem_euclid(10)),
+                };
+                let zip_text = match zip {
+                    8 => String::new(),
+                    _ => format!("n{}{}", zip * 7 % 10, if *age > 30 { "x" } else { "" }),
+                };
+                [age_text, zip_text]
+            }
+        }
+    }
+
+    /// Whether what a class shows covers a cell.
+    pub fn covers(self, shown: &str, cell: &str) -> bool {
+        let inner = shown.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+        if shown == cell || shown == "*" {
+            return true;
+        }
+        if cell.is_empty() {
+            return inner.is_some_and(|own| own.starts_with(','));
+        }
+        let inner = inner.unwrap_or(shown);
+        let Ok(number) = cell.parse::<f64>() else {
+            return inner.split(", ").any(|own| own.trim_start_matches([',', ' ']) == cell);
+        };
+        let ends = inner.trim_start_matches([',', ' ']).trim_matches(['[', ']']);
+        let (lo, hi) = ends.split_once(", ").unwrap_or((ends, ends));
+        (lo.parse().unwrap()..=hi.parse::<f64>().unwrap()).contains(&number)
+    }
+
+    /// The table of some people, as text.
+    pub fn text_of(self, people: &People) -> String {
+        let mut text = "id,who,age,zip,illness\n".to_owned();
+        for (id, person) in people {
+            let [age, zip] = self.cells(person);
+            text += &format!("p{id},s{},{age},{zip},i{}\n", subject_of(*id), person.illness);
+        }
+        text
+    }
+}
+
 /// The table of some people, as text.
 pub fn text_of(people: &People) -> String {
-    let mut text = "id,age,zip,illness\n".to_owned();
-    for (id, Person { age, zip, illness }) in people {
-        text += &format!("p{id},{age},{zip},i{illness}\n");
-    }
-    text
+    Style::Plain.text_of(people)
 }
 
 /// A table of text.
@@ -81,9 +142,16 @@ pub fn release(
     request: &ReleaseRequest,
 ) -> Result<(ReleaseReport, Vec<Published>)> {
     let (sink, batches) = BatchSink::new();
-    let report = index.release(request, vec![Box::new(sink)], &Silent)?;
+    let outcome = index.release(request, vec![Box::new(sink)], &Silent);
+    let rows = published(batches.take());
+    assert!(outcome.is_ok() || rows.is_empty(), "a refused release appeared");
+    Ok((outcome?, rows))
+}
+
+/// The rows of a release.
+pub fn published(batches: Vec<arrow_array::RecordBatch>) -> Vec<Published> {
     let mut rows = Vec::new();
-    for batch in batches.take() {
+    for batch in batches {
         let texts: Vec<Vec<String>> = (0..batch.num_columns())
             .map(|column| {
                 let text = arrow_cast::cast(batch.column(column), &arrow_schema::DataType::Utf8);
@@ -106,7 +174,7 @@ pub fn release(
             rows.push(published);
         }
     }
-    Ok((report, rows))
+    rows
 }
 
 pub fn with_keys() -> ReleaseRequest {
@@ -121,4 +189,23 @@ pub fn folder() -> tempfile::TempDir {
 
 pub fn open(folder: &Path) -> Index {
     Index::open(folder).unwrap()
+}
+
+/// Whether what a class shows of a number covers it.
+pub fn covers(shown: &str, value: i32) -> bool {
+    match shown.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        None => shown == value.to_string(),
+        Some(ends) => {
+            let (lo, hi) = ends.split_once(", ").unwrap();
+            (lo.parse().unwrap()..=hi.parse().unwrap()).contains(&value)
+        }
+    }
+}
+
+/// So many cases, unless the environment says how many.
+pub fn config(cases: u32) -> ProptestConfig {
+    match std::env::var_os("PROPTEST_CASES") {
+        Some(_) => ProptestConfig::default(),
+        None => ProptestConfig::with_cases(cases),
+    }
 }
