@@ -125,13 +125,14 @@ pub(super) struct ReleaseFigures {
 }
 
 impl ReleaseFigures {
-    pub(super) fn report(&self, prepared: &Prepared) -> ReleaseReport {
+    pub(super) fn report(&self, prepared: &Prepared, rows_cut: u64) -> ReleaseReport {
         ReleaseReport {
             report: prepared.report.clone(),
             release: self.number,
             smallest_set: self.verdict.smallest_set,
             rows_below: self.verdict.rows_below,
             waiting: self.waiting,
+            rows_cut,
         }
     }
 }
