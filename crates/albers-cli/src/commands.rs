@@ -5,6 +5,7 @@ pub mod check;
 pub mod compact;
 pub mod experiment;
 pub mod generate;
+pub mod index;
 pub mod init;
 pub mod lattice;
 pub mod measure;

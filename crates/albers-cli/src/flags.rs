@@ -213,8 +213,8 @@ pub struct ResourceFlags {
     /// not fit goes to temporary files
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<String>,
-    /// Where temporary files go; beside the release when not given. They have no names and are gone
-    /// when the program ends, however it ends
+    /// Where temporary files go; beside the release, or in the folder of an index, when not given.
+    /// They have no names and are gone when the program ends, however it ends
     #[arg(long, value_name = "FOLDER")]
     pub spill_dir: Option<PathBuf>,
     /// Threads to work on; all cores when not given. The result is the same for any number
@@ -284,8 +284,8 @@ pub struct OwnerFlags {
     /// Replace a release and its manifest that are there already
     #[arg(long)]
     pub force: bool,
-    /// A severe finding that does not stop the release: low-k, mean-below-5, rows-per-person, or of
-    /// all columns or one unique-keep, keep-tells-quasi, secret-without-rule, target-in-classes,
+    /// A severe finding that does not stop the release: low-k, mean-below-5, rows-per-person, linkage
+    /// (with other releases of an index), or of all columns or one unique-keep, keep-tells-quasi, secret-without-rule, target-in-classes,
     /// text-list, person-rules-class
     #[arg(long, value_name = "FINDING[:COLUMN]", value_delimiter = ',')]
     pub accept: Vec<Acceptance>,

@@ -63,6 +63,10 @@ pub struct Store {
 impl Store {
     /// Creates a store in a folder that does not exist or is empty.
     pub fn create(folder: &Path, format: Format) -> Result<Store> {
+        if folder.is_dir() {
+            // A folder that is refused stays as open to others as it was.
+            opening::check_empty(&FolderDisk::new(folder))?;
+        }
         let disk = FolderDisk::create(folder)
             .map_err(|source| io_error(folder.to_owned(), "create", source))?;
         Store::create_on(Arc::new(disk), format, CACHE_BYTES)

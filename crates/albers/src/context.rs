@@ -213,7 +213,7 @@ impl<'r> Context<'r> {
             method: plan.asked.clone(),
             ran: plan.method.words(story.is_indexed, release > 0),
             seed: plan.show.seed,
-            repeatable: plan.method.is_repeatable(),
+            repeatable: plan.method.is_repeatable() && !story.has_history,
             loss: figures.published.finish(),
             table_loss,
             class_relation,
@@ -394,6 +394,9 @@ pub(crate) struct Story<'a> {
     pub(crate) is_indexed: bool,
     /// Whether the finest classes too are such that their boxes may overlap.
     pub(crate) may_overlap: bool,
+    /// Whether the same rows and the same job could come to other classes: those of an index follow
+    /// from all that happened to it.
+    pub(crate) has_history: bool,
     /// The levels of a full-domain release.
     pub(crate) generalization: Option<GeneralizationReport>,
     /// Things the user should know.

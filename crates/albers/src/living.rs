@@ -60,11 +60,11 @@ use albers_storage::watch::Watch;
 use albers_table::sink::Sink;
 use albers_table::source::Source;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::job::Job;
-use crate::memory::{Memory, on_threads};
+use crate::memory::{Memory, on_threads, pool};
 use crate::plan::Resources;
-use crate::report::Prepared;
+use crate::report::{Clock, Prepared};
 use batch::Batch;
 use catalogue::{Catalogue, FORMAT, put_catalogue, put_counters};
 use decide::Kind;
@@ -87,6 +87,7 @@ pub struct Index {
     /// What was committed last; nothing after a failure, until it is read again.
     state: Option<State>,
     resources: Resources,
+    pool: rayon::ThreadPool,
 }
 
 impl Index {
@@ -142,8 +143,18 @@ impl Index {
         let mut changes = store.begin()?;
         commit(&mut state, &mut changes)?;
         changes.commit()?;
-        let name = folder.display().to_string();
-        Ok(Index { store, name, folder: folder.to_owned(), state: Some(state), resources })
+        Index::with(store, folder, state, resources)
+    }
+
+    fn with(store: Store, folder: &Path, state: State, resources: Resources) -> Result<Index> {
+        Ok(Index {
+            store,
+            name: folder.display().to_string(),
+            folder: folder.to_owned(),
+            state: Some(state),
+            pool: pool(resources.n_threads)?,
+            resources,
+        })
     }
 
     /// Opens an index to change it. Nobody else can use it then, but through this one.
@@ -168,8 +179,7 @@ impl Index {
     fn of_store(store: Store, folder: &Path) -> Result<Index> {
         let state = State::read(&store.snapshot()?)?;
         let resources = Resources::of(&state.job.job)?;
-        let name = folder.display().to_string();
-        Ok(Index { store, name, folder: folder.to_owned(), state: Some(state), resources })
+        Index::with(store, folder, state, resources)
     }
 
     /// The job of the index.
@@ -190,6 +200,7 @@ impl Index {
         own.threads = job.threads.or(own.threads);
         own.spill_dir = job.spill_dir.clone().or(own.spill_dir);
         self.resources = Resources::of(&own)?;
+        self.pool = pool(self.resources.n_threads)?;
         Ok(())
     }
 
@@ -247,15 +258,11 @@ impl Index {
         }
         let mut state = self.state.take().expect("it was read");
         let mut changes = self.store.begin()?;
-        let n_threads = self.resources.n_threads;
-        let (outcome, state, changes) = {
-            let outcome = on_threads(n_threads, || {
-                let outcome = work(&mut state, &mut changes)?;
-                commit(&mut state, &mut changes)?;
-                Ok(outcome)
-            });
-            (outcome?, state, changes)
-        };
+        let outcome = self.pool.install(|| {
+            let outcome = work(&mut state, &mut changes)?;
+            commit(&mut state, &mut changes)?;
+            Ok::<T, Error>(outcome)
+        })?;
         changes.commit()?;
         self.state = Some(state);
         Ok(outcome)
@@ -289,9 +296,13 @@ impl Index {
         sinks: Vec<Box<dyn Sink>>,
         watch: &dyn Watch,
     ) -> Result<PreparedRelease<'_>> {
+        let mut clock = Clock::start();
         let memory = self.memory();
         memory.check_folder()?;
-        let ks = request.ks(&self.job()?);
+        let own = self.job()?;
+        // What is refused for its own sake changes nothing, not even where rows lie.
+        request.job(&own, &self.key()?)?;
+        let ks = request.ks(&own);
         let (counts, rows_cut) = self.change(|state, changes| {
             state.flush_pending(changes)?;
             let pages = changes.pages()?;
@@ -306,12 +317,12 @@ impl Index {
             };
             Ok((counts, rows_cut))
         })?;
+        clock.partition();
         let state = self.state.as_ref().expect("it was committed");
         let pages = self.store.pages()?;
         let name = self.name.clone();
-        let n_threads = self.resources.n_threads;
-        let released = on_threads(n_threads, || {
-            let releasing = Releasing { state, pages, memory: &memory, watch, name: &name };
+        let released = self.pool.install(|| {
+            let releasing = Releasing { state, pages, memory: &memory, watch, name: &name, clock };
             releasing.release(request, &counts, sinks)
         })?;
         let Released { prepared, ledger, figures, .. } = released;
@@ -328,7 +339,16 @@ impl Index {
     /// Looks at everything: pages, records, keys, leaves, the ledger.
     pub fn check(&self, watch: &dyn Watch) -> Result<IndexCheck> {
         let memory = self.memory();
-        on_threads(self.resources.n_threads, || look::check(&self.store, &memory, watch))
+        self.pool.install(|| look::check(&self.store, &memory, watch))
+    }
+
+    /// The same for an index that may be too damaged to be opened, in what a job says may be used.
+    pub fn check_folder(folder: &Path, resources: &Job, watch: &dyn Watch) -> Result<IndexCheck> {
+        let Resources { memory_bytes, n_threads, spill_folder, .. } = Resources::of(resources)?;
+        let memory = Memory::new(memory_bytes, Some(spill_folder.as_deref().unwrap_or(folder)));
+        let look = |store| on_threads(n_threads, || look::check(&store, &memory, watch));
+        let store = Store::open(folder, FORMAT, Access::Read).map_err(Error::from);
+        store.and_then(look).or_else(look::damage)
     }
 
     /// Writes everything anew, so that nothing is left of rows that are gone but what the ledger must
@@ -336,10 +356,10 @@ impl Index {
     pub fn compact(mut self, watch: &dyn Watch) -> Result<Index> {
         let memory = self.memory();
         self.change(|state, changes| look::rewrite(state, changes, &memory, watch))?;
-        let Index { store, name, folder, resources, .. } = self;
+        let Index { store, folder, resources, .. } = self;
         let store = store.compact()?;
-        let state = Some(State::read(&store.snapshot()?)?);
-        Ok(Index { store, name, folder, state, resources })
+        let state = State::read(&store.snapshot()?)?;
+        Index::with(store, &folder, state, resources)
     }
 }
 

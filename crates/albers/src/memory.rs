@@ -62,13 +62,15 @@ pub(crate) fn on_threads<T: Send>(
     n_threads: Option<usize>,
     work: impl FnOnce() -> Result<T> + Send,
 ) -> Result<T> {
+    pool(n_threads)?.install(work)
+}
+
+/// Threads to work on.
+pub(crate) fn pool(n_threads: Option<usize>) -> Result<rayon::ThreadPool> {
     let builder = rayon::ThreadPoolBuilder::new();
     let builder = match n_threads {
         Some(n_threads) => builder.num_threads(n_threads),
         None => builder,
     };
-    let pool = builder
-        .build()
-        .map_err(|_| Error::usage("not enough threads can be started", "use fewer"))?;
-    pool.install(work)
+    builder.build().map_err(|_| Error::usage("not enough threads can be started", "use fewer"))
 }

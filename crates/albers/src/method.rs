@@ -116,6 +116,7 @@ pub(crate) fn in_memory(
         column_types: &table.column_types,
         is_indexed: false,
         may_overlap: false,
+        has_history: false,
         generalization,
         notes,
         ncp_before: None,

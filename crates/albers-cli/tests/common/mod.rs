@@ -3,6 +3,8 @@
 #![allow(dead_code, reason = "every test file uses its own part of this")]
 #![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
+pub mod living;
+
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write as _;

@@ -22,13 +22,19 @@ const LOCK: &str = "lock";
 /// How many bytes of a file are overwritten at once.
 const WIPE_BYTES: usize = 1024 * 1024;
 
-/// Creates the files of a store.
-pub(super) fn create(disk: Arc<dyn Disk>, format: Format, cache_bytes: usize) -> Result<Shared> {
+/// Refuses a disk that holds anything but what an interrupted creation left.
+pub(super) fn check_empty(disk: &dyn Disk) -> Result<()> {
     let names = disk.names().map_err(|source| io_error(disk.path(""), "read", source))?;
     // What an interrupted creation leaves has no catalogue yet.
     if !names.iter().all(|name| name == LOCK || is_leftover(name, None)) {
         return Err(StoreError::NotEmpty { folder: disk.path("") }.into());
     }
+    Ok(())
+}
+
+/// Creates the files of a store.
+pub(super) fn create(disk: Arc<dyn Disk>, format: Format, cache_bytes: usize) -> Result<Shared> {
+    check_empty(&*disk)?;
     let held = hold(&*disk, Access::Write)?;
     remove_leftovers(&*disk, None)?;
     let mut bits = SystemBits::new();

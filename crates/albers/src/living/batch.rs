@@ -30,7 +30,11 @@ impl Batch<'_> {
     /// Takes in the rows of a source, as new ones or in the place of others.
     pub(super) fn put(&mut self, kind: Kind, source: &dyn Source) -> Result<BatchReport> {
         let mut report = BatchReport::default();
-        self.put_all(Purpose { kind, report: &mut report, seen: None }, source)?;
+        let n_bytes = self.state.counters.next_row as usize / 8;
+        let _memory = self.memory.budget.try_reserve("the rows of the batch", n_bytes)?;
+        let mut seen = RowSet::default();
+        let seen = (kind == Kind::Update).then_some(&mut seen);
+        self.put_all(Purpose { kind, report: &mut report, seen }, source)?;
         Ok(report)
     }
 

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 pub(super) struct Purpose<'p> {
     pub(super) kind: Kind,
     pub(super) report: &'p mut BatchReport,
-    /// The rows that are in the extract too, of a synchronization.
+    /// The rows of the index that the batch has met, where it may meet any.
     pub(super) seen: Option<&'p mut RowSet>,
 }
 
@@ -77,6 +77,9 @@ pub(super) fn decide(
         _ => {}
     }
     if let (Some(seen), Some(own)) = (&mut purpose.seen, living) {
+        if seen.contains(own.row) {
+            return Err(twice_in_batch(row()));
+        }
         seen.add(own.row);
     }
     let report = &mut purpose.report;
@@ -110,6 +113,13 @@ pub(super) fn remove(hash: KeyHash, known: Option<Known>, row: RowId) -> Result<
     let entry = KeyEntry { hash, row, is_gone: true, content };
     let event = Some(Event::Removed { row });
     Ok(Decision { hash, row, content, is_put: false, entry: Some(entry), event })
+}
+
+pub(super) fn twice_in_batch(row: RowId) -> Error {
+    Error::usage(
+        format!("row {row} has a key that another row of the batch has"),
+        "give every row a key of its own; the index is as it was",
+    )
 }
 
 fn already_there(row: RowId) -> Error {

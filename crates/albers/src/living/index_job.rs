@@ -1,10 +1,13 @@
 //! The job of an index: what of a job lasts, and what an index cannot do.
 
+use std::path::PathBuf;
+
 use albers_release::publish::Values;
 use albers_storage::choice::Choice as _;
 use albers_storage::wording;
 use albers_storage::wording::{Field, Wording};
 use albers_table::coding::ColumnCoding;
+use albers_table::hierarchy::HierarchySpec;
 use albers_table::schema::Role;
 
 use super::catalogue::damaged;
@@ -43,6 +46,14 @@ impl IndexJob {
         (job.file, job.input, job.output) = (None, None, None);
         (job.from, job.to, job.force) = (None, None, None);
         (job.manifest, job.owner_report) = (None, None);
+        // The job lasts longer than the folder that names are relative to now.
+        job.spill_dir.iter_mut().for_each(make_absolute);
+        for column in job.columns.values_mut() {
+            if let Some(HierarchySpec::File(path)) = &mut column.hierarchy {
+                make_absolute(path);
+            }
+        }
+        job.with_hierarchies()?;
         Ok(IndexJob { job })
     }
 
@@ -75,6 +86,13 @@ impl IndexJob {
                 self.job.column(column.domain().name()).hierarchy = Some(spec.clone());
             }
         }
+    }
+}
+
+/// Makes a path mean the same in any folder, as far as that can be told.
+fn make_absolute(path: &mut PathBuf) {
+    if let Ok(absolute) = std::path::absolute(&*path) {
+        *path = absolute;
     }
 }
 

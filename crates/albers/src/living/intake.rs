@@ -23,7 +23,7 @@ use albers_table::value_hash::value_hashes;
 use rayon::prelude::*;
 
 use super::catalogue::{ArrivalPiece, ArrivalRun, PENDING, PendingKey, Records as _, encoded};
-use super::decide::{Decision, Known, Purpose, decide};
+use super::decide::{Decision, Known, Purpose, decide, twice_in_batch};
 use super::events::Event;
 use super::keys::{self, KeyEntry, KeyHash};
 use super::row_number::RowNumber;
@@ -301,13 +301,6 @@ fn row_at(stretch: &[Looked], mut place: usize) -> RowId {
         place -= own.chunk.n_rows;
     }
     unreachable!("every place is that of a row")
-}
-
-fn twice_in_batch(row: RowId) -> Error {
-    Error::usage(
-        format!("row {row} has a key that another row of the batch has"),
-        "give every row a key of its own; the index is as it was",
-    )
 }
 
 fn puts_of(stretch: &[Looked], decisions: &[Option<Decision>]) -> Vec<Put> {

@@ -2,8 +2,10 @@
 
 use albers_index::living::{PartId, PartStore as _};
 use albers_ledger::{Needs, ReleaseKind};
-use albers_storage::store::{Changes, Pages, Store};
+use albers_storage::StorageError;
+use albers_storage::store::{Changes, Pages, Store, StoreError};
 use albers_storage::watch::{Phase, Watch};
+use albers_table::TableError;
 use rustc_hash::FxHashMap;
 use std::ops::ControlFlow;
 use std::sync::Mutex;
@@ -15,7 +17,7 @@ use super::parts::{StoredParts, StoredRows, number_of};
 use super::report::{IndexCheck, IndexInfo, IndexProblem, ReleaseInfo};
 use super::settle::{count_rows, removed_rows, settle_all};
 use super::state::State;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memory::Memory;
 
 /// What an index is.
@@ -68,6 +70,21 @@ pub(super) fn check(store: &Store, memory: &Memory, watch: &dyn Watch) -> Result
     looked.ledger()?;
     found.problems = looked.problems;
     Ok(found)
+}
+
+/// What a look found that damage has ended; any other end stays an error.
+pub(super) fn damage(error: Error) -> Result<IndexCheck> {
+    match &error {
+        Error::Table(TableError::Storage(StorageError::Store(
+            problem @ (StoreError::Damaged { .. }
+            | StoreError::DamagedPage { .. }
+            | StoreError::NoExtent { .. }),
+        ))) => {
+            let problems = vec![IndexProblem { problem: problem.to_string() }];
+            Ok(IndexCheck { rows: 0, leaves: 0, problems })
+        }
+        _ => Err(error),
+    }
 }
 
 struct Look<'l> {

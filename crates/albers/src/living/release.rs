@@ -43,7 +43,7 @@ use crate::job::Job;
 use crate::memory::Memory;
 use crate::plan::Plan;
 use crate::protection::Protection;
-use crate::report::{Note, Prepared, Report};
+use crate::report::{Clock, Note, Prepared, Report};
 
 /// What a release of an index is to be.
 #[derive(Debug, Clone, Default)]
@@ -106,6 +106,8 @@ pub(super) struct Releasing<'r> {
     pub(super) watch: &'r dyn Watch,
     /// What the index is called.
     pub(super) name: &'r str,
+    /// Runs since buffers began to be emptied.
+    pub(super) clock: Clock,
 }
 
 /// A release that is verified, written and tested, and the ledger that knows it.
@@ -120,7 +122,7 @@ pub(super) struct Released {
 #[derive(Clone, Copy)]
 pub(super) struct ReleaseFigures {
     number: u64,
-    verdict: Verdict,
+    tested: TestedSets,
     waiting: u64,
 }
 
@@ -129,8 +131,9 @@ impl ReleaseFigures {
         ReleaseReport {
             report: prepared.report.clone(),
             release: self.number,
-            smallest_set: self.verdict.smallest_set,
-            rows_below: self.verdict.rows_below,
+            smallest_set: self.tested.verdict.smallest_set,
+            rows_below: self.tested.verdict.rows_below,
+            sets_seconds: self.tested.seconds,
             waiting: self.waiting,
             rows_cut,
         }
@@ -179,9 +182,9 @@ impl<'r> Releasing<'r> {
             base: &base.requirements[0],
             grouping: grouping.as_ref(),
         };
-        let (prepared, verdict) = self.publish(publication, &mut ledger, sinks)?;
+        let (prepared, tested) = self.publish(publication, &mut ledger, sinks)?;
         let number = ledger.n_releases() as u64;
-        let figures = ReleaseFigures { number, verdict, waiting };
+        let figures = ReleaseFigures { number, tested, waiting };
         Ok(Released { prepared, ledger, figures, _memory: memory })
     }
 
@@ -205,14 +208,14 @@ impl<'r> Releasing<'r> {
         publication: Publication<'_>,
         ledger: &mut Ledger,
         sinks: Vec<Box<dyn Sink>>,
-    ) -> Result<(Prepared, Verdict)> {
+    ) -> Result<(Prepared, TestedSets)> {
         let Publication { plan, request, protection, grouping, .. } = publication;
         let tabled = self.state.tabled()?;
         let source = StoredSource { name: self.name, schema: &tabled.schema };
         let mut run = Context::new(plan, &source, self.memory, &sinks, self.watch)?;
+        run.clock = self.clock.clone();
         let keep_key = request.keep_key.then_some(self.state.catalogue.key.as_str());
         let shown = ShownTable::of(self, plan, (keep_key, run.typed_output), grouping)?;
-        run.clock.read();
         let growth = Growth::of(&tabled.schema, &tabled.coding, &protection.ruled);
         let first = tabled.schema.n_subject_facts();
         let sensitive_facts: Vec<usize> = (first..shown.layout.n_facts()).collect();
@@ -245,7 +248,7 @@ impl<'r> Releasing<'r> {
             Some(grouping) => grouping.admit(&admission, ledger, &mut door)?,
         };
         door.expect(fingerprint);
-        run.clock.partition();
+        run.clock.read();
         let finest = door.chain()[0];
         let release = publication.new_release(ledger, &sinks[finest]);
         let whole = publication.whole();
@@ -254,7 +257,7 @@ impl<'r> Releasing<'r> {
         let story = shown.story(publication.notes(tabled), publication.may_overlap());
         let see = &mut |release: usize, passed: &Passed<'_, '_>| seen.see(release, passed);
         let mut prepared = run.close_before(door, sinks, &story, see)?;
-        let tested = seen.finish()?;
+        let (tested, seconds) = seen.finish()?;
         let verdict = tested.verdict();
         let accepts = plan.accept.iter().any(|own| own.name == FindingName::Linkage);
         if !verdict.holds() && !accepts {
@@ -265,8 +268,16 @@ impl<'r> Releasing<'r> {
         }
         tested.keep(accepts).map_err(refused)?;
         note_linkage(&mut prepared.report, &verdict);
-        Ok((prepared, verdict))
+        Ok((prepared, TestedSets { verdict, seconds }))
     }
+}
+
+/// What came of the test of all sets.
+#[derive(Clone, Copy)]
+struct TestedSets {
+    verdict: Verdict,
+    /// The time that it took.
+    seconds: f64,
 }
 
 /// What is published, and what it is checked against.

@@ -71,7 +71,8 @@ pub struct ReleaseInfo {
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct ReleaseReport {
-    /// What there is to tell of any release.
+    /// What there is to tell of any release. Of its times, `partition` is that of emptying buffers and
+    /// mending leaves, and `read` that of handing the rows of the parts to the door.
     #[serde(flatten)]
     pub report: Report,
     /// Its number, from 1 on.
@@ -84,6 +85,8 @@ pub struct ReleaseReport {
     pub waiting: u64,
     /// Rows that were cut anew, since rows had come or gone where they lie.
     pub rows_cut: u64,
+    /// The time that the test of all sets took; a part of that of verifying.
+    pub sets_seconds: f64,
 }
 
 /// What is wrong with an index.

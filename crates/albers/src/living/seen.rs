@@ -1,5 +1,7 @@
 //! What passes the door, for the ledger: the class of every row.
 
+use std::time::Instant;
+
 use albers_classes::ClassId;
 use albers_ledger::{LedgerError, Opened, RowFacts, Tested};
 use albers_release::door::{Passed, PassedClasses};
@@ -15,12 +17,14 @@ pub(super) struct SeenClasses<'l> {
     /// Rows of a class that does not fit in memory that are still to come.
     n_to_come: u64,
     failed: Option<LedgerError>,
+    /// The time that it took so far.
+    seconds: f64,
 }
 
 impl<'l> SeenClasses<'l> {
     /// None has passed yet.
     pub(super) fn new(opened: Opened<'l>, finest: usize) -> SeenClasses<'l> {
-        SeenClasses { opened, finest, n_to_come: 0, failed: None }
+        SeenClasses { opened, finest, n_to_come: 0, failed: None, seconds: 0.0 }
     }
 
     /// Sees some rows of a release.
@@ -28,7 +32,9 @@ impl<'l> SeenClasses<'l> {
         if release != self.finest || self.failed.is_some() {
             return;
         }
+        let start = Instant::now();
         self.failed = self.add(passed).err();
+        self.seconds += start.elapsed().as_secs_f64();
     }
 
     fn add(&mut self, passed: &Passed<'_, '_>) -> std::result::Result<(), LedgerError> {
@@ -74,11 +80,15 @@ impl<'l> SeenClasses<'l> {
         Ok(())
     }
 
-    /// All have passed.
-    pub(super) fn finish(self) -> Result<Tested<'l>> {
+    /// All have passed: what came of it, and the time that it took.
+    pub(super) fn finish(self) -> Result<(Tested<'l>, f64)> {
+        let start = Instant::now();
         match self.failed {
             Some(error) => Err(refused(error)),
-            None => self.opened.finish().map_err(refused),
+            None => {
+                let tested = self.opened.finish().map_err(refused)?;
+                Ok((tested, self.seconds + start.elapsed().as_secs_f64()))
+            }
         }
     }
 }

@@ -148,6 +148,7 @@ impl ShownTable {
             column_types: &self.column_types,
             is_indexed: true,
             may_overlap,
+            has_history: true,
             generalization: None,
             notes,
             ncp_before: None,

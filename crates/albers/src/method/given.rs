@@ -105,6 +105,7 @@ impl GivenRelease<'_> {
             column_types: &table.column_types,
             is_indexed: false,
             may_overlap: false,
+            has_history: false,
             generalization: None,
             notes: paired.notes,
             ncp_before: Some(ncp_before),

@@ -143,6 +143,7 @@ pub(super) fn story_of(table: &PackedTable, notes: Vec<Note>) -> Story<'_> {
         column_types: &table.column_types,
         is_indexed: true,
         may_overlap: false,
+        has_history: false,
         generalization: None,
         notes,
         ncp_before: None,

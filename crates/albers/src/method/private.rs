@@ -76,6 +76,7 @@ pub(super) fn publish(
         column_types: &table.column_types,
         is_indexed: false,
         may_overlap: false,
+        has_history: false,
         generalization: None,
         notes,
         ncp_before: None,

@@ -5,6 +5,7 @@ use std::time::Instant;
 use super::Seconds;
 
 /// Measures where the time of a job goes, from its first moment on.
+#[derive(Clone)]
 pub(crate) struct Clock {
     start: Instant,
     last: Instant,
