@@ -166,6 +166,23 @@ fn cost_verdict(series: &[Series]) -> (bool, String) {
     (most <= 1.5 * mean, found)
 }
 
+/// What a release loses, by one measure.
+struct Measure {
+    name: &'static str,
+    y: &'static str,
+    of: fn(&MeasuredLoss) -> f64,
+}
+
+const MEASURES: [Measure; 3] = [
+    Measure { name: "discernibility", y: "discernibility", of: |own| own.discernibility },
+    Measure {
+        name: "divergence",
+        y: "divergence, nats",
+        of: |own| own.kl.or(own.kl_at_most).unwrap_or(f64::NAN),
+    },
+    Measure { name: "certainty", y: "certainty penalty per row and column", of: |own| own.ncp },
+];
+
 fn run_quality(setting: &Setting) -> Result<Outcome> {
     let growing = Growing::of(setting)?;
     let live = growing.live(|n_batches, _, published| growing.loss(n_batches, &published))?;
@@ -174,20 +191,13 @@ fn run_quality(setting: &Setting) -> Result<Outcome> {
         ("index, loaded at once", growing.anew(Method::Rtree, Split::Compact)?),
         ("Mondrian, anew", growing.anew(Method::Mondrian, Split::Median)?),
     ];
-    let measures: [(&str, &str, fn(&MeasuredLoss) -> f64); 3] = [
-        ("discernibility", "discernibility", |own| own.discernibility),
-        ("divergence", "divergence, nats", |own| own.kl.or(own.kl_at_most).unwrap_or(f64::NAN)),
-        ("certainty", "certainty penalty per row and column", |own| own.ncp),
-    ];
-    let panels: Vec<Chart> = measures
-        .into_iter()
-        .map(|(title, y, of)| {
-            let lines = contenders.iter();
-            let lines = lines.map(|(name, own)| growing.line(name, own.iter().map(of)));
-            let (x, y) = (Axis::linear("rows of the table"), Axis::linear(y));
-            Chart { title: title.to_owned(), x, y, series: lines.collect() }
-        })
-        .collect();
+    let panel = |Measure { name, y, of }: &Measure| {
+        let lines = contenders.iter();
+        let lines = lines.map(|(contender, own)| growing.line(contender, own.iter().map(of)));
+        let (x, y) = (Axis::linear("rows of the table"), Axis::linear(y));
+        Chart { title: (*name).to_owned(), x, y, series: lines.collect() }
+    };
+    let panels: Vec<Chart> = MEASURES.iter().map(panel).collect();
     let (holds, found) = quality_verdict(&panels);
     let title = "What an index loses that takes in batches".to_owned();
     Ok(Outcome { title, panels, holds, found })
