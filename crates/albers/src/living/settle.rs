@@ -279,8 +279,9 @@ fn settle_parts(
 /// Forgets the epochs that nothing is of any more.
 pub(super) fn forget_epochs(state: &mut State, changes: &mut Changes) -> Result<()> {
     let parts = state.catalogue.parts.values().map(|part| part.epoch);
+    let arrivals = state.catalogue.arrivals.iter().map(|run| run.epoch);
     let ledger = state.catalogue.ledger.epoch();
     let tabled = state.tabled()?;
-    let oldest = parts.chain(ledger).min().unwrap_or(tabled.coding.epoch());
+    let oldest = parts.chain(arrivals).chain(ledger).min().unwrap_or(tabled.coding.epoch());
     state.tabled_mut()?.coding.forget_before(oldest, changes)
 }
