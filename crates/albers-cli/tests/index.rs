@@ -280,6 +280,21 @@ fn a_batch_of_new_rows_passes_or_waits() {
 }
 
 #[test]
+fn compacting_rows_that_cannot_be_released_yet_loses_none() {
+    let folder = Folder::with(people([0]));
+    done(&folder, &format!("index create idx in.csv --key id {ROLES}"));
+    done(&folder, "index compact idx");
+    // Its values are new, so that the rows have codes of two epochs.
+    folder.write("more.csv", people([7]));
+    done(&folder, "index insert idx more.csv");
+    done(&folder, "index compact idx");
+    done(&folder, "index check idx");
+    folder.write("more.csv", people(8..20));
+    done(&folder, "index insert idx more.csv");
+    assert_eq!(json(&folder, "index release idx -o out.csv")["rows"], 14);
+}
+
+#[test]
 fn an_interrupt_leaves_the_last_commit() {
     let folder = index_of(30);
     let mut command = folder.command();

@@ -1,8 +1,6 @@
 //! Every mistake with an index, through the program: the message says where and what to do, no cell
 //! is shown, and the index is as it was.
 
-#![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
-
 mod common;
 
 use common::Folder;

@@ -29,7 +29,7 @@ fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("examples");
     std::fs::create_dir(&copy).unwrap();
-    for name in ["patients.csv", "diagnosis.csv", "job.toml"] {
+    for name in ["patients.csv", "new-patients.csv", "diagnosis.csv", "job.toml"] {
         std::fs::copy(root().join("examples").join(name), copy.join(name)).unwrap();
     }
     folder
@@ -125,8 +125,9 @@ fn the_readmes_other_commands_run() {
     albers(folder.path(), &anonymize_regions(&readme));
     albers(folder.path(), &anonymize_levels(&readme));
     let commands = table_commands(&readme);
-    let expected = "init, check thrice, measure, compact, lattice, generate and experiment";
-    assert_eq!(commands.len(), 9, "{expected}");
+    let expected =
+        "init, check thrice, measure, compact, lattice, index twice, generate and experiment";
+    assert_eq!(commands.len(), 11, "{expected}");
     for words in commands {
         albers(folder.path(), words);
     }

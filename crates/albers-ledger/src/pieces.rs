@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! head        version u32 | needs, recodings, numbers of all that follows
-//! rows n      4096 x set u32              sets n    4096 x (parent u32, class u32)
-//! past n      (row, its earlier facts)    dead n    (set, deleted members)    of 4096 rows or sets
+//! rows n      65,520 x set u32            sets n    65,520 x (parent u32, class u32)
+//! past n      (row, its earlier facts)    dead n    (set, deleted members)    of 65,520 rows or sets
 //! release n   what is recorded of it      below     sets that were accepted below
 //! recoding n  what became of codes
 //! ```

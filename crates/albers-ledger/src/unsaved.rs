@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 /// Rows, or sets, of one piece.
-pub(crate) const CHUNK: u32 = 4096;
+pub(crate) const CHUNK: u32 = 65_520;
 
 /// Which pieces differ from what was stored last.
 #[derive(Default)]

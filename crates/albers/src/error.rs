@@ -125,6 +125,15 @@ pub enum Error {
         /// The size of the smallest set.
         smallest_set: Option<u64>,
     },
+    /// What an index has stored is not what it can have written.
+    #[error(
+        "the index is damaged: {problem}; see what 'albers index check' says of it, and restore it \
+         from a copy"
+    )]
+    DamagedIndex {
+        /// What is wrong.
+        problem: String,
+    },
     /// Rows of a release do not cover their rows of the original.
     #[error(
         "{release}: the release does not describe this original: {}; {}",
@@ -198,6 +207,7 @@ impl Error {
         match self {
             Error::Usage { .. } | Error::Privacy(_) => ErrorKind::Usage,
             Error::DoesNotFit { .. } => ErrorKind::Memory,
+            Error::DamagedIndex { .. } => ErrorKind::Storage,
             Error::CannotHold { .. }
             | Error::DoesNotDescribe { .. }
             | Error::GivenViolates { .. }

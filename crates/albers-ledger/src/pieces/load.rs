@@ -27,10 +27,10 @@ impl Ledger {
     pub fn from_pieces<B: AsRef<[u8]>>(
         pieces: impl IntoIterator<Item = (PieceKey, B)>,
     ) -> Result<Self, LedgerError> {
-        let stored: Stored<B> = pieces.into_iter().collect();
+        let mut stored: Stored<B> = pieces.into_iter().collect();
         let head = read_head(&stored)?;
-        let set_of = read_rows(&stored, &head)?;
-        let signatures = read_signatures(&stored, &head)?;
+        let set_of = read_rows(&mut stored, &head)?;
+        let signatures = read_signatures(&mut stored, &head)?;
         let releases = read_releases(&stored, &head)?;
         check_releases(&signatures, &releases)?;
         let n_changes = count_changes(&signatures);
@@ -89,28 +89,35 @@ fn read_head<B: AsRef<[u8]>>(stored: &Stored<B>) -> Result<Head, LedgerError> {
     Ok(head)
 }
 
-/// The words of all pieces of one kind, so many in all, a piece of `CHUNK * words_each`.
-fn read_words<B: AsRef<[u8]>>(
-    stored: &Stored<B>,
+/// What the words of all pieces of one kind say, so many in all, a piece of `CHUNK`. A piece is given
+/// up when it is read, so that no two copies of all of them are in memory.
+fn read_words<B: AsRef<[u8]>, T, const WORDS: usize>(
+    stored: &mut Stored<B>,
     key_of: fn(u32) -> PieceKey,
     n_items: u32,
-    words_each: usize,
-) -> Result<Vec<u32>, LedgerError> {
-    let mut words = Vec::new();
+    item: fn([u32; WORDS]) -> T,
+) -> Result<Vec<T>, LedgerError> {
+    let mut items = Vec::new();
     for chunk in 0..n_items.div_ceil(CHUNK) {
         let n_own = (n_items - chunk * CHUNK).min(CHUNK) as usize;
-        let bytes = get(stored, key_of(chunk))?;
-        let (own, rest) = bytes.as_chunks::<4>();
-        if own.len() != n_own * words_each || !rest.is_empty() {
+        let bytes = stored.remove(&key_of(chunk));
+        let bytes = bytes.as_ref().map(AsRef::as_ref);
+        let bytes = bytes.ok_or(damaged(key_of(chunk), "it is missing"))?;
+        let (words, rest) = bytes.as_chunks::<4>();
+        let (own, odd) = words.as_chunks::<WORDS>();
+        if own.len() != n_own || !odd.is_empty() || !rest.is_empty() {
             return Err(damaged(key_of(chunk), "it has another length than the head says"));
         }
-        words.extend(own.iter().map(|word| u32::from_le_bytes(*word)));
+        items.extend(own.iter().map(|words| item(words.map(u32::from_le_bytes))));
     }
-    Ok(words)
+    Ok(items)
 }
 
-fn read_rows<B: AsRef<[u8]>>(stored: &Stored<B>, head: &Head) -> Result<Vec<u32>, LedgerError> {
-    let set_of = read_words(stored, PieceKey::Rows, head.n_rows, 1)?;
+fn read_rows<B: AsRef<[u8]>>(
+    stored: &mut Stored<B>,
+    head: &Head,
+) -> Result<Vec<u32>, LedgerError> {
+    let set_of = read_words(stored, PieceKey::Rows, head.n_rows, |[set]| set)?;
     let wrong = set_of.iter().position(|&set| set >= head.n_sets && set != GONE);
     match wrong {
         None => Ok(set_of),
@@ -122,12 +129,11 @@ fn read_rows<B: AsRef<[u8]>>(stored: &Stored<B>, head: &Head) -> Result<Vec<u32>
 }
 
 fn read_signatures<B: AsRef<[u8]>>(
-    stored: &Stored<B>,
+    stored: &mut Stored<B>,
     head: &Head,
 ) -> Result<Signatures, LedgerError> {
-    let words = read_words(stored, PieceKey::Sets, head.n_sets, 2)?;
-    let (pairs, _) = words.as_chunks::<2>();
-    let nodes = pairs.iter().map(|&[parent, class]| Node { parent, class }).collect();
+    let node = |[parent, class]: [u32; 2]| Node { parent, class };
+    let nodes = read_words(stored, PieceKey::Sets, head.n_sets, node)?;
     Signatures::from_nodes(nodes).map_err(|problem| damaged(PieceKey::Sets(0), problem))
 }
 

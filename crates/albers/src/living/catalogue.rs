@@ -199,8 +199,5 @@ pub(super) fn decoded<T: DeserializeOwned>(bytes: &[u8], what: &str) -> Result<T
 
 /// The refusal of an index whose bytes are not what was written.
 pub(super) fn damaged(problem: &str) -> Error {
-    Error::usage(
-        format!("the index is damaged: {problem}"),
-        "see what 'albers index check' says of it, and restore it from a copy",
-    )
+    Error::DamagedIndex { problem: problem.to_owned() }
 }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use albers_ledger::{DeadRow, Ledger, LedgerError, Needs, Piece, PieceKey, RowFacts};
+use albers_ledger::{
+    DeadRow, Ledger, LedgerError, Needs, Piece, PieceKey, Release, ReleaseKind, RowFacts,
+};
 use albers_storage::store::{Changes, Extent, Table};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -10,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::catalogue::{damaged, decoded};
 use super::coding::LivingCoding;
 use super::events::Event;
+use super::report::ReleaseInfo;
 use super::row_number::RowNumber;
 use super::state::State;
 use crate::error::{Error, Result};
@@ -23,12 +26,24 @@ pub(super) struct LedgerRecord {
     pieces: BTreeMap<u64, Extent>,
     /// The epoch of its codes.
     epoch: u32,
+    /// What it knows of each release, for whoever does not look at rows.
+    pub(super) releases: Vec<ReleaseInfo>,
 }
 
 impl LedgerRecord {
     /// The epoch of its codes, where it has any.
     pub(super) fn epoch(&self) -> Option<u32> {
         (!self.pieces.is_empty()).then_some(self.epoch)
+    }
+
+    /// What the ledger of so many rows takes in memory.
+    pub(super) fn memory_bytes(&self, n_rows: u32) -> usize {
+        let of_piece = |(&key, extent): (&u64, &Extent)| match PieceKey::from_u64(key) {
+            Some(PieceKey::Rows(_)) => 0,
+            // What is known of a set, and of what becomes of it.
+            _ => 2 * extent.n_bytes() as usize,
+        };
+        self.pieces.iter().map(of_piece).sum::<usize>() + 4 * n_rows as usize
     }
 
     /// The ledger; without releases where nothing was stored yet.
@@ -65,6 +80,16 @@ impl LedgerRecord {
             }
         }
         self.epoch = epoch;
+        let info = |(release, own): (u64, &Release)| ReleaseInfo {
+            release,
+            requirement: own.requirement.clone(),
+            also_k: own.coarser_ks.clone(),
+            rows: own.n_rows,
+            classes: u64::from(own.n_classes),
+            batch: own.kind == ReleaseKind::Batch,
+            linkage_accepted: own.linkage_accepted,
+        };
+        self.releases = (1..).zip(ledger.releases()).map(info).collect();
         Ok(())
     }
 }
@@ -85,21 +110,29 @@ pub(super) fn tell(
     for run in runs {
         let events: Vec<Event> = decoded(&changes.read(run.extent)?, "what happened to rows")?;
         if ledger.n_releases() > 0 {
+            let mut dead: Vec<([u8; 4], Vec<u8>)> = Vec::new();
             for event in events {
-                tell_one(ledger, event, facts, changes)?;
+                // Whoever comes back may have gone in the same run.
+                if matches!(event, Event::Revived { .. }) {
+                    changes.put_all(DEAD, std::mem::take(&mut dead))?;
+                }
+                dead.extend(tell_one(ledger, event, facts, changes)?);
             }
+            dead.sort_unstable();
+            changes.put_all(DEAD, dead)?;
         }
         changes.free(run.extent)?;
     }
     Ok(())
 }
 
+/// Tells the ledger one thing; gives what is to be kept of a row that is gone.
 fn tell_one(
     ledger: &mut Ledger,
     event: Event,
     facts: &GoneFacts,
     changes: &mut Changes,
-) -> Result<()> {
+) -> Result<Option<([u8; 4], Vec<u8>)>> {
     let was = |row: RowNumber| match facts.get(&row) {
         Some((subject, codes)) => RowFacts { subject: *subject, codes },
         None => RowFacts::default(),
@@ -109,9 +142,8 @@ fn tell_one(
             ledger.replace(old.get(), new.get(), true, was(old)).map_err(refused)?;
         }
         Event::Removed { row } => {
-            if let Some(dead) = ledger.delete(row.get(), was(row)).map_err(refused)? {
-                changes.put(DEAD, &row.get().to_be_bytes(), &dead.to_bytes())?;
-            }
+            let dead = ledger.delete(row.get(), was(row)).map_err(refused)?;
+            return Ok(dead.map(|dead| (row.get().to_be_bytes(), dead.to_bytes())));
         }
         Event::Revived { old, new, is_changed } => {
             let key = old.get().to_be_bytes();
@@ -122,7 +154,7 @@ fn tell_one(
             }
         }
     }
-    Ok(())
+    Ok(None)
 }
 
 /// Brings a ledger to the codes of the last epoch.

@@ -1,7 +1,7 @@
 //! All of an index looked at, and all of it written anew.
 
 use albers_index::living::{PartId, PartStore as _};
-use albers_ledger::{Needs, ReleaseKind};
+use albers_ledger::Needs;
 use albers_storage::StorageError;
 use albers_storage::store::{Changes, Pages, Store, StoreError};
 use albers_storage::watch::{Phase, Watch};
@@ -14,28 +14,16 @@ use super::catalogue::{PENDING, PendingKey, decoded};
 use super::decide::RowSet;
 use super::keys::NewestKeys;
 use super::parts::{StoredParts, StoredRows, number_of};
-use super::report::{IndexCheck, IndexInfo, IndexProblem, ReleaseInfo};
+use super::report::{IndexCheck, IndexInfo, IndexProblem};
 use super::settle::{count_rows, removed_rows, settle_all};
 use super::state::State;
 use crate::error::{Error, Result};
 use crate::memory::Memory;
 
 /// What an index is.
-pub(super) fn info(state: &State, pages: &Pages, n_bytes: u64) -> Result<IndexInfo> {
+pub(super) fn info(state: &State, n_bytes: u64) -> IndexInfo {
     let parts = state.catalogue.parts.values();
-    let read = |extent| Ok(pages.read(extent)?);
-    let no_needs = Needs { facts: false, subjects: false, n_sensitive: 0, wholes: false };
-    let ledger = state.catalogue.ledger.read(no_needs, &read)?;
-    let releases = (1..).zip(ledger.releases()).map(|(release, own)| ReleaseInfo {
-        release,
-        requirement: own.requirement.clone(),
-        also_k: own.coarser_ks.clone(),
-        rows: own.n_rows,
-        classes: u64::from(own.n_classes),
-        batch: own.kind == ReleaseKind::Batch,
-        linkage_accepted: own.linkage_accepted,
-    });
-    Ok(IndexInfo {
+    IndexInfo {
         rows: state.counters.n_rows,
         leaves: parts.clone().map(|part| part.n_leaves).sum(),
         parts: parts.count() as u64,
@@ -43,9 +31,9 @@ pub(super) fn info(state: &State, pages: &Pages, n_bytes: u64) -> Result<IndexIn
         batches: state.counters.n_batches,
         key: state.catalogue.key.clone(),
         requirement: state.job.requirement(),
-        releases: releases.collect(),
+        releases: state.catalogue.ledger.releases.clone(),
         bytes: n_bytes,
-    })
+    }
 }
 
 /// Looks at everything, and says what is wrong.
@@ -74,17 +62,16 @@ pub(super) fn check(store: &Store, memory: &Memory, watch: &dyn Watch) -> Result
 
 /// What a look found that damage has ended; any other end stays an error.
 pub(super) fn damage(error: Error) -> Result<IndexCheck> {
-    match &error {
+    let problem = match &error {
+        Error::DamagedIndex { problem } => problem.clone(),
         Error::Table(TableError::Storage(StorageError::Store(
             problem @ (StoreError::Damaged { .. }
             | StoreError::DamagedPage { .. }
             | StoreError::NoExtent { .. }),
-        ))) => {
-            let problems = vec![IndexProblem { problem: problem.to_string() }];
-            Ok(IndexCheck { rows: 0, leaves: 0, problems })
-        }
-        _ => Err(error),
-    }
+        ))) => problem.to_string(),
+        _ => return Err(error),
+    };
+    Ok(IndexCheck { rows: 0, leaves: 0, problems: vec![IndexProblem { problem }] })
 }
 
 struct Look<'l> {

@@ -89,7 +89,14 @@ impl ReleaseRequest {
         let mut job = of_index.clone();
         job.k = Some(k);
         job.also_k.clone_from(&self.also_k);
-        job.granularity = self.granularity;
+        // How leaves are brought together for a greater k alone is no matter of a plan.
+        job.granularity = self.granularity.filter(|_| !self.also_k.is_empty());
+        if self.granularity.is_some() && self.also_k.is_empty() && k == base_k {
+            return Err(Error::usage(
+                wording![Field::Granularity, " has no effect, since every leaf is a class"],
+                wording!["drop it, or give a greater ", Field::K],
+            ));
+        }
         job.accept.extend(self.accept.iter().cloned());
         if self.keep_key {
             job.column(key).role = Some(Role::Keep);
@@ -190,11 +197,11 @@ impl<'r> Releasing<'r> {
 
     /// The ledger, and the memory that it takes.
     fn ledger(&self, requirement: &Requirement) -> Result<(Ledger, Reservation)> {
-        // The set of each row before and after, and what is known of each set.
-        let n_bytes = 12 * self.state.counters.next_row as usize;
+        let record = &self.state.catalogue.ledger;
+        let n_bytes = record.memory_bytes(self.state.counters.next_row);
         let memory = self.memory.budget.try_reserve("the ledger of the releases", n_bytes)?;
         let read = |extent| Ok(self.pages.read(extent)?);
-        Ok((self.state.catalogue.ledger.read(Needs::of(requirement), &read)?, memory))
+        Ok((record.read(Needs::of(requirement), &read)?, memory))
     }
 
     /// The rows of all parts.

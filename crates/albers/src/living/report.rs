@@ -1,6 +1,6 @@
 //! What an index tells of itself, and of what was done to it: all of it is its owner's.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::report::Report;
 
@@ -47,7 +47,7 @@ pub struct IndexInfo {
 }
 
 /// A release of an index, as its ledger knows it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ReleaseInfo {
     /// Its number, from 1 on.
@@ -55,7 +55,6 @@ pub struct ReleaseInfo {
     /// What every class of it satisfies.
     pub requirement: String,
     /// The k of coarser releases that appeared with it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub also_k: Vec<u64>,
     /// Rows published.
     pub rows: u64,

@@ -217,6 +217,8 @@ pub(super) fn settle_all(
     }
     let has_releases = state.catalogue.ledger.epoch().is_some();
     if has_releases || !state.catalogue.events.is_empty() {
+        let n_bytes = state.catalogue.ledger.memory_bytes(state.counters.next_row);
+        let _memory = memory.budget.try_reserve("the ledger of the releases", n_bytes)?;
         let read = |extent| Ok(pages.read(extent)?);
         let mut ledger = state.catalogue.ledger.read(Needs::of(requirement), &read)?;
         ledger::tell(&mut ledger, state, (&gone, &protection.ruled), changes)?;

@@ -94,19 +94,19 @@ pub struct Rows {
 
 /// Runs `insert`.
 pub fn insert(arguments: Insert) -> Result<ExitCode> {
-    arguments.batch.run(|index, source, bar| index.insert(source, bar))
+    arguments.batch.run(|index, source, bar| Ok(index.insert(source, bar)?))
 }
 
 /// Runs `update`.
 pub fn update(arguments: Update) -> Result<ExitCode> {
-    arguments.batch.run(|index, source, bar| index.update(source, bar))
+    arguments.batch.run(|index, source, bar| Ok(index.update(source, bar)?))
 }
 
 /// Runs `delete`.
 pub fn delete(arguments: Delete) -> Result<ExitCode> {
     let Delete { dir, keys, rest } = arguments;
     let batch = BatchArguments { dir, data: keys, rest };
-    batch.run(|index, source, bar| index.delete(source, bar))
+    batch.run(|index, source, bar| Ok(index.delete(source, bar)?))
 }
 
 /// Runs `sync`.
@@ -117,13 +117,13 @@ pub fn sync(arguments: Sync) -> Result<ExitCode> {
             "--max-deletes {max_deletes} is no share of the rows; use a number from 0 to 1"
         ));
     }
-    batch.run(|index, source, bar| index.sync(source, max_deletes, bar))
+    batch.run(|index, source, bar| Ok(index.sync(source, max_deletes, bar)?))
 }
 
 impl BatchArguments {
     fn run(
         self,
-        work: impl FnOnce(&mut Index, &dyn Source, &Bar) -> albers::Result<BatchReport>,
+        work: impl FnOnce(&mut Index, &dyn Source, &Bar) -> Result<BatchReport>,
     ) -> Result<ExitCode> {
         let BatchArguments { dir, data, rest: BatchFlags { from, json, resources } } = self;
         let resources = super::resources_of(resources)?;

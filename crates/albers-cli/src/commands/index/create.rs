@@ -59,7 +59,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let index = Index::create(&dir, &job, key.trim())?;
     let report = match data {
         None => BatchReport::default(),
-        Some(data) => match first_rows(index, &dir, &job, Rows { data, from }) {
+        Some(data) => match first_rows(index, &dir, &job, &Rows { data, from }) {
             Ok(report) => report,
             Err(error) => {
                 take_back(&dir, was_there);
@@ -79,8 +79,8 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn first_rows(mut index: Index, dir: &Path, job: &Job, rows: Rows) -> Result<BatchReport> {
-    let source = batch::open_rows(job, dir, &rows)?;
+fn first_rows(mut index: Index, dir: &Path, job: &Job, rows: &Rows) -> Result<BatchReport> {
+    let source = batch::open_rows(job, dir, rows)?;
     let bar = Bar::new();
     Ok(index.insert(source.as_ref(), &bar)?)
 }

@@ -129,10 +129,10 @@ fn bytes_in(dir: &Path) -> Result<u64> {
 fn words(info: &IndexInfo) -> String {
     let mut lines = vec![
         format!(
-            "{} rows in {} leaves, of which {} wait in buffers",
+            "{} rows, {} of them in buffers; {} leaves",
             render::count(info.rows),
-            render::count(info.leaves),
             render::count(info.buffered),
+            render::count(info.leaves),
         ),
         format!("key:         {}", info.key),
         format!("requirement: {}", info.requirement),
