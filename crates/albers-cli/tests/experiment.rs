@@ -5,8 +5,14 @@ mod common;
 use common::Folder;
 use serde_json::Value;
 
-const NAMES: [&str; 4] =
-    ["class-size-by-k", "entropy-by-l", "imprecision-by-k", "nested-boxes-by-k"];
+const NAMES: [&str; 6] = [
+    "class-size-by-k",
+    "entropy-by-l",
+    "imprecision-by-k",
+    "nested-boxes-by-k",
+    "incremental-cost",
+    "incremental-quality",
+];
 
 #[test]
 fn all_experiments_write_their_points_and_their_figure_and_the_same_bytes_again() {

@@ -13,6 +13,7 @@
 //! - `policies`: the split policies that are compared; a new one is one entry.
 //! - `class_size`, `diversity`, `imprecision`: LeFevre et al. 2008, figures 8, 11 and 12.
 //! - `nested_boxes`: Anjum & Raschia 2017, figures 9 to 11.
+//! - `incremental`: Iwuchukwu & Naughton 2007, figures 7(b) and 11.
 //! - `trial`: a made-up table, what is asked of it, and what is published.
 //! - `metrics`: what is measured on published rows alone.
 //!
@@ -26,6 +27,7 @@
 mod class_size;
 mod diversity;
 mod imprecision;
+mod incremental;
 mod metrics;
 mod nested_boxes;
 mod policies;
@@ -127,6 +129,8 @@ pub fn all() -> &'static [Experiment] {
         diversity::EXPERIMENT,
         imprecision::EXPERIMENT,
         nested_boxes::EXPERIMENT,
+        incremental::COST,
+        incremental::QUALITY,
     ]
 }
 

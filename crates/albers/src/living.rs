@@ -304,7 +304,7 @@ impl Index {
         // What is refused for its own sake changes nothing, not even where rows lie.
         request.job(&own, &self.key()?)?;
         let ks = request.ks(&own);
-        let counts = self.change(|state, changes| {
+        let (counts, rows_cut) = self.change(|state, changes| {
             state.flush_pending(changes)?;
             let pages = changes.pages()?;
             let removed = removed_rows(state, &pages)?;
@@ -312,10 +312,11 @@ impl Index {
             let counts = count_rows(state, pages, &removed, greatest_k)?;
             let base_k = [state.job.job.k.unwrap_or(1)];
             let protection = counts.protection(state, &base_k, state.counters.n_rows)?;
-            if state.is_unsettled() {
-                settle_all(state, changes, &protection, &memory, watch)?;
-            }
-            Ok(counts)
+            let rows_cut = match state.is_unsettled() {
+                true => settle_all(state, changes, &protection, &memory, watch)?,
+                false => 0,
+            };
+            Ok((counts, rows_cut))
         })?;
         clock.partition();
         let state = self.state.as_ref().expect("it was committed");
@@ -326,7 +327,7 @@ impl Index {
             releasing.release(request, &counts, sinks)
         })?;
         let Released { prepared, ledger, figures, .. } = released;
-        let report = figures.report(&prepared);
+        let report = figures.report(&prepared, rows_cut);
         Ok(PreparedRelease { index: self, ledger, prepared, report })
     }
 

@@ -56,3 +56,30 @@ fn every_experiment_gives_a_row_for_each_point_and_the_same_ones_again() {
         assert!(report.figure.panels.iter().all(|panel| panel.series.len() >= 2));
     }
 }
+
+#[test]
+fn a_batch_cuts_a_part_of_an_index_that_has_many_rows() {
+    let own = named(&text(&["incremental-cost"])).unwrap()[0];
+    let report = experiment(own, ExperimentScale::Small).unwrap();
+    let [index, anew] = &report.figure.panels[0].series[..] else { panic!("two lines") };
+    assert_eq!(index.points.len(), 9);
+    assert_eq!(index.points[0], anew.points[0], "the first batch is all there is");
+    for (own, all) in index.points.iter().zip(&anew.points) {
+        assert!(own.0 == all.0 && 0.0 < own.1 && own.1 <= all.1, "{own:?} of {all:?}");
+    }
+    assert!(2.0 * index.points[8].1 < anew.points[8].1, "{:?}", index.points);
+    assert!(report.holds, "{}", report.found);
+}
+
+#[test]
+fn an_index_of_one_batch_loses_what_a_bulk_load_loses() {
+    let own = named(&text(&["incremental-quality"])).unwrap()[0];
+    let report = experiment(own, ExperimentScale::Small).unwrap();
+    assert_eq!(report.figure.panels.len(), 3);
+    for panel in &report.figure.panels {
+        let [live, bulk, mondrian] = &panel.series[..] else { panic!("three lines") };
+        assert_eq!(live.points[0], bulk.points[0], "{}", panel.title);
+        assert_ne!(live.points[8], bulk.points[8], "{}", panel.title);
+        assert_eq!(mondrian.points.len(), 9);
+    }
+}

@@ -31,7 +31,7 @@ pub(super) struct Table {
 }
 
 /// Rows in memory: those of a table, or those that are published.
-pub(super) struct Rows(Vec<RecordBatch>);
+pub(super) struct Rows(pub(super) Vec<RecordBatch>);
 
 impl Table {
     /// The table of a seed.
@@ -79,16 +79,32 @@ impl Table {
         Table { rows, ..self }
     }
 
+    /// The same table with a running number in front of each row.
+    pub(super) fn numbered(self, name: &str) -> Table {
+        Table { rows: self.rows.numbered(name), ..self }
+    }
+
+    /// So many of its rows from one on, as a table.
+    pub(super) fn stretch(&self, start: usize, n_rows: usize) -> Table {
+        let rows = self.rows.stretch(start, n_rows);
+        Table { kind: self.kind, options: self.options.clone(), rows }
+    }
+
+    /// The table as a source.
+    pub(super) fn source(&self) -> Result<BatchSource> {
+        self.rows.source()
+    }
+
     /// What the owner is told of all releases of a job.
     pub(super) fn report(&self, job: &Job) -> Result<Report> {
-        let source = BatchSource::of(self.rows.0.clone(), &ReadOptions::default())?;
+        let source = self.source()?;
         let sinks = (0..=job.also_k.len()).map(|_| Box::new(BatchSink::new().0) as Box<dyn Sink>);
         anonymize(job, &source, sinks.collect(), &Silent)
     }
 
     /// What a job publishes of the table.
     pub(super) fn release(&self, job: &Job) -> Result<Rows> {
-        let source = BatchSource::of(self.rows.0.clone(), &ReadOptions::default())?;
+        let source = self.source()?;
         let (sink, collected) = BatchSink::new();
         anonymize(job, &source, vec![Box::new(sink)], &Silent)?;
         Ok(Rows(collected.take()))
@@ -96,6 +112,11 @@ impl Table {
 }
 
 impl Rows {
+    /// The rows as a source.
+    pub(super) fn source(&self) -> Result<BatchSource> {
+        Ok(BatchSource::of(self.0.clone(), &ReadOptions::default())?)
+    }
+
     /// The number of each row's class: rows that show the same in all columns but one.
     pub(super) fn classes(&self, but: &str) -> Vec<ClassId> {
         let mut numbers: BTreeMap<Vec<String>, ClassId> = BTreeMap::new();
@@ -145,6 +166,39 @@ impl Rows {
                 .expect("as many rows as before")
         };
         Rows(self.0.into_iter().map(ranked).collect())
+    }
+
+    /// The same rows with a running number in front.
+    fn numbered(self, name: &str) -> Rows {
+        let mut next = 0;
+        let numbered = |batch: RecordBatch| {
+            let end = next + batch.num_rows() as i64;
+            let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(next..end));
+            next = end;
+            let mut columns = batch.columns().to_vec();
+            columns.insert(0, numbers);
+            let mut fields = batch.schema().fields().to_vec();
+            fields.insert(0, Arc::new(Field::new(name, DataType::Int64, false)));
+            RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
+                .expect("as many numbers as rows")
+        };
+        Rows(self.0.into_iter().map(numbered).collect())
+    }
+
+    /// So many rows from one on.
+    fn stretch(&self, start: usize, n_rows: usize) -> Rows {
+        let end = start + n_rows;
+        let mut first = 0;
+        let mut found = Vec::new();
+        for batch in &self.0 {
+            let next = first + batch.num_rows();
+            let (from, to) = (start.max(first), end.min(next));
+            if from < to {
+                found.push(batch.slice(from - first, to - from));
+            }
+            first = next;
+        }
+        Rows(found)
     }
 
     /// A column of labels, as numbers that tell them apart.

@@ -134,7 +134,7 @@ pub(super) struct ReleaseFigures {
 }
 
 impl ReleaseFigures {
-    pub(super) fn report(&self, prepared: &Prepared) -> ReleaseReport {
+    pub(super) fn report(&self, prepared: &Prepared, rows_cut: u64) -> ReleaseReport {
         ReleaseReport {
             report: prepared.report.clone(),
             release: self.number,
@@ -142,6 +142,7 @@ impl ReleaseFigures {
             rows_below: self.tested.verdict.rows_below,
             sets_seconds: self.tested.seconds,
             waiting: self.waiting,
+            rows_cut,
         }
     }
 }

@@ -82,6 +82,8 @@ pub struct ReleaseReport {
     pub rows_below: u64,
     /// Rows that wait for more like them.
     pub waiting: u64,
+    /// Rows that were cut anew, since rows had come or gone where they lie.
+    pub rows_cut: u64,
     /// The time that the test of all sets took; a part of that of verifying.
     pub sets_seconds: f64,
 }

@@ -193,25 +193,21 @@ impl Growth {
     }
 }
 
-/// Empties all buffers and tells the ledger what happened to rows.
+/// Empties all buffers and tells the ledger what happened to rows; gives the number of rows that were
+/// cut anew for that.
 pub(super) fn settle_all(
     state: &mut State,
     changes: &mut Changes,
     protection: &Protection,
     memory: &Memory,
     watch: &dyn Watch,
-) -> Result<()> {
+) -> Result<u64> {
     state.touch();
     let pages = changes.pages()?;
     let removed = removed_rows(state, &pages)?;
     let requirement = &protection.requirements[0];
-    let gone = settle_parts(
-        state,
-        changes,
-        (&pages, &removed),
-        (requirement, &protection.ruled),
-        (memory, watch),
-    )?;
+    let asked = (requirement, &protection.ruled[..]);
+    let (gone, n_cut) = settle_parts(state, changes, (&pages, &removed), asked, (memory, watch))?;
     for run in std::mem::take(&mut state.catalogue.removed) {
         changes.free(run.extent)?;
     }
@@ -230,20 +226,21 @@ pub(super) fn settle_all(
             state.catalogue.ledger.write(&mut ledger, epoch, changes)?;
         }
     }
-    forget_epochs(state, changes)
+    forget_epochs(state, changes)?;
+    Ok(n_cut)
 }
 
 type Asked<'a> = (&'a Requirement, &'a [usize]);
 
 /// Lets parts take in what changed; gives the facts of rows that are gone, where the requirement
-/// looks at any.
+/// looks at any, and the number of rows that were cut anew.
 fn settle_parts(
     state: &mut State,
     changes: &mut Changes,
     (pages, removed): (&Pages, &RowSet),
     (requirement, ruled): Asked<'_>,
     (memory, watch): (&Memory, &dyn Watch),
-) -> Result<GoneFacts> {
+) -> Result<(GoneFacts, u64)> {
     let parts = std::mem::take(&mut state.catalogue.parts);
     let arrivals = std::mem::take(&mut state.catalogue.arrivals);
     let mut directory = state.directory.clone();
@@ -268,7 +265,7 @@ fn settle_parts(
     let is_removed =
         |row: albers_table::row::RowId| removed.contains(RowNumber::new(row.get() as u32));
     let has_removed = !removed.is_empty();
-    settle(&mut directory, &mut stored, &plan, &is_removed, has_removed, watch)?;
+    let settled = settle(&mut directory, &mut stored, &plan, &is_removed, has_removed, watch)?;
     let StoredParts { rows, next_part, gone, .. } = stored;
     let parts = rows.parts;
     let gone = gone.map(|(_, gone)| gone.into_inner().unwrap_or_else(|own| own.into_inner()));
@@ -276,7 +273,7 @@ fn settle_parts(
     state.catalogue.next_part = next_part;
     state.catalogue.arrivals = arrivals;
     state.directory = directory;
-    Ok(gone.unwrap_or_default())
+    Ok((gone.unwrap_or_default(), settled.n_grown))
 }
 
 /// Forgets the epochs that nothing is of any more.
