@@ -13,7 +13,7 @@ target/release/albers generate lands-end -n $((9 * rows)) -o "$folder/named.parq
 python3 -m venv "$folder/venv"
 "$folder/venv/bin/pip" install --quiet duckdb
 cat > "$folder/run.py" <<'PYTHON'
-import duckdb, json, resource, shutil, subprocess, sys, time
+import duckdb, json, shutil, subprocess, sys, time
 
 albers, folder, rows = sys.argv[1], sys.argv[2], int(sys.argv[3])
 # As in the paper, styles are numbers; rows have a key.
@@ -36,7 +36,6 @@ def run(*words):
         sys.exit(done.stderr)
     report = json.loads(done.stdout)
     report["wall"] = time.time() - start
-    report["rss"] = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e3
     return report
 
 
@@ -61,7 +60,7 @@ def copied():
 
 
 print(f"batches of {rows} rows, k = 10, 256MB, a release with --batch after each: seconds")
-print("batch     rows   insert   settle     scan   verify    write  release  insert+settle  sets s   peak MB")
+print("batch     rows   insert   settle     scan   verify    write  release  insert+settle  sets s  peak MB of both")
 first = run("index", "create", index, f"{folder}/batch0.parquet", "--key", "id", *JOB)
 costs = []
 for batch in range(9):
@@ -69,7 +68,7 @@ for batch in range(9):
     own = release(index, "--batch")
     cost = inserted["seconds"] + own["seconds"]["partition"]
     costs.append(cost)
-    print(f"{batch:5d} {own['rows']:8d} {inserted['seconds']:8.2f} {told(own)} {cost:14.2f} {own['sets_seconds']:7.2f} {own['peak_rss_bytes'] / 1e6:9.0f}", flush=True)
+    print(f"{batch:5d} {own['rows']:8d} {inserted['seconds']:8.2f} {told(own)} {cost:14.2f} {own['sets_seconds']:7.2f} {inserted['peak_rss_bytes'] / 1e6:8.0f} {own['peak_rss_bytes'] / 1e6:5.0f}", flush=True)
 print(f"last / first batch: {costs[8] / costs[1]:.2f}, most / first: {max(costs[1:]) / costs[1]:.2f}")
 bulk = anonymize("all")
 plain = release(copied(), "--accept", "linkage")
@@ -83,10 +82,9 @@ info = run("index", "info", index)
 print(f"info (opening included): {info['wall']:.2f} s, {info['bytes'] / 1e6:.0f} MB, {info['leaves']} leaves")
 gone = run("index", "delete", index, f"{folder}/gone.parquet", "--memory", "256MB")
 own, bulk = release(index, "--accept", "linkage"), anonymize("left")
-print(f"half deleted in {gone['seconds']:.2f} s, settled in {own['seconds']['partition']:.2f} s; ncp {own['table_loss']['ncp']:.4f}, bulk {bulk['table_loss']['ncp']:.4f}: {own['table_loss']['ncp'] / bulk['table_loss']['ncp']:.4f}")
+print(f"half deleted in {gone['seconds']:.2f} s, peaks {gone['peak_rss_bytes'] / 1e6:.0f} and {own['peak_rss_bytes'] / 1e6:.0f} MB, settled in {own['seconds']['partition']:.2f} s; ncp {own['table_loss']['ncp']:.4f}, bulk {bulk['table_loss']['ncp']:.4f}: {own['table_loss']['ncp'] / bulk['table_loss']['ncp']:.4f}")
 compacted = run("index", "compact", index, "--memory", "256MB")
 print(f"compacted in {compacted['wall']:.2f} s")
-print(f"greatest resident memory of any command: {resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e3:.0f} MB")
 PYTHON
 "$folder/venv/bin/python" "$folder/run.py" target/release/albers "$folder" "$rows"
 echo

@@ -65,7 +65,7 @@ use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::memory::{Memory, on_threads, pool};
 use crate::plan::Resources;
-use crate::report::{Clock, Prepared};
+use crate::report::{Clock, Prepared, peak_rss_bytes};
 use batch::Batch;
 use catalogue::{Catalogue, FORMAT, has_catalogue, put_catalogue, put_counters};
 use decide::Kind;
@@ -246,6 +246,7 @@ impl Index {
             Ok(report)
         })?;
         report.seconds = start.elapsed().as_secs_f64();
+        report.peak_rss_bytes = peak_rss_bytes();
         Ok(report)
     }
 
@@ -353,7 +354,7 @@ impl Index {
     }
 
     /// Writes everything anew, so that nothing is left of rows that are gone but what the ledger must
-    /// know, and the files are as short as they can be.
+    /// know.
     pub fn compact(mut self, watch: &dyn Watch) -> Result<Index> {
         let memory = self.memory();
         self.change(|state, changes| look::rewrite(state, changes, &memory, watch))?;

@@ -18,6 +18,9 @@ use crate::memory::Memory;
 use crate::plan::Plan;
 use crate::rows::{KnownColumns, Reading, Rows, Wanted};
 
+/// So many rows are removed at once.
+const AT_ONCE: usize = 1 << 18;
+
 /// What a batch works on.
 pub(super) struct Batch<'b> {
     pub(super) state: &'b mut State,
@@ -39,7 +42,7 @@ impl Batch<'_> {
     }
 
     fn put_all(&mut self, purpose: Purpose<'_>, source: &dyn Source) -> Result<()> {
-        let limit_bytes = self.memory.budget.limit_bytes() / 8;
+        let limit_bytes = self.memory.budget.limit_bytes() / 6;
         let Batch { state, changes, memory, watch } = self;
         if state.is_untouched() {
             return first_rows(state, changes, (purpose, limit_bytes), source, memory, *watch);
@@ -58,7 +61,7 @@ impl Batch<'_> {
         let n_rows = rows.len() as u64;
         match rows.len() <= self.state.small_rows()? {
             true => self.remove_pending(&rows)?,
-            false => self.remove_many(rows)?,
+            false => self.remove_many(&rows)?,
         }
         Ok(BatchReport { deleted: n_rows, ..BatchReport::default() })
     }
@@ -68,7 +71,8 @@ impl Batch<'_> {
         let schema = self.state.schema()?;
         let request = [key_requests(&self.state.catalogue.key)[0].clone()];
         let types = source.types(&request)?;
-        let mut rows = Vec::new();
+        let mut rows: Vec<(KeyHash, RowId)> = Vec::new();
+        let mut memory = self.memory.budget.reserve_nothing("the keys of a batch");
         let mut failed = None;
         let mut scan = source.scan(&request, &types)?;
         self.watch.phase(Phase::Read, source.n_rows());
@@ -78,6 +82,8 @@ impl Batch<'_> {
             };
             match schema.key_hashes(cells, &chunk) {
                 Ok(hashes) => {
+                    // Once as they come, and once more while the list grows.
+                    memory.try_grow(2 * size_of::<(KeyHash, RowId)>() * hashes.len())?;
                     let ids = (0..).map(|row| chunk.first_row + row);
                     rows.extend(hashes.into_iter().zip(ids));
                     Ok(())
@@ -123,21 +129,26 @@ impl Batch<'_> {
     }
 
     /// Removes rows whose keys are sorted.
-    fn remove_many(&mut self, rows: Vec<(KeyHash, RowId)>) -> Result<()> {
+    fn remove_many(&mut self, rows: &[(KeyHash, RowId)]) -> Result<()> {
         self.state.flush_pending(self.changes)?;
-        let hashes: Vec<KeyHash> = rows.iter().map(|&(hash, _)| hash).collect();
-        let pages = self.changes.pages()?;
-        let read = |extent, range| pages.read_range(extent, range);
-        let found = keys::find(&self.state.catalogue.keys, &hashes, &read)?;
-        let (mut entries, mut events) = (Vec::new(), Vec::new());
-        for ((hash, row), known) in rows.into_iter().zip(found) {
-            let decision = remove(hash, known.map(Known::from), row)?;
-            entries.extend(decision.entry);
-            events.extend(decision.event);
+        // All are looked up among those that were there before.
+        let runs = self.state.catalogue.keys.clone();
+        for some in rows.chunks(AT_ONCE) {
+            let hashes: Vec<KeyHash> = some.iter().map(|&(hash, _)| hash).collect();
+            let pages = self.changes.pages()?;
+            let read = |extent, range| pages.read_range(extent, range);
+            let found = keys::find(&runs, &hashes, &read)?;
+            let (mut entries, mut events) = (Vec::new(), Vec::new());
+            for (&(hash, row), known) in some.iter().zip(found) {
+                let decision = remove(hash, known.map(Known::from), row)?;
+                entries.extend(decision.entry);
+                events.extend(decision.event);
+            }
+            self.state.counters.n_rows -= entries.len() as u64;
+            self.state.add_keys_unmerged(entries, self.changes)?;
+            self.state.add_events(&events, self.changes)?;
         }
-        self.state.counters.n_rows -= entries.len() as u64;
-        self.state.add_keys(entries, self.changes)?;
-        self.state.add_events(&events, self.changes)
+        self.state.merge_keys_if_due(self.changes)
     }
 
     /// Makes the index hold the rows of a source and no others; refuses to remove more than a share
@@ -171,7 +182,6 @@ impl Batch<'_> {
 
     /// Removes the rows that are not in an extract; later ones, whose numbers begin at `end`, are.
     fn remove_unseen(&mut self, seen: &RowSet, end: u32) -> Result<u64> {
-        const AT_ONCE: usize = 1 << 18;
         let runs = self.state.catalogue.keys.clone();
         let mut n_removed = 0;
         let mut from = KeyHash::LEAST;
@@ -198,6 +208,7 @@ impl Batch<'_> {
             self.state.add_keys_unmerged(entries, self.changes)?;
             self.state.add_events(&events, self.changes)?;
             if is_done {
+                self.state.merge_keys_if_due(self.changes)?;
                 return Ok(n_removed);
             }
         }

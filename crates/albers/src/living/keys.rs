@@ -199,15 +199,26 @@ impl KeyRun {
         places: &[u32],
         read: &ReadPages<'_>,
     ) -> Result<Vec<(u32, KeyEntry)>> {
-        // Which of the hashes each block is asked for.
+        // Which of the hashes each block is asked for: those of several blocks are asked of each.
         let mut asked: Vec<(usize, Range<usize>)> = Vec::new();
-        for at in 0..places.len() {
-            for block in self.blocks_of(hashes[places[at] as usize]) {
-                match asked.iter_mut().rev().take(2).find(|(own, _)| *own == block) {
-                    Some((_, range)) => range.end = at + 1,
-                    None => asked.push((block, at..at + 1)),
+        let mut at = 0;
+        while at < places.len() {
+            let blocks = self.blocks_of(hashes[places[at] as usize]);
+            let next_fence = self.fences.get(blocks.end).copied().unwrap_or(u64::MAX);
+            let own_fence = blocks.end.checked_sub(1).map_or(0, |last| self.fences[last]);
+            // What lies between two fences is in the block of the first.
+            let n_own = places[at + 1..].partition_point(|&place| {
+                let upper = hashes[place as usize].upper;
+                upper < next_fence && upper > own_fence
+            });
+            let end = at + 1 + n_own;
+            for block in blocks {
+                match asked.last_mut().filter(|(own, range)| *own == block && range.end == at) {
+                    Some((_, range)) => range.end = end,
+                    None => asked.push((block, at..end)),
                 }
             }
+            at = end;
         }
         let found: Vec<Vec<(u32, KeyEntry)>> = asked
             .into_par_iter()
@@ -227,7 +238,7 @@ impl KeyRun {
         let mut at = 0;
         let is_there = places.iter().any(|&place| {
             let upper = hashes[place as usize].upper;
-            at += uppers[at..].partition_point(|&own| own < upper);
+            at += n_below(&uppers[at..], upper);
             uppers.get(at) == Some(&upper)
         });
         if !is_there {
@@ -239,6 +250,16 @@ impl KeyRun {
             Some((place, entries[at.ok()?]))
         });
         Ok(found.collect())
+    }
+}
+
+/// How many of some ascending numbers are below one that is not far.
+fn n_below(numbers: &[u64], end: u64) -> usize {
+    const NEAR: usize = 16;
+    let near = numbers.iter().take(NEAR).take_while(|&&own| own < end).count();
+    match near < NEAR {
+        true => near,
+        false => near + numbers[near..].partition_point(|&own| own < end),
     }
 }
 

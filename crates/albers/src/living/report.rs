@@ -20,6 +20,8 @@ pub struct BatchReport {
     pub rows: u64,
     /// The time that it took.
     pub seconds: f64,
+    /// The most memory that the process has held.
+    pub peak_rss_bytes: u64,
 }
 
 /// What an index is.

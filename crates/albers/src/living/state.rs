@@ -176,6 +176,11 @@ impl State {
         let run = KeyRun::write(sorted, &mut |bytes| Ok(changes.write(bytes)?))?;
         self.catalogue.keys.push(run);
         self.is_changed = true;
+        self.merge_keys_if_due(changes)
+    }
+
+    /// Merges runs of keys where they are many.
+    pub(super) fn merge_keys_if_due(&mut self, changes: &mut Changes) -> Result<()> {
         match keys::due(&self.catalogue.keys) {
             Some(first) => self.merge_keys(first, changes),
             None => Ok(()),

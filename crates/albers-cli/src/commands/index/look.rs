@@ -38,7 +38,7 @@ pub struct Check {
 
 /// Rewrite an index, so that nothing is left of deleted rows but what the ledger must know
 ///
-/// The old files are overwritten, and the new ones are as short as they can be.
+/// The old files are overwritten, and the new ones hold nothing else.
 #[derive(Args)]
 pub struct Compact {
     /// The folder of the index
