@@ -1,6 +1,6 @@
 //! All of an index looked at, and all of it written anew.
 
-use albers_index::living::{PartId, PartStore as _};
+use albers_index::living::PartId;
 use albers_ledger::Needs;
 use albers_storage::StorageError;
 use albers_storage::store::{Changes, Pages, Store, StoreError};
@@ -8,12 +8,11 @@ use albers_storage::watch::{Phase, Watch};
 use albers_table::TableError;
 use rustc_hash::FxHashMap;
 use std::ops::ControlFlow;
-use std::sync::Mutex;
 
 use super::catalogue::{PENDING, PendingKey, decoded};
 use super::decide::RowSet;
 use super::keys::NewestKeys;
-use super::parts::{StoredParts, StoredRows, number_of};
+use super::parts::{StoredRows, number_of, written};
 use super::report::{IndexCheck, IndexInfo, IndexProblem};
 use super::settle::{count_rows, removed_rows, settle_all};
 use super::state::State;
@@ -224,21 +223,13 @@ fn rewrite_parts(state: &mut State, changes: &mut Changes) -> Result<()> {
         .collect();
     let pages = changes.pages()?;
     for id in old {
-        let parts = std::mem::take(&mut state.catalogue.parts);
-        let removed = RowSet::default();
-        let coding = &state.tabled()?.coding;
-        let mut stored = StoredParts {
-            rows: StoredRows::new(parts, &[], pages.clone(), coding),
-            changes: Mutex::new(changes),
-            next_part: id,
-            removed: &removed,
-            gone: None,
-        };
-        let part = stored.load(PartId(id))?;
-        stored.remove(PartId(id))?;
-        stored.add(part)?;
-        let parts = stored.rows.parts;
-        state.catalogue.parts = parts;
+        let tabled = state.tabled()?;
+        let parts = state.catalogue.parts.clone();
+        let stored = StoredRows::new(parts, &[], pages.clone(), &tabled.coding);
+        let record = written(&tabled.coding, changes, &stored.part(PartId(id))?)?;
+        if let Some(before) = state.catalogue.parts.insert(id, record) {
+            changes.free(before.extent)?;
+        }
     }
     state.touch();
     super::settle::forget_epochs(state, changes)

@@ -1,7 +1,8 @@
 //! Parts in the store: loaded with the codes of the last epoch, and written whole.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use albers_classes::packed::{FactColumns, RowBlock, RowLayout};
 use albers_index::living::{Part, PartId, PartSize, PartStore};
@@ -16,14 +17,124 @@ use super::row_number::RowNumber;
 use super::state::read_rows;
 use crate::error::{Error, Result};
 
-/// Where the parts of an index are while its buffers are emptied.
+/// Where the parts of an index are while its buffers are emptied. New parts are written by a thread
+/// of their own, while others are mended.
 pub(super) struct StoredParts<'s> {
     pub(super) rows: StoredRows<'s>,
-    pub(super) changes: Mutex<&'s mut Changes>,
     pub(super) next_part: u32,
     /// Rows that are gone, and their facts where somebody asks for them.
     pub(super) removed: &'s RowSet,
     pub(super) gone: Option<(&'s FactColumns, Mutex<GoneFacts>)>,
+    shelf: &'s Shelf,
+    jobs: SyncSender<Job>,
+}
+
+/// What the thread that writes parts is asked to do, in this order.
+enum Job {
+    Write(u32, Arc<Part>),
+    Free(u32),
+}
+
+/// Parts that wait to be written are no more than these.
+const MOST_WAITING: usize = 16;
+
+/// The parts, those that wait to be written too.
+pub(super) struct Shelf {
+    known: Mutex<KnownParts>,
+}
+
+#[derive(Default)]
+struct KnownParts {
+    written: BTreeMap<u32, PartRecord>,
+    waiting: BTreeMap<u32, Arc<Part>>,
+    failed: Option<Error>,
+}
+
+impl Shelf {
+    /// With the parts that are there.
+    pub(super) fn new(parts: BTreeMap<u32, PartRecord>) -> Shelf {
+        Shelf { known: Mutex::new(KnownParts { written: parts, ..KnownParts::default() }) }
+    }
+
+    fn known(&self) -> MutexGuard<'_, KnownParts> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The parts, when all are written.
+    pub(super) fn into_parts(self) -> Result<BTreeMap<u32, PartRecord>> {
+        let known = self.known.into_inner().unwrap_or_else(PoisonError::into_inner);
+        known.failed.map_or(Ok(known.written), Err)
+    }
+
+    /// Does the work on parts, whose new ones are written meanwhile.
+    pub(super) fn while_writing<T>(
+        &self,
+        coding: &LivingCoding,
+        changes: &mut Changes,
+        work: impl FnOnce(Shelving<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let (jobs, asked) = sync_channel(MOST_WAITING);
+        std::thread::scope(|scope| {
+            scope.spawn(move || asked.into_iter().for_each(|job| self.write(coding, changes, job)));
+            work(Shelving { shelf: self, jobs })
+        })
+    }
+
+    fn write(&self, coding: &LivingCoding, changes: &mut Changes, job: Job) {
+        if self.known().failed.is_some() {
+            return;
+        }
+        let outcome = match job {
+            Job::Write(id, part) => written(coding, changes, &part).map(|record| {
+                let mut known = self.known();
+                known.waiting.remove(&id);
+                known.written.insert(id, record);
+            }),
+            Job::Free(id) => {
+                let record = self.known().written.remove(&id);
+                record.map_or(Ok(()), |record| Ok(changes.free(record.extent)?))
+            }
+        };
+        if let Err(error) = outcome {
+            self.known().failed = Some(error);
+        }
+    }
+}
+
+/// The way to the thread that writes parts.
+pub(super) struct Shelving<'s> {
+    shelf: &'s Shelf,
+    jobs: SyncSender<Job>,
+}
+
+impl<'s> Shelving<'s> {
+    /// The parts of an index, of which the next has this number.
+    pub(super) fn parts(
+        self,
+        rows: StoredRows<'s>,
+        next_part: u32,
+        removed: &'s RowSet,
+        gone: Option<(&'s FactColumns, Mutex<GoneFacts>)>,
+    ) -> StoredParts<'s> {
+        StoredParts { rows, next_part, removed, gone, shelf: self.shelf, jobs: self.jobs }
+    }
+}
+
+/// Writes a part.
+pub(super) fn written(
+    coding: &LivingCoding,
+    changes: &mut Changes,
+    part: &Part,
+) -> Result<PartRecord> {
+    let mut bytes = Vec::new();
+    part.write_to(&mut bytes);
+    Ok(PartRecord {
+        extent: changes.write(&bytes)?,
+        n_rows: part.n_rows() as u64,
+        n_leaves: part.n_leaves() as u64,
+        epoch: coding.epoch(),
+        n_missing: n_missing(coding, coding.layout(), part.rows()),
+    })
 }
 
 /// The rows of an index, wherever they are.
@@ -60,7 +171,10 @@ impl<'s> StoredRows<'s> {
 
     /// A part, with the codes of the last epoch.
     pub(super) fn part(&self, part: PartId) -> Result<Part> {
-        let Some(record) = self.parts.get(&part.0) else { return Ok(Part::empty()) };
+        self.parts.get(&part.0).map_or_else(|| Ok(Part::empty()), |own| self.read(part, own))
+    }
+
+    fn read(&self, part: PartId, record: &PartRecord) -> Result<Part> {
         let bytes = self.pages.read(record.extent)?;
         let layout = self.coding.layout_of(record.epoch)?;
         let loaded = Part::read_from(layout, &bytes);
@@ -88,19 +202,14 @@ impl<'s> StoredRows<'s> {
         Ok(())
     }
 
-    fn size(&self, part: PartId) -> PartSize {
-        let record = self.parts.get(&part.0);
-        let mut size = PartSize {
-            n_rows: record.map_or(0, |own| own.n_rows as usize),
-            n_arrivals: 0,
-            n_bytes: record.map_or(0, |own| own.extent.n_bytes() as usize),
-        };
-        for &(run_idx, piece_idx) in self.pieces.get(&part.0).into_iter().flatten() {
+    /// How many rows have arrived at a part, and their bytes.
+    fn arrived(&self, part: PartId) -> (usize, usize) {
+        let pieces = self.pieces.get(&part.0).into_iter().flatten();
+        let sizes = pieces.map(|&(run_idx, piece_idx)| {
             let piece = &self.arrivals[run_idx].pieces[piece_idx];
-            size.n_arrivals += piece.n_rows as usize;
-            size.n_bytes += piece.n_bytes as usize;
-        }
-        size
+            (piece.n_rows as usize, piece.n_bytes as usize)
+        });
+        sizes.fold((0, 0), |sum, own| (sum.0 + own.0, sum.1 + own.1))
     }
 
     /// Hands on all rows of the index, those that are gone left out.
@@ -156,11 +265,26 @@ impl PartStore for StoredParts<'_> {
     type Error = Error;
 
     fn size(&self, part: PartId) -> PartSize {
-        self.rows.size(part)
+        let known = self.shelf.known();
+        let (n_rows, n_own) = match (known.waiting.get(&part.0), known.written.get(&part.0)) {
+            (Some(own), _) => (own.n_rows(), own.rows().n_bytes()),
+            (None, Some(own)) => (own.n_rows as usize, own.extent.n_bytes() as usize),
+            (None, None) => (0, 0),
+        };
+        let (n_arrivals, n_bytes) = self.rows.arrived(part);
+        PartSize { n_rows, n_arrivals, n_bytes: n_own + n_bytes }
     }
 
     fn load(&self, part: PartId) -> Result<Part> {
-        let loaded = self.rows.part(part)?;
+        let (waiting, written) = {
+            let known = self.shelf.known();
+            (known.waiting.get(&part.0).cloned(), known.written.get(&part.0).cloned())
+        };
+        let loaded = match (waiting, written) {
+            (Some(own), _) => Part::clone(&own),
+            (None, Some(record)) => self.rows.read(part, &record)?,
+            (None, None) => Part::empty(),
+        };
         self.note_gone(loaded.rows());
         Ok(loaded)
     }
@@ -174,30 +298,30 @@ impl PartStore for StoredParts<'_> {
     }
 
     fn add(&mut self, part: Part) -> Result<PartId> {
-        let layout = self.rows.layout();
-        let mut bytes = Vec::new();
-        part.write_to(&mut bytes);
-        let changes = self.changes.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let record = PartRecord {
-            extent: changes.write(&bytes)?,
-            n_rows: part.n_rows() as u64,
-            n_leaves: part.n_leaves() as u64,
-            epoch: self.rows.coding.epoch(),
-            n_missing: n_missing(self.rows.coding, layout, part.rows()),
-        };
         let id = self.next_part;
         self.next_part += 1;
-        self.rows.parts.insert(id, record);
+        let part = Arc::new(part);
+        {
+            let mut known = self.shelf.known();
+            if let Some(error) = known.failed.take() {
+                return Err(error);
+            }
+            known.waiting.insert(id, part.clone());
+        }
+        self.ask(Job::Write(id, part));
         Ok(PartId(id))
     }
 
     fn remove(&mut self, part: PartId) -> Result<()> {
         self.rows.pieces.remove(&part.0);
-        if let Some(record) = self.rows.parts.remove(&part.0) {
-            let changes = self.changes.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner());
-            changes.free(record.extent)?;
-        }
+        self.ask(Job::Free(part.0));
         Ok(())
+    }
+}
+
+impl StoredParts<'_> {
+    fn ask(&self, job: Job) {
+        self.jobs.send(job).expect("the thread that writes lives as long as the way to it");
     }
 }
 

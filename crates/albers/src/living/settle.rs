@@ -1,6 +1,7 @@
 //! Buffers are emptied: rows that wait reach their leaves, and leaves are mended.
 
-use std::sync::Mutex;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 use albers_classes::packed::{FactColumns, RowBlock, RowLayout};
 use albers_classes::space::{Axis, Space};
@@ -20,7 +21,7 @@ use super::catalogue::{EventRun, decoded};
 use super::coding::LivingCoding;
 use super::decide::RowSet;
 use super::ledger::{self, GoneFacts};
-use super::parts::{StoredParts, StoredRows};
+use super::parts::{Shelf, StoredRows};
 use super::row_number::RowNumber;
 use super::state::{State, Tabled};
 use super::stored_table::Schema;
@@ -248,13 +249,6 @@ fn settle_parts(
     let (schema, coding) = (&tabled.schema, &tabled.coding);
     let growth = Growth::of(schema, coding, ruled);
     let keeps_facts = requirement.is_only_row_count().is_none();
-    let mut stored = StoredParts {
-        rows: StoredRows::new(parts, &arrivals, pages.clone(), coding),
-        changes: Mutex::new(changes),
-        next_part: state.catalogue.next_part,
-        removed,
-        gone: keeps_facts.then(|| (&growth.facts, Mutex::default())),
-    };
     let is_closeness = |rule: &(usize, Criterion)| matches!(rule.1, Criterion::TCloseness { .. });
     let plan = LivingPlan {
         bulk: growth.bulk(schema, coding, requirement, memory),
@@ -265,11 +259,18 @@ fn settle_parts(
     let is_removed =
         |row: albers_table::row::RowId| removed.contains(RowNumber::new(row.get() as u32));
     let has_removed = !removed.is_empty();
-    let settled = settle(&mut directory, &mut stored, &plan, &is_removed, has_removed, watch)?;
-    let StoredParts { rows, next_part, gone, .. } = stored;
-    let parts = rows.parts;
-    let gone = gone.map(|(_, gone)| gone.into_inner().unwrap_or_else(|own| own.into_inner()));
-    state.catalogue.parts = parts;
+    let shelf = Shelf::new(parts);
+    let rows = StoredRows::new(BTreeMap::new(), &arrivals, pages.clone(), coding);
+    let gone = keeps_facts.then(|| (&growth.facts, Mutex::default()));
+    let next_part = state.catalogue.next_part;
+    let (settled, next_part, gone) = shelf.while_writing(coding, changes, |shelving| {
+        let mut stored = shelving.parts(rows, next_part, removed, gone);
+        let settled = settle(&mut directory, &mut stored, &plan, &is_removed, has_removed, watch)?;
+        let gone = stored.gone.map(|(_, gone)| gone.into_inner());
+        let gone = gone.map(|gone| gone.unwrap_or_else(PoisonError::into_inner));
+        Ok((settled, stored.next_part, gone))
+    })?;
+    state.catalogue.parts = shelf.into_parts()?;
     state.catalogue.next_part = next_part;
     state.catalogue.arrivals = arrivals;
     state.directory = directory;
