@@ -4,7 +4,7 @@ use albers_classes::Attribute;
 use albers_classes::space::Shown;
 use albers_measure::relation::RelationOfParts;
 use albers_measure::{Loss, LossOfParts, PublishedAttribute, PublishedParts, Relation};
-use albers_release::door::{Door, DoorPlan, Measure, Passage, Passed, RowStore};
+use albers_release::door::{Door, DoorPlan, Passage, Passed, RowStore};
 use albers_release::publish::{OutputColumn, Values};
 use albers_storage::watch::Watch;
 use albers_table::hierarchy::HierarchySpec;
@@ -124,7 +124,7 @@ impl<'r> Context<'r> {
         door: Door<'_>,
         sinks: Vec<Box<dyn Sink>>,
         story: &Story<'_>,
-        see: &mut Measure<'_>,
+        see: &mut (dyn FnMut(usize, &Passed<'_, '_>) + Send),
     ) -> Result<Prepared> {
         let plan = self.plan;
         let mut figures: Vec<Figures<'_>> =
@@ -133,14 +133,8 @@ impl<'r> Context<'r> {
         let counted = sinks.into_iter().zip(&figures);
         let sinks = counted.map(|(sink, own)| CountedSink::around(sink, &own.counts)).collect();
         let passages = door.close(sinks, &mut |release: usize, passed: &Passed<'_, '_>| {
-            figures[release].table.add(passed);
-            figures[release].published.add(passed);
-            figures[release].owners.add(passed);
-            figures[release].small.add(passed);
-            see(release, passed);
-            if let Some(relation) = &mut figures[release].relation {
-                relation.add(passed);
-            }
+            let own = &mut figures[release];
+            rayon::join(|| own.add(passed), || see(release, passed));
         })?;
         self.clock.verify_and_write(passages.iter().map(|own| own.verify_seconds).sum());
         let mut reports = Vec::new();
@@ -348,6 +342,17 @@ impl<'a> Figures<'a> {
             owners: OwnersCounts::of_nothing(plan, attributes),
             small: SmallClasses::default(),
             relation: may_overlap.then(RelationOfParts::default),
+        }
+    }
+
+    /// Looks at some rows.
+    fn add(&mut self, passed: &Passed<'_, '_>) {
+        self.table.add(passed);
+        self.published.add(passed);
+        self.owners.add(passed);
+        self.small.add(passed);
+        if let Some(relation) = &mut self.relation {
+            relation.add(passed);
         }
     }
 
