@@ -28,10 +28,12 @@ pub(super) const FORMAT: Format = Format { name: "albers index", version: 1 };
 
 /// Records by name.
 const RECORDS: Table = Table::new("records");
-/// Single rows that are in no part yet, by the hash of their key.
+/// Single rows that are in no part yet, by the hash of their key; and, under a shorter key, the
+/// counters: a single row changes one table only.
 pub(super) const PENDING: Table = Table::new("pending");
 
 const CATALOGUE: &[u8] = b"catalogue";
+/// Shorter than a hash.
 const COUNTERS: &[u8] = b"counters";
 
 /// What an index is, and where everything lies.
@@ -160,7 +162,7 @@ pub(super) trait Records {
 
     /// The counters.
     fn counters(&self) -> Result<Counters> {
-        let found = self.record(RECORDS, COUNTERS)?;
+        let found = self.record(PENDING, COUNTERS)?;
         found.ok_or_else(|| damaged("the counters are not there"))
     }
 
@@ -194,7 +196,7 @@ pub(super) fn put_catalogue(changes: &mut Changes, catalogue: &Catalogue) -> Res
 
 /// Writes the counters.
 pub(super) fn put_counters(changes: &mut Changes, counters: &Counters) -> Result<()> {
-    Ok(changes.put(RECORDS, COUNTERS, &encoded(counters))?)
+    Ok(changes.put(PENDING, COUNTERS, &encoded(counters))?)
 }
 
 /// A record as bytes.

@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 
 use super::catalogue::{PENDING, PendingKey, decoded};
 use super::decide::RowSet;
-use super::keys::NewestKeys;
+use super::keys::{KeyHash, NewestKeys};
 use super::parts::{StoredRows, number_of, written};
 use super::report::{IndexCheck, IndexInfo, IndexProblem};
 use super::settle::{count_rows, removed_rows, settle_all};
@@ -100,7 +100,9 @@ impl Look<'_> {
         let read = |extent, range| pages.read_range(extent, range);
         let mut pending: FxHashMap<Vec<u8>, PendingKey> = FxHashMap::default();
         store.snapshot()?.for_each(PENDING, None, &mut |key, record| {
-            pending.extend(decoded(record, "a single row").ok().map(|own| (key.to_vec(), own)));
+            if KeyHash::from_bytes(key).is_some() {
+                pending.extend(decoded(record, "a single row").ok().map(|own| (key.to_vec(), own)));
+            }
             Ok(ControlFlow::Continue(()))
         })?;
         for entry in NewestKeys::new(&catalogue.keys, &read)? {

@@ -252,9 +252,9 @@ impl State {
         }
         let mut records: Vec<(KeyHash, PendingKey)> = Vec::new();
         changes.for_each(PENDING, None, &mut |key, record| {
-            let hash = KeyHash::from_bytes(key);
-            let record = decoded(record, "a single row").ok();
-            records.extend(hash.zip(record));
+            if let Some(hash) = KeyHash::from_bytes(key) {
+                records.extend(decoded(record, "a single row").ok().map(|own| (hash, own)));
+            }
             Ok(ControlFlow::Continue(()))
         })?;
         if records.len() as u64 != self.counters.n_pending {
