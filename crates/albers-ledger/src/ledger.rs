@@ -112,6 +112,24 @@ impl Ledger {
         Ok(())
     }
 
+    /// Takes the change of a row back: it holds again what it was published with last.
+    ///
+    /// # Errors
+    /// When the row is gone; nothing is changed then.
+    pub fn take_back(&mut self, row: u32) -> Result<(), LedgerError> {
+        let set = self.living(row)?;
+        if !self.signatures.is_changed(set) {
+            return Ok(());
+        }
+        let mut eras = self.past.take(row);
+        eras.pop();
+        self.unsaved.past(row);
+        self.past.put(row, eras);
+        self.n_living[set as usize] -= 1;
+        self.join(row, self.signatures.visible(set));
+        Ok(())
+    }
+
     /// Deletes a row. Where it was published it stays a member of its set, and what is returned
     /// continues its signature if its key comes again.
     ///

@@ -421,6 +421,7 @@ impl PreparedRelease<'_> {
             let mut record = std::mem::take(&mut state.catalogue.ledger);
             record.write(&mut ledger, epoch, changes)?;
             state.catalogue.ledger = record;
+            ledger::forget_changes(changes)?;
             state.touch();
             Ok(())
         })?;

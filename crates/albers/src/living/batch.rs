@@ -6,8 +6,8 @@ use albers_table::row::RowId;
 use albers_table::source::{Source, SourceChunk, for_each_chunk};
 
 use super::catalogue::{PENDING, PendingKey, Records as _, encoded};
-use super::decide::{Decision, Kind, Known, Purpose, RowSet, remove};
-use super::events::Event;
+use super::decide::{Kind, Known, Purpose, RowSet, remove};
+use super::events::{self, Content, Event};
 use super::intake::Intake;
 use super::keys::{self, KeyEntry, KeyHash, NewestKeys};
 use super::report::BatchReport;
@@ -120,8 +120,9 @@ impl Batch<'_> {
             self.state.counters.n_rows -= 1;
             self.state.counters.n_pending += u64::from(pending.is_none());
             let mut events = pending.map_or_else(Vec::new, |own| own.events);
-            events.extend(decision.event);
-            let Decision { row, content, .. } = decision;
+            let last = (decision.row, Content(decision.content));
+            let earlier = decision.event.and_then(|event| events::add(&mut events, event));
+            let (row, Content(content)) = earlier.unwrap_or(last);
             let record = PendingKey { row, content, packed: None, events };
             self.changes.put(PENDING, &hash.to_bytes(), &encoded(&record))?;
         }

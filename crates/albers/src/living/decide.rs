@@ -3,7 +3,7 @@
 use albers_table::row::RowId;
 
 use super::catalogue::PendingKey;
-use super::events::Event;
+use super::events::{Content, Event};
 use super::keys::{KeyEntry, KeyHash};
 use super::report::BatchReport;
 use super::row_number::RowNumber;
@@ -33,20 +33,20 @@ pub(super) enum Kind {
 pub(super) struct Known {
     pub(super) row: RowNumber,
     pub(super) is_gone: bool,
-    content: u64,
+    content: Content,
 }
 
 impl From<KeyEntry> for Known {
     fn from(entry: KeyEntry) -> Known {
         let KeyEntry { row, is_gone, content, .. } = entry;
-        Known { row, is_gone, content }
+        Known { row, is_gone, content: Content(content) }
     }
 }
 
 impl From<&PendingKey> for Known {
     fn from(pending: &PendingKey) -> Known {
-        let is_gone = matches!(pending.events.last(), Some(Event::Removed { .. }));
-        Known { row: pending.row, is_gone, content: pending.content }
+        let is_gone = pending.packed.is_none();
+        Known { row: pending.row, is_gone, content: Content(pending.content) }
     }
 }
 
@@ -83,19 +83,19 @@ pub(super) fn decide(
         seen.add(own.row);
     }
     let report = &mut purpose.report;
+    let after = Content(content);
     let event = match (living, known) {
-        (Some(own), _) if own.content == content => {
+        (Some(own), _) if own.content == after => {
             report.unchanged += 1;
             return Ok(None);
         }
         (Some(own), _) => {
             report.updated += 1;
-            Some(Event::Replaced { old: own.row, new: next })
+            Some(Event::Replaced { old: own.row, new: next, before: own.content, after })
         }
         (None, Some(gone)) => {
             report.inserted += 1;
-            let is_changed = gone.content != content;
-            Some(Event::Revived { old: gone.row, new: next, is_changed })
+            Some(Event::Revived { old: gone.row, new: next, before: gone.content, after })
         }
         (None, None) => {
             report.inserted += 1;
@@ -109,7 +109,7 @@ pub(super) fn decide(
 /// The removal of a row, whose key must be there.
 pub(super) fn remove(hash: KeyHash, known: Option<Known>, row: RowId) -> Result<Decision> {
     let living = known.filter(|own| !own.is_gone).ok_or_else(|| unknown_key(row))?;
-    let Known { row, content, .. } = living;
+    let Known { row, content: Content(content), .. } = living;
     let entry = KeyEntry { hash, row, is_gone: true, content };
     let event = Some(Event::Removed { row });
     Ok(Decision { hash, row, content, is_put: false, entry: Some(entry), event })

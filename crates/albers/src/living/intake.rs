@@ -24,7 +24,7 @@ use rayon::prelude::*;
 
 use super::catalogue::{ArrivalPiece, ArrivalRun, PENDING, PendingKey, Records as _, encoded};
 use super::decide::{Decision, Known, Purpose, decide, twice_in_batch};
-use super::events::Event;
+use super::events::{self, Event};
 use super::keys::{self, KeyEntry, KeyHash};
 use super::row_number::RowNumber;
 use super::state::{State, Tabled};
@@ -286,7 +286,9 @@ impl<'i> Intake<'i> {
         packed: Option<(u32, Vec<u8>)>,
     ) -> Result<()> {
         let mut events = pending.map_or_else(Vec::new, |own| own.events.clone());
-        events.extend(decision.event);
+        decision.event.into_iter().for_each(|event| {
+            events::add(&mut events, event);
+        });
         let record = PendingKey { row: decision.row, content: decision.content, packed, events };
         Ok(self.changes.put(PENDING, &decision.hash.to_bytes(), &encoded(&record))?)
     }

@@ -1,9 +1,10 @@
 //! The ledger of an index, as it is stored, and what happens to rows between two releases.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 use albers_ledger::{
-    DeadRow, Ledger, LedgerError, Needs, Piece, PieceKey, Release, ReleaseKind, RowFacts,
+    DeadRow, Ledger, LedgerError, Needs, Piece, PieceKey, Release, ReleaseKind, RowFacts, SetId,
 };
 use albers_storage::store::{Changes, Extent, Table};
 use rustc_hash::FxHashMap;
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::catalogue::{damaged, decoded};
 use super::coding::LivingCoding;
-use super::events::Event;
+use super::events::{Content, Event};
 use super::report::ReleaseInfo;
 use super::row_number::RowNumber;
 use super::state::State;
@@ -19,6 +20,9 @@ use crate::error::{Error, Result};
 
 /// What continues the signature of a row that is gone, by its number.
 const DEAD: Table = Table::new("dead");
+
+/// What rows looked like when they were published last, of those that look otherwise since.
+const CHANGED: Table = Table::new("changed");
 
 /// Where the ledger lies.
 #[derive(Clone, Default, Serialize, Deserialize)]
@@ -133,30 +137,101 @@ fn tell_one(
     facts: &GoneFacts,
     changes: &mut Changes,
 ) -> Result<Option<([u8; 4], Vec<u8>)>> {
-    let was = |row: RowNumber| match facts.get(&row) {
-        Some((subject, codes)) => RowFacts { subject: *subject, codes },
-        None => RowFacts::default(),
-    };
     match event {
-        Event::Replaced { old, new } => {
-            ledger
-                .replace(old.get(), new.get(), true, was(old))
-                .map_err(|error| refused(&error))?;
+        Event::Replaced { old, new, before, after } => {
+            let base = published_before(ledger, old, before, changes)?;
+            let is_changed = !after.looks_like(base);
+            let was = facts_of(ledger, old, facts)?;
+            let told = ledger.replace(old.get(), new.get(), is_changed, was);
+            told.map_err(|error| refused(&error))?;
+            settle_look(ledger, new, (base, after), changes)?;
         }
         Event::Removed { row } => {
-            let dead = ledger.delete(row.get(), was(row)).map_err(|error| refused(&error))?;
+            let was = facts_of(ledger, row, facts)?;
+            let dead = ledger.delete(row.get(), was).map_err(|error| refused(&error))?;
             return Ok(dead.map(|dead| (row.get().to_be_bytes(), dead.to_bytes())));
         }
-        Event::Revived { old, new, is_changed } => {
+        Event::Revived { old, new, before, after } => {
             let key = old.get().to_be_bytes();
             if let Some(bytes) = changes.get(DEAD, &key)? {
                 let dead = DeadRow::from_bytes(&bytes).map_err(|error| refused(&error))?;
-                ledger.revive(dead, new.get(), is_changed).map_err(|error| refused(&error))?;
+                let base = changes.get(CHANGED, &key)?.and_then(content_of).unwrap_or(before);
+                let is_changed = !after.looks_like(base);
+                let told = ledger.revive(dead, new.get(), is_changed);
+                told.map_err(|error| refused(&error))?;
                 changes.remove(DEAD, &key)?;
+                changes.remove(CHANGED, &key)?;
+                settle_look(ledger, new, (base, after), changes)?;
             }
         }
     }
     Ok(None)
+}
+
+/// What a row looked like when it was published last: it may have changed several times since.
+fn published_before(
+    ledger: &Ledger,
+    row: RowNumber,
+    before: Content,
+    changes: &mut Changes,
+) -> Result<Content> {
+    if ledger.is_new(row.get()) {
+        return Ok(before);
+    }
+    let key = row.get().to_be_bytes();
+    let base = changes.get(CHANGED, &key)?.and_then(content_of);
+    changes.remove(CHANGED, &key)?;
+    Ok(base.unwrap_or(before))
+}
+
+/// A row that looks as it did when it was published last has not changed, whatever happened in
+/// between: nobody saw it.
+fn settle_look(
+    ledger: &mut Ledger,
+    row: RowNumber,
+    (base, after): (Content, Content),
+    changes: &mut Changes,
+) -> Result<()> {
+    if ledger.is_new(row.get()) {
+        return Ok(());
+    }
+    match after.looks_like(base) {
+        true => ledger.take_back(row.get()).map_err(|error| refused(&error)),
+        false => Ok(changes.put(CHANGED, &row.get().to_be_bytes(), &base.0.to_le_bytes())?),
+    }
+}
+
+fn content_of(bytes: Vec<u8>) -> Option<Content> {
+    Some(Content(u64::from_le_bytes(bytes.try_into().ok()?)))
+}
+
+/// Forgets what rows looked like before: all of them were published as they are.
+pub(super) fn forget_changes(changes: &mut Changes) -> Result<()> {
+    let mut keys: Vec<Vec<u8>> = Vec::new();
+    changes.for_each(CHANGED, None, &mut |key, _| {
+        keys.push(key.to_vec());
+        Ok(ControlFlow::Continue(()))
+    })?;
+    // Those of rows that are gone stay: they may come back.
+    for key in keys {
+        if changes.get(DEAD, &key)?.is_none() {
+            changes.remove(CHANGED, &key)?;
+        }
+    }
+    Ok(())
+}
+
+/// What the requirement looks at in a row that is gone, as it was published.
+fn facts_of<'f>(ledger: &Ledger, row: RowNumber, facts: &'f GoneFacts) -> Result<RowFacts<'f>> {
+    let set = ledger.set_of(row.get()).map_err(|error| refused(&error))?;
+    let is_shown = set != SetId::NEW && !ledger.set(set).is_changed;
+    match facts.get(&row) {
+        Some((subject, codes)) => Ok(RowFacts { subject: *subject, codes }),
+        None if is_shown && ledger.needs().facts => {
+            Err(damaged("it is not known what a row that is gone was published with"))
+        }
+        None => Ok(RowFacts::default()),
+    }
 }
 
 /// Brings a ledger to the codes of the last epoch.

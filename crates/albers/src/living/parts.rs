@@ -294,7 +294,11 @@ impl PartStore for StoredParts<'_> {
         part: PartId,
         take: &mut dyn FnMut(RowBlock) -> Result<()>,
     ) -> Result<()> {
-        self.rows.each_arrival(part, take)
+        // A row may have come back and gone again since it was published.
+        self.rows.each_arrival(part, &mut |rows| {
+            self.note_gone(&rows);
+            take(rows)
+        })
     }
 
     fn add(&mut self, part: Part) -> Result<PartId> {

@@ -186,11 +186,20 @@ impl Schema {
             false => Some(self.carried.encode(carried)?),
         };
         let values: Vec<Vec<u64>> = coded.iter().map(value_hashes).collect();
+        let roles = self.known.coded_columns().map(|column| self.known.planned[column].role);
+        let is_subject: Vec<bool> = roles.map(|role| role == Role::Subject).collect();
         let content = |row: usize| {
             let mut hasher = SipHasher24::new_with_key(&self.secret);
-            values.iter().for_each(|column| hasher.write_u64(column[row]));
+            let columns = || values.iter().zip(&is_subject);
+            let write = |hasher: &mut SipHasher24, of_subject: bool| {
+                let own = columns().filter(|(_, is_subject)| **is_subject == of_subject);
+                own.for_each(|(column, _)| hasher.write_u64(column[row]));
+            };
+            write(&mut hasher, false);
             carried.iter().for_each(|rows| hasher.write(rows.row(row).data()));
-            hasher.finish()
+            let published = hasher.finish();
+            write(&mut hasher, true);
+            published >> 32 << 32 | hasher.finish() >> 32
         };
         let contents = (0..chunk.n_rows).map(content).collect();
         Ok(LookedAt { keys, contents, key, carried })
