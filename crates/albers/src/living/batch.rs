@@ -12,7 +12,7 @@ use super::intake::Intake;
 use super::keys::{self, KeyEntry, KeyHash, NewestKeys};
 use super::report::BatchReport;
 use super::state::State;
-use super::stored_table::{StoredTable, key_requests};
+use super::stored_table::{StoredTable, key_requests, place_in};
 use crate::error::{Error, Result};
 use crate::memory::Memory;
 use crate::plan::Plan;
@@ -70,6 +70,7 @@ impl Batch<'_> {
     fn keys_of(&mut self, source: &dyn Source) -> Result<Vec<(KeyHash, RowId)>> {
         let schema = self.state.schema()?;
         let request = [key_requests(&self.state.catalogue.key)[0].clone()];
+        place_in(source, &self.state.catalogue.key)?;
         let types = source.types(&request)?;
         let mut rows: Vec<(KeyHash, RowId)> = Vec::new();
         let mut memory = self.memory.budget.reserve_nothing("the keys of a batch");

@@ -89,6 +89,24 @@ impl ReleaseRequest {
         let mut job = of_index.clone();
         job.k = Some(k);
         job.also_k.clone_from(&self.also_k);
+        if self.granularity.is_some() && self.batch {
+            return Err(Error::usage(
+                wording![
+                    Field::Granularity,
+                    " has no effect with --batch: sets are joined as they lie"
+                ],
+                "drop one of them",
+            ));
+        }
+        if self.granularity.is_some_and(Granularity::needs_nesting) {
+            return Err(Error::usage(
+                wording![
+                    Field::Granularity.of("nested"),
+                    ": no regions of rtree lie in each other"
+                ],
+                wording!["use ", Field::Granularity.of("dendrogram")],
+            ));
+        }
         // How leaves are brought together for a greater k alone is no matter of a plan.
         job.granularity = self.granularity.filter(|_| !self.also_k.is_empty());
         if self.granularity.is_some() && self.also_k.is_empty() && k == base_k {
@@ -275,7 +293,7 @@ impl<'r> Releasing<'r> {
                 smallest_set: verdict.smallest_set,
             });
         }
-        tested.keep(accepts).map_err(|error| refused(&error))?;
+        tested.keep(accepts && !verdict.holds()).map_err(|error| refused(&error))?;
         note_linkage(&mut prepared.report, &verdict);
         Ok((prepared, TestedSets { verdict, seconds }))
     }

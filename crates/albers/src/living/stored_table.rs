@@ -153,7 +153,7 @@ impl Schema {
     /// are others.
     pub(super) fn asked(&self, source: &dyn Source) -> Result<(&[ColumnRequest], &RequestedTypes)> {
         for (request, data_type) in self.requests.iter().zip(&self.types.data_types) {
-            let place = crate::plan::place_of(source.name(), source.columns(), &request.name)?;
+            let place = place_in(source, &request.name)?;
             let own = &source.columns()[place].data_type;
             if own != data_type {
                 let of = |own: &Option<DataType>| match own {
@@ -347,6 +347,18 @@ fn requests_of(plan: &Plan, types: &RequestedTypes, key: &str) -> Vec<ColumnRequ
         .collect();
     requests.extend(key_requests(key));
     requests
+}
+
+/// The place of a column in a batch. What the batch has instead may be the cells of a table without
+/// a header, and is not told.
+pub(super) fn place_in(source: &dyn Source, name: &str) -> Result<usize> {
+    let place = source.columns().iter().position(|own| own.name == name);
+    place.ok_or_else(|| {
+        Error::usage(
+            format!("{}: there is no column '{name}', which the index has", source.name()),
+            "check that the first line holds the names of the columns, as that of the first rows did",
+        )
+    })
 }
 
 /// The key, as text and as it is.

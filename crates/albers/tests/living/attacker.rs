@@ -93,6 +93,11 @@ impl Seen {
         }
     }
 
+    /// The rows of just these people look otherwise than when they were published last.
+    pub fn changed_are(&mut self, ids: BTreeSet<u32>) {
+        self.changed = ids;
+    }
+
     /// Whether a person was ever published.
     pub fn knows(&self, id: u32) -> bool {
         self.signatures.contains_key(&id)

@@ -49,8 +49,8 @@ struct History {
     rules: Rules,
     style: Style,
     people: People,
-    /// As they were last.
-    gone: People,
+    /// As they were published last.
+    published: People,
     seen: Seen,
     /// Sets that do not satisfy, and whose owner accepted that.
     accepted: BTreeSet<Vec<u32>>,
@@ -58,19 +58,20 @@ struct History {
 
 impl History {
     fn new(rules: Rules, style: Style) -> History {
-        let (people, gone, accepted) = (People::new(), People::new(), BTreeSet::new());
-        History { rules, style, people, gone, seen: Seen::default(), accepted }
+        let (people, published) = (People::new(), People::new());
+        let (seen, accepted) = (Seen::default(), BTreeSet::new());
+        History { rules, style, people, published, seen, accepted }
     }
 
-    fn forget(&mut self, id: u32) {
-        let person = self.people.remove(&id).unwrap();
-        self.gone.insert(id, person);
-    }
-
-    /// A key that comes back with another row has changed.
-    fn change_back(&mut self, id: u32, person: Person) {
-        if self.gone.remove(&id).is_some_and(|own| own != person) {
-            self.seen.change(id);
+    /// Another release appeared. Who changed and changed back looks as before.
+    fn publish(&mut self, rows: &[Published]) {
+        let has_changed =
+            |(id, own): &(&u32, &Person)| self.people.get(id).is_some_and(|now| now != *own);
+        let changed = self.published.iter().filter(has_changed).map(|(&id, _)| id);
+        self.seen.changed_are(changed.collect());
+        self.seen.publish(rows);
+        for id in rows.iter().filter_map(|row| row.id) {
+            self.published.insert(id, self.people[&id]);
         }
     }
 }
@@ -122,7 +123,7 @@ fn release_step(
         Ok((report, rows)) => {
             check_rows(history, &rows, report.waiting);
             assert_eq!(report.report.suppressed, 0, "rows that wait are not suppressed");
-            history.seen.publish(&rows);
+            history.publish(&rows);
             assert_eq!(report.release, history.seen.releases.len() as u64);
             let found: BTreeSet<Vec<u32>> = history.seen.found_sets(&rules).into_iter().collect();
             // What was accepted counts again only when it becomes smaller, or shows new values.
@@ -173,7 +174,6 @@ fn apply(step: &Step, index: &mut Option<Index>, history: &mut History, disk: &A
             match is_new && !rows.is_empty() {
                 true => {
                     assert_eq!(outcome.unwrap().inserted, rows.len() as u64);
-                    rows.keys().for_each(|&id| history.change_back(id, rows[&id]));
                     history.people.extend(rows);
                 }
                 false if rows.is_empty() => drop(outcome),
@@ -194,7 +194,6 @@ fn apply(step: &Step, index: &mut Option<Index>, history: &mut History, disk: &A
             let changed = rows.iter().filter(|(id, person)| history.people[id] != **person);
             let changed: Vec<u32> = changed.map(|(&id, _)| id).collect();
             assert_eq!(report.updated, changed.len() as u64);
-            changed.iter().for_each(|&id| history.seen.change(id));
             history.people.extend(rows);
         }
         Step::Delete(places) => {
@@ -206,7 +205,9 @@ fn apply(step: &Step, index: &mut Option<Index>, history: &mut History, disk: &A
             }
             let gone: Vec<u32> = gone.into_iter().collect();
             assert_eq!(delete(own, &gone).unwrap().deleted, gone.len() as u64);
-            gone.iter().for_each(|id| history.forget(*id));
+            gone.iter().for_each(|id| {
+                history.people.remove(id);
+            });
         }
         Step::Sync { kept, changed, more } => sync_step(own, history, kept, changed, more),
         Step::Release { more_k, batch, accept } => {
@@ -252,17 +253,6 @@ fn sync_step(
     let n_gone = history.people.keys().filter(|id| !extract.contains_key(id)).count();
     assert_eq!(report.deleted, n_gone as u64);
     assert_eq!(report.rows, extract.len() as u64);
-    let before = std::mem::take(&mut history.people);
-    for (id, person) in &before {
-        match extract.get(id) {
-            None => drop(history.gone.insert(*id, *person)),
-            Some(own) if own != person => history.seen.change(*id),
-            Some(_) => {}
-        }
-    }
-    let new = extract.iter().filter(|(id, _)| !before.contains_key(id));
-    let new: Vec<(u32, Person)> = new.map(|(&id, &person)| (id, person)).collect();
-    new.iter().for_each(|&(id, person)| history.change_back(id, person));
     history.people = extract;
 }
 

@@ -36,9 +36,10 @@ pub struct Check {
     resources: ResourceFlags,
 }
 
-/// Rewrite an index, so that nothing is left of deleted rows but what the ledger must know
+/// Rewrite an index, so that no deleted row is left in it
 ///
-/// The old files are overwritten, and the new ones hold nothing else.
+/// The old files are overwritten. Values that some row once had stay in the list of codes, and the
+/// keyed hash of every key stays: a key that comes back continues its history.
 #[derive(Args)]
 pub struct Compact {
     /// The folder of the index

@@ -134,7 +134,7 @@ fn words(report: &ReleaseReport) -> String {
     let mut lines = vec![format!("release:  {} of the index", report.release)];
     lines.extend(report.smallest_set.map(|n_rows| {
         let n_rows = render::count(n_rows);
-        format!("together: all releases so far tell apart sets of {n_rows} rows at least")
+        format!("together: the smallest set that this release makes or leaves has {n_rows} members")
     }));
     if report.waiting > 0 {
         lines.push(format!(
