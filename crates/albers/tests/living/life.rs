@@ -26,7 +26,7 @@ fn an_index_takes_rows_and_releases_all_of_them() {
     let mut ids: Vec<u32> = rows.iter().filter_map(|row| row.id).collect();
     ids.sort_unstable();
     assert_eq!(ids, (0..200).collect::<Vec<_>>());
-    assert!(index.check(&albers::Silent).unwrap().problems.is_empty());
+    assert!(index.check(&Silent).unwrap().problems.is_empty());
 }
 
 #[test]
@@ -34,10 +34,10 @@ fn compacting_keeps_the_codes_of_rows_that_still_wait_in_buffers() {
     let (_, mut index) = index(&job(5));
     // Too few for a leaf, so that they stay in buffers; the second has values below all others.
     insert(&mut index, &People::from([(0, Person { age: 50, zip: 500, illness: 0 })])).unwrap();
-    let mut index = index.compact(&albers::Silent).unwrap();
+    let mut index = index.compact(&Silent).unwrap();
     insert(&mut index, &People::from([(1, Person { age: -20, zip: 3, illness: 1 })])).unwrap();
-    let mut index = index.compact(&albers::Silent).unwrap();
-    assert!(index.check(&albers::Silent).unwrap().problems.is_empty());
+    let mut index = index.compact(&Silent).unwrap();
+    assert!(index.check(&Silent).unwrap().problems.is_empty());
     let others = people(8).into_iter().filter(|(id, _)| *id > 1).collect();
     insert(&mut index, &others).unwrap();
     let (report, rows) = release(&mut index, &with_keys()).unwrap();
