@@ -126,16 +126,16 @@ fn a_newer_version_is_refused_by_its_number() {
 fn a_release_writes_its_own_sets_and_an_update_a_few_pieces() {
     let requirement = Requirement::new(2, false, vec![], vec![]).unwrap();
     let mut ledger = Ledger::new(Needs::of(&requirement));
-    let rows: Vec<u32> = (0..20_000).collect();
+    let rows: Vec<u32> = (0..320_000).collect();
     for _ in 0..3 {
         let mut opened = ledger.open(NewRelease::new("r", 2, "k = 2"), &requirement, None).unwrap();
         rows.chunks(2).for_each(|class| opened.class_of_rows(class).unwrap());
         opened.finish().unwrap().keep(false).unwrap();
         let keys = ledger.take_changed_pieces().into_iter().map(|piece| piece.key);
         let n_sets = keys.filter(|key| matches!(key, PieceKey::Sets(_))).count();
-        assert!((3..=4).contains(&n_sets), "10,000 sets in pieces of 4,096");
+        assert!((3..=4).contains(&n_sets), "160,000 sets in pieces of 65,520");
     }
-    ledger.replace(5, 20_001, true, RowFacts::default()).unwrap();
+    ledger.replace(5, 320_001, true, RowFacts::default()).unwrap();
     let keys: Vec<PieceKey> = ledger.take_changed_pieces().iter().map(|piece| piece.key).collect();
     let expected = [PieceKey::Head, PieceKey::Rows(0), PieceKey::Rows(4), PieceKey::Sets(7)];
     assert_eq!(keys, expected);
