@@ -130,7 +130,7 @@ impl<'i> Intake<'i> {
         }
         let stretch = std::mem::take(&mut self.stretch);
         self.n_stretch_bytes = 0;
-        let decisions = self.decisions(&stretch)?;
+        let decisions = self.decisions(&stretch, &[])?;
         let puts = puts_of(&stretch, &decisions);
         self.grow(&stretch, &puts)?;
         let tabled = self.state.tabled()?;
@@ -148,8 +148,13 @@ impl<'i> Intake<'i> {
         self.state.add_events(&events, self.changes)
     }
 
-    /// What becomes of each row of a stretch, in order.
-    fn decisions(&mut self, stretch: &[Looked]) -> Result<Vec<Option<Decision>>> {
+    /// What becomes of each row of a stretch, in order. `pending` is what the engine's own table knows
+    /// of their keys, if it knows any.
+    fn decisions(
+        &mut self,
+        stretch: &[Looked],
+        pending: &[Option<PendingKey>],
+    ) -> Result<Vec<Option<Decision>>> {
         let hashes: Vec<KeyHash> =
             stretch.iter().flat_map(|own| own.looked.keys.iter().copied()).collect();
         let mut order: Vec<u32> = (0..hashes.len() as u32).collect();
@@ -169,7 +174,8 @@ impl<'i> Intake<'i> {
         let mut decisions = Vec::with_capacity(hashes.len());
         for (place, ((hash, content), entry)) in hashes.iter().zip(contents).zip(known).enumerate()
         {
-            let known = entry.map(Known::from);
+            let newer = pending.get(place).and_then(Option::as_ref);
+            let known = newer.map(Known::from).or(entry.map(Known::from));
             decisions.push(self.decide(stretch, place, (*hash, content), known)?);
         }
         Ok(decisions)
@@ -193,7 +199,7 @@ impl<'i> Intake<'i> {
             if next.get() + 1 >= RowNumber::END {
                 return Err(Error::usage(
                     "the index has given all its row numbers",
-                    "give them anew with 'albers index compact'",
+                    "create an index anew from the rows that it has",
                 ));
             }
             self.state.counters.next_row += 1;
@@ -221,76 +227,41 @@ impl<'i> Intake<'i> {
     /// Takes a few rows into the engine's own table.
     fn put_pending(&mut self) -> Result<()> {
         let stretch = std::mem::take(&mut self.stretch);
-        let mut decisions = Vec::new();
-        let mut earlier: Vec<Option<PendingKey>> = Vec::new();
-        let mut place = 0;
-        for own in &stretch {
-            for (&hash, &content) in own.looked.keys.iter().zip(&own.looked.contents) {
-                let pending = self.changes.pending(&hash.to_bytes())?;
-                let known = match &pending {
-                    Some(pending) => Some(Known::from(pending)),
-                    None => self.state.find_key(hash, self.changes)?.map(Known::from),
-                };
-                let decision = self.decide(&stretch, place, (hash, content), known)?;
-                // What comes later in the batch must see it.
-                if let Some(decision) = &decision {
-                    self.remember(hash, decision, pending.as_ref())?;
-                }
-                decisions.push(decision);
-                earlier.push(pending);
-                place += 1;
-            }
-        }
+        let hashes = stretch.iter().flat_map(|own| &own.looked.keys);
+        let mut pending: Vec<Option<PendingKey>> =
+            hashes.map(|hash| self.changes.pending(&hash.to_bytes())).collect::<Result<_>>()?;
+        let decisions = self.decisions(&stretch, &pending)?;
         let puts = puts_of(&stretch, &decisions);
         self.grow(&stretch, &puts)?;
         let tabled = self.state.tabled()?;
-        let epoch = tabled.coding.epoch();
+        let (epoch, layout) = (tabled.coding.epoch(), tabled.layout());
+        // Rows come out in the order in which they were put.
         let blocks = tabled.pack(&stretch, &puts, &self.state.router()?)?;
-        let layout = tabled.layout().clone();
-        let mut packed =
-            blocks.iter().flat_map(|block| (0..block.rows.n_rows()).map(move |row| (block, row)));
-        let mut by_number: Vec<(RowNumber, Vec<u8>)> = Vec::new();
-        for (block, row) in &mut packed {
+        let rows = blocks.iter().flat_map(|own| (0..own.rows.n_rows()).map(|row| (&own.rows, row)));
+        let mut packed = rows.map(|(rows, row)| {
             let mut alone = RowBlock::default();
-            alone.extend_row(&layout, &block.rows, row);
+            alone.extend_row(layout, rows, row);
             let mut bytes = Vec::new();
             alone.write_to(&mut bytes);
-            let number = alone.row_id(&layout, 0).get() as u32;
-            by_number.push((RowNumber::new(number), bytes));
-        }
-        by_number.sort_unstable();
-        let mut by_number = by_number.into_iter();
-        for (decision, pending) in decisions.into_iter().zip(earlier) {
-            let Some(decision) = decision.filter(|own| own.is_put) else { continue };
-            let (_, bytes) = by_number.next().expect("every row that is put was packed");
-            self.put_record(&decision, pending.as_ref(), Some((epoch, bytes)))?;
-        }
-        self.state.flush_pending_if_many(self.changes)
-    }
-
-    fn remember(
-        &mut self,
-        hash: KeyHash,
-        decision: &Decision,
-        pending: Option<&PendingKey>,
-    ) -> Result<()> {
-        debug_assert_eq!(decision.hash, hash, "a decision is about its key");
-        self.state.counters.n_pending += u64::from(pending.is_none());
-        self.put_record(decision, pending, None)
-    }
-
-    fn put_record(
-        &mut self,
-        decision: &Decision,
-        pending: Option<&PendingKey>,
-        packed: Option<(u32, Vec<u8>)>,
-    ) -> Result<()> {
-        let mut events = pending.map_or_else(Vec::new, |own| own.events.clone());
-        decision.event.into_iter().for_each(|event| {
-            events::add(&mut events, event);
+            (epoch, bytes)
         });
-        let record = PendingKey { row: decision.row, content: decision.content, packed, events };
-        Ok(self.changes.put(PENDING, &decision.hash.to_bytes(), &encoded(&record))?)
+        let mut records = Vec::with_capacity(puts.len());
+        let mut n_more = 0;
+        for (decision, earlier) in decisions.into_iter().zip(&mut pending) {
+            let Some(decision) = decision else { continue };
+            n_more += u64::from(earlier.is_none());
+            let mut events = earlier.take().map_or_else(Vec::new, |own| own.events);
+            decision.event.into_iter().for_each(|event| {
+                events::add(&mut events, event);
+            });
+            let Decision { row, content, .. } = decision;
+            let own = packed.next().expect("every row that is put was packed");
+            let record = PendingKey { row, content, packed: Some(own), events };
+            records.push((decision.hash.to_bytes(), encoded(&record)));
+        }
+        self.changes.put_all(PENDING, records)?;
+        self.state.counters.n_pending += n_more;
+        self.state.flush_pending_if_many(self.changes)
     }
 }
 
