@@ -16,6 +16,9 @@ const DENSE_CELLS: u64 = 4;
 /// What a sparse table takes for each place of its map while it grows or is sorted.
 const PLACE_BYTES: u64 = 32;
 
+/// What a code that occurs takes: its run, and its place in the order of cuts.
+const RUN_BYTES: u64 = 32;
+
 /// The group of a row that is not counted.
 pub const NO_GROUP: u32 = u32::MAX;
 
@@ -64,6 +67,8 @@ pub struct CountedRows<'r> {
 pub struct Counter {
     columns: CountColumns,
     n_rows: Vec<u64>,
+    /// What is needed beside the tables.
+    beside_bytes: u64,
     /// By attribute, then by group.
     axes: Vec<Vec<AxisTables>>,
 }
@@ -138,14 +143,20 @@ impl GroupShape {
         GroupShape { n_rows, axes: greatest.iter().map(axis).collect() }
     }
 
-    /// What the counts take at most, while they are made and afterwards.
+    /// What the counts take at most, while they are made, afterwards, and while a split is chosen.
     pub fn n_bytes(&self, columns: &CountColumns) -> u64 {
+        self.sum_of(columns, |axis, width| axis.table_bytes(self.n_rows, width))
+    }
+
+    /// What they take at least, before the first row is counted.
+    pub fn least_bytes(&self, columns: &CountColumns) -> u64 {
+        self.sum_of(columns, |axis, width| axis.least_bytes(self.n_rows, width))
+    }
+
+    fn sum_of(&self, columns: &CountColumns, n_bytes: impl Fn(&AxisShape, u32) -> u64) -> u64 {
         let axis = |(place, axis): (usize, &AxisShape)| {
-            let tables = columns.widths(place).chain([1]);
-            let n_runs = axis.n_distinct.min(self.n_rows);
-            tables
-                .map(|width| axis.table_bytes(self.n_rows, width))
-                .fold(n_runs.saturating_mul(size_of::<Run>() as u64), u64::saturating_add)
+            let tables = columns.widths(place).chain([1]).map(|width| n_bytes(axis, width));
+            tables.fold(axis.run_bytes(self.n_rows), u64::saturating_add)
         };
         self.axes.iter().enumerate().map(axis).fold(0, u64::saturating_add)
     }
@@ -162,6 +173,18 @@ impl AxisShape {
 
     fn is_dense(&self, n_rows: u64, n_values: u32) -> bool {
         self.n_cells(n_values) <= DENSE_CELLS * n_rows
+    }
+
+    /// What the codes that occur take, and what is noted of each while a split is chosen.
+    fn run_bytes(&self, n_rows: u64) -> u64 {
+        self.n_distinct.min(n_rows).saturating_mul(RUN_BYTES)
+    }
+
+    fn least_bytes(&self, n_rows: u64, n_values: u32) -> u64 {
+        match self.is_dense(n_rows, n_values) {
+            true => self.table_bytes(n_rows, n_values),
+            false => 0,
+        }
     }
 
     fn table_bytes(&self, n_rows: u64, n_values: u32) -> u64 {
@@ -205,9 +228,13 @@ impl Counter {
             }
         };
         let by_group = |axis: usize| shapes.iter().map(|shape| tables(axis, shape)).collect();
+        let beside = |shape: &&GroupShape| -> u64 {
+            shape.axes.iter().map(|axis| axis.run_bytes(shape.n_rows)).sum()
+        };
         Counter {
             columns: columns.clone(),
             n_rows: vec![0; shapes.len()],
+            beside_bytes: shapes.iter().map(beside).sum(),
             axes: (0..n_axes).map(by_group).collect(),
         }
     }
@@ -241,13 +268,13 @@ impl Counter {
         });
     }
 
-    /// What the counts take now, and while they are sorted.
+    /// What the counts take now, while they are sorted, and while a split is chosen.
     pub fn n_bytes(&self) -> u64 {
         let tables = self.axes.iter().flatten().flat_map(|own| {
             let classes = own.classes.iter().flatten();
             classes.chain(&own.sensitive).chain([&own.codes])
         });
-        tables.map(CountTable::n_bytes).sum()
+        tables.map(CountTable::n_bytes).sum::<u64>() + self.beside_bytes
     }
 
     /// The counts of each node.
@@ -310,8 +337,9 @@ impl CountTable {
         match &self.cells {
             Cells::Closed => 0,
             Cells::Dense(counts) => size_of_val(counts.as_slice()) as u64,
+            Cells::Sparse(counts) if counts.is_empty() => 0,
             Cells::Sparse(counts) => {
-                let n_places = (counts.capacity() as u64 / 7 * 8 + 8).next_power_of_two();
+                let n_places = (counts.capacity() as u64 / 7 * 8).max(4).next_power_of_two();
                 n_places * PLACE_BYTES
             }
             Cells::Sorted(counts) => size_of_val(counts.as_slice()) as u64,
@@ -412,6 +440,12 @@ impl CountGroup {
     /// The codes of an attribute that occur, ascending, and the rows with each.
     pub fn runs(&self, axis: usize) -> &[Run] {
         &self.axes[axis].runs
+    }
+
+    /// What is known of the node by its counts.
+    pub fn shape(&self) -> GroupShape {
+        let axes = (0..self.axes.len()).map(|axis| self.axis_shape(axis)).collect();
+        GroupShape { n_rows: self.n_rows, axes }
     }
 
     /// What is known of the codes of an attribute.
