@@ -216,6 +216,7 @@ impl<'r> Context<'r> {
             kl_with_sensitive: (!sensitive.is_empty()).then_some(divergence.with_sensitive),
             kl_basis: KlBasis::over(quasi.collect(), sensitive),
             generalization: story.generalization.clone(),
+            passes: None,
             columns: self.column_reports(story),
             findings,
             accepted: plan.accept.iter().map(ToString::to_string).collect(),

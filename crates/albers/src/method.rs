@@ -13,6 +13,7 @@ mod index;
 mod load;
 mod packed;
 mod private;
+mod rothko_tree;
 mod scales;
 pub(crate) mod selects;
 mod targets;
@@ -36,6 +37,7 @@ use albers_table::sink::Sink;
 
 use crate::context::{Context, DoorRows, Story};
 use crate::error::{Error, ErrorKind, Result};
+use crate::job::External;
 use crate::memory::Memory;
 use crate::plan::{CutPlan, MethodPlan, Plan, Specialization};
 use crate::protection::{Protection, TableFacts, facts_of, sensitive_codes};
@@ -136,6 +138,10 @@ pub(crate) fn outside<'r>(
         MethodPlan::Index { cuts, granularity, draws } => {
             let (cuts, coarser) = (*cuts, Coarser { granularity: *granularity, draws: *draws });
             index::publish(run, surveyed, cuts, coarser, sinks)
+        }
+        MethodPlan::Cuts { cuts } if cuts.external == Some(External::Tree) => {
+            let cuts = *cuts;
+            rothko_tree::publish(run, surveyed, cuts, sinks)
         }
         MethodPlan::Cuts { cuts } => {
             let cuts = *cuts;

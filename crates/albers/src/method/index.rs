@@ -217,26 +217,37 @@ fn drain(
 ) -> Result<()> {
     run.watch.phase(Phase::Partition, Some(tree.n_rows()));
     tree.drain(&mut |loaded| -> std::result::Result<(), ReleaseError> {
-        match &loaded {
-            Loaded::Subtree(subtree) => {
-                admit(bulk, subtree, granularity, (door, picture))?;
-                Ok(run.watch.done(subtree.tree.n_rows() as u64)?)
-            }
-            Loaded::Giant(giant) => {
-                picture.iter_mut().for_each(|own| own.add_leaf(giant.n_rows));
-                door.admit_giant(GiantLeaf {
-                    layout: bulk.layout,
-                    store: bulk.store,
-                    blocks: &giant.blocks,
-                    region: giant.region.as_deref().filter(|_| bulk.plan.keep_regions),
-                    holes: &[],
-                    features: &[],
-                })?;
-                Ok(run.watch.done(giant.n_rows)?)
-            }
-        }
+        admit_loaded(run, bulk, &loaded, granularity, (door, picture))
     })?;
     Ok(())
+}
+
+/// Hands the classes of a part to all releases.
+pub(super) fn admit_loaded(
+    run: &Context<'_>,
+    bulk: &BulkPlan<'_>,
+    loaded: &Loaded<'_>,
+    granularity: Granularity,
+    (door, picture): (&mut Door<'_>, &mut Option<Picture>),
+) -> std::result::Result<(), ReleaseError> {
+    match loaded {
+        Loaded::Subtree(subtree) => {
+            admit(bulk, subtree, granularity, (door, picture))?;
+            Ok(run.watch.done(subtree.tree.n_rows() as u64)?)
+        }
+        Loaded::Giant(giant) => {
+            picture.iter_mut().for_each(|own| own.add_leaf(giant.n_rows));
+            door.admit_giant(GiantLeaf {
+                layout: bulk.layout,
+                store: bulk.store,
+                blocks: &giant.blocks,
+                region: giant.region.as_deref().filter(|_| bulk.plan.keep_regions),
+                holes: &[],
+                features: &[],
+            })?;
+            Ok(run.watch.done(giant.n_rows)?)
+        }
+    }
 }
 
 fn admit(

@@ -10,7 +10,7 @@ use albers_release::publish::FeatureColumn;
 
 use super::resources::checked_bytes;
 use super::search::SearchPlan;
-use super::{columns, private};
+use super::{columns, external, private};
 use crate::error::Result;
 use crate::job::{External, Job, Knobs, Method, Split};
 
@@ -103,6 +103,8 @@ pub(crate) struct CutPlan {
     pub(crate) external: Option<External>,
     /// Whether every cut is weighed on all rows.
     pub(crate) is_exact: bool,
+    /// Whether counts of values decide all cuts.
+    pub(crate) counts_decide: bool,
     /// What experiments set.
     pub(crate) knobs: Knobs,
 }
@@ -164,6 +166,7 @@ impl MethodPlan {
             grain: grain_of(job)?,
             external: job.external,
             is_exact: is_exact(job),
+            counts_decide: external::counts_decide(job),
             knobs: job.knobs,
         };
         let (granularity, draws) = (job.granularity.unwrap_or_default(), job.dendrogram.is_some());
