@@ -84,9 +84,14 @@ pub struct RothkoTree<'a> {
 }
 
 impl RothkoPlan<'_> {
+    /// What the work on a part may take: its rows, or the counts of its nodes.
+    fn most_bytes(&self) -> usize {
+        2 * self.bulk.sizes.part_bytes
+    }
+
     /// What all nodes that are counted at once may take, unless it is one.
     fn count_bytes(&self) -> u64 {
-        (self.bulk.budget.limit_bytes() / 4) as u64
+        self.most_bytes() as u64
     }
 
     /// About what rows take while they are split in memory.
@@ -110,7 +115,7 @@ impl RothkoPlan<'_> {
     fn is_small(&self, n_rows: u64, payload_bytes: usize) -> bool {
         match self.memory_rows {
             Some(memory_rows) => n_rows <= memory_rows as u64,
-            None => self.load_bytes(n_rows, payload_bytes) <= 2 * self.bulk.sizes.part_bytes,
+            None => self.load_bytes(n_rows, payload_bytes) <= self.most_bytes(),
         }
     }
 

@@ -97,7 +97,7 @@ impl Counted<'_> {
         }
         assert!(counter.n_bytes() <= n_bytes, "{} > {n_bytes}", counter.n_bytes());
         let mut groups = counter.finish();
-        let group = groups.pop().unwrap();
+        let group = groups.pop().expect("one shape, one group");
         assert_eq!((groups.len(), group.n_rows()), (0, rows.len()));
         for (axis, column) in self.table.columns.iter().enumerate() {
             let codes = || rows.iter().map(|&row| column[row]);

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use albers::report::PassesReport;
 use albers::{
-    Categories, ErrorKind, External, Job, Knobs, Method, Policy, Role, Silent, Split,
+    Categories, Error, ErrorKind, External, Job, Knobs, Method, Policy, Role, Silent, Split,
     anonymize_files,
 };
 use proptest::prelude::*;
@@ -135,14 +135,16 @@ fn job(draws: &mut Draws) -> Job {
 /// The bytes of the release and of its manifest.
 type Files = (Vec<u8>, Vec<u8>);
 
-fn publish(job: &Job, folder: &Path, name: &str) -> albers::Result<(Files, Option<PassesReport>)> {
+type Published = Result<(Files, Option<PassesReport>), Box<Error>>;
+
+fn publish(job: &Job, folder: &Path, name: &str) -> Published {
     let own = folder.join(name);
     std::fs::create_dir_all(&own).unwrap();
     let (output, manifest) = (own.join("release.csv"), own.join("manifest.json"));
     let mut job = Job { input: Some(folder.join("people.csv")), ..job.clone() };
     (job.output, job.manifest) = (Some(output.clone()), Some(manifest.clone()));
     (job.spill_dir, job.force) = (Some(folder.to_owned()), Some(true));
-    let report = anonymize_files(&job, &Silent)?;
+    let report = anonymize_files(&job, &Silent).map_err(Box::new)?;
     let files = (std::fs::read(output).unwrap(), std::fs::read(manifest).unwrap());
     Ok((files, report.passes))
 }

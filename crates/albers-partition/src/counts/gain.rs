@@ -75,30 +75,24 @@ impl Node<'_> {
     ) {
         let (first, last) = (self.plan.min_rows, self.n_rows - self.plan.min_rows);
         let mut before = self.gains.workload().tallies();
-        let mut candidates = Vec::new();
+        let mut sweep = self.plan.rule.map(|rule| Sweep::new(rule, counts, 0));
         let mut n_before = 0;
         for (place, &run) in counts.runs.iter().enumerate() {
             self.add(counts, run, &mut before);
             self.remove(counts, run, whole);
             n_before += run.n_rows as usize;
-            if place + 1 < counts.runs.len() && (first..=last).contains(&n_before) {
-                let score = self.gains.score(&before) + self.gains.score(whole);
-                if best.is_better(score, self.imbalance(n_before)) {
-                    candidates.push((place, n_before, score));
-                }
+            if place + 1 == counts.runs.len() || !(first..=last).contains(&n_before) {
+                continue;
+            }
+            let score = self.gains.score(&before) + self.gains.score(whole);
+            let imbalance = self.imbalance(n_before);
+            let mut holds = || sweep.as_mut().is_none_or(|sweep| sweep.holds_at(place + 1));
+            if best.is_better(score, imbalance) && holds() {
+                best.offer(score, imbalance, Split::Cut { axis, code: run.code });
             }
         }
         // All rows have changed sides; now the sides change.
         *whole = before;
-        let mut sweep = self.plan.rule.map(|rule| Sweep::new(rule, counts, 0));
-        for (place, n_before, score) in candidates {
-            let imbalance = self.imbalance(n_before);
-            let mut holds = || sweep.as_mut().is_none_or(|sweep| sweep.holds_at(place + 1));
-            if best.is_better(score, imbalance) && holds() {
-                let code = counts.runs[place].code;
-                best.offer(score, imbalance, Split::Cut { axis, code });
-            }
-        }
     }
 
     /// Weighs the ways to specialize a label: into the parts that satisfy the requirement and the

@@ -17,7 +17,7 @@ const DENSE_CELLS: u64 = 4;
 const PLACE_BYTES: u64 = 32;
 
 /// What a code that occurs takes: its run, and its place in the order of cuts.
-const RUN_BYTES: u64 = 32;
+const RUN_BYTES: u64 = 12;
 
 /// The group of a row that is not counted.
 pub const NO_GROUP: u32 = u32::MAX;

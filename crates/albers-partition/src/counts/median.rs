@@ -1,11 +1,12 @@
 //! The widest attribute, cut at the allowable boundary nearest its median: [`crate::split::median`]
 //! by counts.
 
+use albers_privacy::Requirement;
+
 use super::CountPlan;
 use super::group::{AxisCounts, CountGroup};
 use super::walk::{Allowed, Sweep, parts_of, step_of};
 use crate::split::Split;
-use albers_privacy::Requirement;
 
 /// Chooses a split; see the module.
 pub(super) fn choose(plan: &CountPlan<'_>, group: &CountGroup) -> Option<Split> {
@@ -70,23 +71,24 @@ fn cut_by_rule(rule: &Requirement, min_rows: usize, counts: &AxisCounts, n: usiz
     // How many rows are left of a cut after each code but the last.
     let mut n_left = 0;
     let ends = counts.runs[..counts.runs.len() - 1].iter().map(|run| {
-        n_left += run.n_rows as usize;
+        n_left += run.n_rows;
         n_left
     });
-    let ends: Vec<usize> = ends.collect();
+    let ends: Vec<u32> = ends.collect();
+    let end = |place: usize| ends[place] as usize;
     let distance = |n_left: usize| (2 * n_left).abs_diff(n);
     let half = n / 2;
     let range = min_rows.max(1)..(n + 1).saturating_sub(min_rows.max(1));
-    let n_below = ends.partition_point(|&end| end < half);
-    let mut search = Sweep::new(rule, &counts, n_below);
+    let n_below = ends.partition_point(|&end| (end as usize) < half);
+    let mut search = Sweep::new(rule, counts, n_below);
     let up = (n_below..ends.len())
-        .filter(|&place| range.contains(&ends[place]))
+        .filter(|&place| range.contains(&end(place)))
         .find(|&place| search.holds_at(place + 1));
-    let limit = up.map_or(usize::MAX, |place| distance(ends[place]));
+    let limit = up.map_or(usize::MAX, |place| distance(end(place)));
     let down = (0..n_below)
         .rev()
-        .filter(|&place| range.contains(&ends[place]))
-        .take_while(|&place| distance(ends[place]) <= limit)
+        .filter(|&place| range.contains(&end(place)))
+        .take_while(|&place| distance(end(place)) <= limit)
         .find(|&place| search.holds_at(place + 1));
     let place = down.or(up)?;
     Some(counts.runs[place].code)

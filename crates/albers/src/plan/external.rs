@@ -137,3 +137,65 @@ fn why_not_requirement(job: &Job) -> Option<(Wording, Wording)> {
         ],
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::Method;
+
+    fn job() -> Job {
+        let mut job = Job { k: Some(5), method: Some(Method::Mondrian), ..Job::default() };
+        job.set_role("age", Role::Quasi).unwrap();
+        job.set_role("pay", Role::Sensitive).unwrap();
+        job.set_role("work", Role::Keep).unwrap();
+        (job.external, job.split) = (Some(External::Tree), Some(Split::Median));
+        job
+    }
+
+    fn follow(job: &mut Job, target: &str) {
+        job.workload.targets = vec![target.parse().unwrap()];
+        (job.split, job.then) = (Some(Split::InfoGain), Some(Policy::Median));
+    }
+
+    #[test]
+    fn what_counts_do_not_decide_is_refused_with_the_reason_and_a_way_out() {
+        type Spoil = fn(&mut Job);
+        let mistakes: [(&str, &str, Spoil); 9] = [
+            ("boxes of all columns", "`split = median`", |job| job.split = None),
+            ("boxes of all columns", "median", |job| job.split = Some(Split::Compact)),
+            ("selections look at", "median", |job| job.split = Some(Split::Selection)),
+            ("nearly as many as the rows", "info-gain", |job| job.split = Some(Split::Regression)),
+            ("boxes of all columns", "`then = median`", |job| {
+                follow(job, "work");
+                job.then = None;
+            }),
+            ("target 'work', which is a number", "class", |job| follow(job, "work:number")),
+            ("looked at together", "features", |job| {
+                follow(job, "work");
+                job.workload.features = vec!["note".into()];
+            }),
+            ("the variance of column 'pay'", "diversity", |job| {
+                job.column("pay").variance = Some(1.0);
+            }),
+            ("k by persons", "subject", |job| job.set_role("who", Role::Subject).unwrap()),
+        ];
+        for (problem, advice, spoil) in mistakes {
+            let mut job = job();
+            spoil(&mut job);
+            let words = check(&job).unwrap_err().to_string();
+            assert!(words.contains(problem) && words.contains(advice), "{words}");
+            assert!(!counts_decide(&job));
+            job.external = None;
+            assert!(check(&job).is_ok(), "{problem} is refused without counts");
+        }
+    }
+
+    #[test]
+    fn medians_and_targets_that_are_classes_are_decided_by_counts() {
+        let mut job = job();
+        job.column("pay").t_closeness = Some(0.2);
+        assert!(check(&job).is_ok() && counts_decide(&job));
+        follow(&mut job, "work:class:2");
+        assert!(check(&job).is_ok() && counts_decide(&job));
+    }
+}
