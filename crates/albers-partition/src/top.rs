@@ -444,6 +444,19 @@ pub struct RouteStep {
     cell_idx: u32,
 }
 
+impl RouteStep {
+    /// A comparison: where codes inside the cut go next, and where all others do.
+    pub fn compare(cut: &Cut, [inside, outside]: [u32; 2]) -> RouteStep {
+        let Cut { axis, lo, hi, .. } = *cut;
+        RouteStep { axis, lo, length: hi - lo, children: [outside, inside], cell_idx: NO_CELL }
+    }
+
+    /// The step of this number, where a cell is reached.
+    pub fn cell(own: u32, cell_idx: u32) -> RouteStep {
+        RouteStep { axis: 0, lo: 0, length: 0, children: [own; 2], cell_idx }
+    }
+}
+
 /// The comparisons of a tree whose nodes are given with parents first and what lies inside before
 /// what lies outside; a node without a cut is the next cell.
 pub fn steps_of(

@@ -7,7 +7,10 @@ use albers_partition::counts::divide::Division;
 use albers_partition::counts::group::GroupShape;
 use albers_partition::split::cut::{Cut, Turn};
 use albers_partition::split::state::NodeState;
-use albers_partition::top::{RouteStep, steps_of};
+use albers_partition::top::RouteStep;
+
+/// A split into more parts than this is compared by halves, and not part by part.
+const MANY_PARTS: usize = 4;
 
 /// The tree of a part.
 pub(super) struct GrownTree {
@@ -18,6 +21,8 @@ pub(super) struct GrownTree {
 
 struct Node {
     parent: Option<u32>,
+    /// Whether it is what a cut of its parent's split leaves for the next.
+    is_rest: bool,
     kind: Kind,
 }
 
@@ -53,7 +58,8 @@ pub(super) enum Fate {
 impl GrownTree {
     /// A tree that is one leaf.
     pub(super) fn new(leaf: Leaf, way: Arc<[Turn]>) -> GrownTree {
-        GrownTree { nodes: vec![Node { parent: None, kind: Kind::Leaf(leaf) }], way }
+        let root = Node { parent: None, is_rest: false, kind: Kind::Leaf(leaf) };
+        GrownTree { nodes: vec![root], way }
     }
 
     /// How many nodes it has.
@@ -63,30 +69,48 @@ impl GrownTree {
 
     /// Its leaves from left to right, by their numbers.
     pub(super) fn leaves(&self) -> Vec<u32> {
-        let leaves = self.walk().into_iter().filter(|(_, cut)| cut.is_none());
-        leaves.map(|(node, _)| node).collect()
-    }
-
-    /// The comparisons that lead a row to its leaf, by the place of the leaf from left to right.
-    pub(super) fn steps(&self) -> Arc<[RouteStep]> {
-        let nodes = self.walk();
-        steps_of(nodes.into_iter().map(|(_, cut)| cut)).into()
-    }
-
-    /// All nodes: parents first, what lies inside before what lies outside.
-    fn walk(&self) -> Vec<(u32, Option<Cut>)> {
-        let mut found = Vec::with_capacity(self.nodes.len());
+        let mut found = Vec::new();
         let mut pending = vec![0];
         while let Some(node) = pending.pop() {
             match &self.nodes[node as usize].kind {
-                Kind::Leaf(_) => found.push((node, None)),
-                Kind::Inner { cut, children: [inside, outside] } => {
-                    found.push((node, Some(*cut)));
+                Kind::Leaf(_) => found.push(node),
+                Kind::Inner { children: [inside, outside], .. } => {
                     pending.extend([*outside, *inside]);
                 }
             }
         }
         found
+    }
+
+    /// The comparisons that lead a row to its leaf, by the place of the leaf from left to right.
+    pub(super) fn steps(&self) -> Arc<[RouteStep]> {
+        let mut place_of = vec![0; self.nodes.len()];
+        (0u32..).zip(self.leaves()).for_each(|(place, leaf)| place_of[leaf as usize] = place);
+        let step = |(own, node): (u32, &Node)| match &node.kind {
+            Kind::Leaf(_) => RouteStep::cell(own, place_of[own as usize]),
+            Kind::Inner { cut, children } => RouteStep::compare(cut, *children),
+        };
+        let mut steps: Vec<RouteStep> = (0u32..).zip(&self.nodes).map(step).collect();
+        for (own, _) in self.nodes.iter().enumerate().filter(|(_, node)| !node.is_rest) {
+            let (parts, rest) = self.split_at(own as u32);
+            if parts.len() > MANY_PARTS {
+                steps[own] = by_halves(&parts, rest, &mut steps);
+            }
+        }
+        steps.into()
+    }
+
+    /// The parts of the split of a node but the last, each with its cut, and the last.
+    fn split_at(&self, node: u32) -> (Vec<(Cut, u32)>, u32) {
+        let (mut parts, mut at) = (Vec::new(), node);
+        while let Kind::Inner { cut, children: [inside, outside] } = &self.nodes[at as usize].kind {
+            parts.push((*cut, *inside));
+            at = *outside;
+            if !self.nodes[at as usize].is_rest {
+                break;
+            }
+        }
+        (parts, at)
     }
 
     /// A leaf by its number.
@@ -126,6 +150,8 @@ impl GrownTree {
             let leaf = Leaf { n_rows, fate, state: part.state, region: inside };
             match cut {
                 None => {
+                    // The last part: a split of it is one of its own.
+                    self.nodes[at as usize].is_rest = false;
                     self.nodes[at as usize].kind = Kind::Leaf(leaf);
                     found.push(at);
                 }
@@ -133,8 +159,9 @@ impl GrownTree {
                     let [own, rest] = [self.nodes.len() as u32, self.nodes.len() as u32 + 1];
                     // What the cut leaves becomes a node of its own, which the next part fills.
                     let empty = Leaf { fate: Fate::Final, region: None, ..leaf.clone() };
-                    for kind in [Kind::Leaf(leaf), Kind::Leaf(empty)] {
-                        self.nodes.push(Node { parent: Some(at), kind });
+                    for (is_rest, leaf) in [(false, leaf), (true, empty)] {
+                        let kind = Kind::Leaf(leaf);
+                        self.nodes.push(Node { parent: Some(at), is_rest, kind });
                     }
                     self.nodes[at as usize].kind = Kind::Inner { cut, children: [own, rest] };
                     found.push(own);
@@ -174,4 +201,20 @@ impl GrownTree {
         };
         self.nodes.iter().map(|node| node_bytes(node) as u64).sum()
     }
+}
+
+/// The step that leads codes to one of some parts, which lie in the order of their codes, or to what
+/// is left by all of them; further steps are added to the others.
+fn by_halves(parts: &[(Cut, u32)], rest: u32, steps: &mut Vec<RouteStep>) -> RouteStep {
+    if let [(cut, part)] = parts {
+        return RouteStep::compare(cut, [*part, rest]);
+    }
+    let halves = parts.split_at(parts.len() / 2);
+    let (last, _) = halves.0[halves.0.len() - 1];
+    let children = [halves.0, halves.1].map(|half| {
+        let step = by_halves(half, rest, steps);
+        steps.push(step);
+        steps.len() as u32 - 1
+    });
+    RouteStep::compare(&Cut::new(last.axis as usize, 0, last.hi), children)
 }
