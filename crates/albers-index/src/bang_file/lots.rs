@@ -14,6 +14,7 @@
 
 use std::ops::Range;
 
+use albers_partition::split::rule::Asked;
 use albers_privacy::{ClassSummary, Requirement, SummaryShape};
 use rayon::prelude::*;
 
@@ -27,7 +28,7 @@ pub struct Lots<'a> {
     n_words: usize,
     n_levels: usize,
     /// What blocks must satisfy, where more than the number of rows decides.
-    rule: Option<&'a Requirement>,
+    rule: Option<&'a dyn Asked>,
     /// What is counted of each lot, where more than its number of rows is ever asked for.
     shape: Option<&'a SummaryShape>,
     firsts: Vec<u64>,
@@ -42,7 +43,7 @@ impl<'a> Lots<'a> {
     /// `shape` what is counted, where more is ever asked for.
     pub fn new(
         space: &HalvedSpace,
-        rule: Option<&'a Requirement>,
+        rule: Option<&'a dyn Asked>,
         shape: Option<&'a SummaryShape>,
     ) -> Lots<'a> {
         Lots::empty(space.n_words(), space.n_levels(), (rule, shape))
@@ -51,7 +52,7 @@ impl<'a> Lots<'a> {
     fn empty(
         n_words: usize,
         n_levels: usize,
-        (rule, shape): (Option<&'a Requirement>, Option<&'a SummaryShape>),
+        (rule, shape): (Option<&'a dyn Asked>, Option<&'a SummaryShape>),
     ) -> Lots<'a> {
         let (firsts, lasts, summaries) = (Vec::new(), Vec::new(), Vec::new());
         Lots { n_words, n_levels, rule, shape, firsts, lasts, starts: vec![0], summaries }
