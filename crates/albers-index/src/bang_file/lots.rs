@@ -143,8 +143,12 @@ impl<'a> Lots<'a> {
                 let n_rows = lots.map(|lot| self.places(lot)).map(|own| own.end - own.start);
                 n_rows.sum::<u64>() >= k
             }
-            None => requirement.holds(&self.summary(requirement.shape(), lots)),
+            None => self.are_as_asked(lots, requirement),
         }
+    }
+
+    fn are_as_asked(&self, lots: impl Iterator<Item = u32>, asked: &dyn Asked) -> bool {
+        asked.holds(&self.summary(asked.shape(), lots))
     }
 
     fn summary(&self, shape: &SummaryShape, lots: impl Iterator<Item = u32>) -> ClassSummary {
@@ -194,7 +198,7 @@ impl LotJudge<'_> {
     fn hold_apart(&self, part: &[u32]) -> bool {
         let Some(rule) = self.lots.rule else { return true };
         let others = self.all.iter().copied().filter(|lot| !is_in_run(part, *lot));
-        self.lots.hold(part.iter().copied(), rule) && self.lots.hold(others, rule)
+        self.lots.are_as_asked(part.iter().copied(), rule) && self.lots.are_as_asked(others, rule)
     }
 }
 
