@@ -529,3 +529,6 @@ pub fn cells_of_rows(
     }
     cells
 }
+
+#[cfg(test)]
+mod tests;
