@@ -40,7 +40,7 @@ use albers_partition::sample::Tuples;
 use albers_partition::split::cut::Turn;
 use albers_partition::split::extent::has_small_sets;
 use albers_partition::split::workload::Workload;
-use albers_partition::top::{Top, cells_of_rows};
+use albers_partition::top::{SampledTops, Top, cells_of_rows};
 use albers_privacy::Requirement;
 use albers_storage::memory_budget::{MemoryBudget, Reservation};
 use albers_storage::spill::{Block, SpillStore};
@@ -282,11 +282,12 @@ impl<'a> BufferTree<'a> {
         self.parts.len()
     }
 
-    /// Builds all parts and hands them on, unit by unit; the sink may fail in its own way.
+    /// Builds all parts and hands them on, unit by unit; the sink may fail in its own way. Tells what
+    /// became of the trees that were grown on samples.
     pub fn drain<E: From<StorageError>>(
         self,
         sink: &mut dyn FnMut(Loaded<'_>) -> std::result::Result<(), E>,
-    ) -> std::result::Result<(), E> {
+    ) -> std::result::Result<SampledTops, E> {
         drain::drain(self, sink)
     }
 }

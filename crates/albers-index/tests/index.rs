@@ -13,5 +13,6 @@ mod index {
     mod oracle;
     pub mod properties;
     mod recoding;
+    mod sampled;
     pub mod table;
 }

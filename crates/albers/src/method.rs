@@ -27,6 +27,7 @@ use albers_partition::plan::PlannedWorkload;
 use albers_partition::sample::Tuples;
 use albers_partition::specialize::{self, SpecializePlan};
 use albers_partition::split::Policy;
+use albers_partition::top::SampledTops;
 use albers_privacy::Facts;
 use albers_release::door::{Door, RowStore, TableRows};
 use albers_release::publish::row_keys;
@@ -80,7 +81,7 @@ pub(crate) fn in_memory(
 
     let fingerprint = table.points.fingerprint();
     let mut notes = protection.notes.clone();
-    let mut generalization = None;
+    let (mut generalization, mut tops) = (None, None);
     let groups = match &run.plan.method {
         MethodPlan::FullDomain(search) => {
             let found = full_domain::in_memory(&run, search, &mut table, &protection, &facts)?;
@@ -93,8 +94,9 @@ pub(crate) fn in_memory(
             let points = table.take_points();
             let found =
                 groups_of(&run, &table, (points, tuples), &protection, (&facts, &sensitive))?;
-            notes.extend(found.1);
-            found.0
+            notes.extend(found.notes);
+            tops = found.tops;
+            found.groups
         }
     };
     if matches!(run.plan.method, MethodPlan::Local) {
@@ -119,6 +121,7 @@ pub(crate) fn in_memory(
         may_overlap: false,
         has_history: false,
         generalization,
+        tops,
         notes,
         ncp_before: None,
         n_given_notes: 0,
@@ -172,6 +175,15 @@ fn shows_regions(plan: &Plan) -> bool {
     }
 }
 
+/// What a method that looks at points has found.
+struct FoundGroups {
+    groups: Groups,
+    /// What became of the trees that were grown on samples, where there are any.
+    tops: Option<SampledTops>,
+    /// What the user should know.
+    notes: Vec<Note>,
+}
+
 /// The classes of the methods that look at points, and what the user should know of them.
 fn groups_of(
     run: &Context<'_>,
@@ -179,7 +191,7 @@ fn groups_of(
     (points, tuples): (Points, Option<Tuples>),
     protection: &Protection,
     (facts, sensitive): (&Facts, &[Vec<u32>]),
-) -> Result<(Groups, Vec<Note>)> {
+) -> Result<FoundGroups> {
     let space = Space { axes: table.attributes.iter().map(Attribute::axis).collect() };
     let cuts = match &run.plan.method {
         MethodPlan::Cuts { cuts } => Some(cuts),
@@ -220,21 +232,27 @@ fn groups_of(
                 check_sets(&table.attributes, *kind)?;
             }
             if *kind == Specialization::Tds {
-                return Ok((specialize::tds::partition(points, &settings, run.watch)?, notes));
+                let groups = specialize::tds::partition(points, &settings, run.watch)?;
+                return Ok(FoundGroups { groups, tops: None, notes });
             }
             let max_suppressed = run.plan.max_left_out(table.n_rows as u64) as usize;
             let plan = SpecializePlan { plan: &settings, max_suppressed };
             specialize::partition(points, &plan, run.watch)
         }
         MethodPlan::Access { relative, .. } => {
-            return Ok((access::groups(run, table, points, (*relative, &settings))?, notes));
+            let groups = access::groups(run, table, points, (*relative, &settings))?;
+            return Ok(FoundGroups { groups, tops: None, notes });
         }
         MethodPlan::Grid { .. } => {
-            return Ok((grid::groups(run, table, points, &settings)?, notes));
+            let groups = grid::groups(run, table, points, &settings)?;
+            return Ok(FoundGroups { groups, tops: None, notes });
         }
-        _ => mondrian::partition(points, tuples, &settings, run.watch),
+        _ => {
+            let found = mondrian::partition_counted(points, tuples, &settings, run.watch)?;
+            return Ok(FoundGroups { groups: found.0, tops: found.1, notes });
+        }
     };
-    Ok((groups?, notes))
+    Ok(FoundGroups { groups: groups?, tops: None, notes })
 }
 
 /// Refuses sets that would fill every cell with a list of thousands of names.

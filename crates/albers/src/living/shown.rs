@@ -148,6 +148,7 @@ impl ShownTable {
             column_types: &self.column_types,
             may_overlap,
             has_history: true,
+            tops: None,
             generalization: None,
             notes,
             ncp_before: None,

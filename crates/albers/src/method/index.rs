@@ -7,7 +7,6 @@
 //! ```
 
 use albers_classes::TargetCodes;
-use albers_classes::packed::FactColumns;
 use albers_index::buffer_tree::{BufferTree, BulkPlan, Intake, Loaded, Sizes, Subtree};
 use albers_index::granularity::dendrogram::{Closeness, Dendrogram};
 use albers_index::granularity::{self, Coarsening, FAN_OUT, Granularity};
@@ -16,6 +15,7 @@ use albers_partition::mondrian::Plan as CutSettings;
 use albers_partition::plan::PlannedWorkload;
 use albers_partition::sample::Tuples;
 use albers_partition::split::workload::TargetPlace;
+use albers_partition::top::SampledTops;
 use albers_privacy::Facts;
 use albers_release::ReleaseError;
 use albers_release::door::{Door, GiantLeaf, LeafClasses, LeafRows, PackedRows, RowStore};
@@ -59,7 +59,6 @@ pub(super) fn publish<'r>(
     let (layout, facts) = layout_of(&surveyed, &protection, carried);
     let n_kept = surveyed.n_kept_facts();
     let table = TableSize::of(surveyed.n_rows, &cuts.grain);
-    let tuples = tuples_of(&run, &mut surveyed, &cuts, table, &facts)?;
     let no_targets = TargetCodes::default();
     let no_facts = Facts { subjects: Vec::new(), sensitive: Vec::new(), n_sensitive: 0 };
     let bulk = BulkPlan {
@@ -88,6 +87,7 @@ pub(super) fn publish<'r>(
         sizes: Sizes::within(budget.limit_bytes()),
     };
     let n_rows = surveyed.n_rows;
+    let tuples = tuples_of(&run, &mut surveyed, &bulk)?;
     let rooted = bulk.rooted(&tuples, n_rows);
     let bulk = bulk.with_workload(rooted.as_ref());
     let top = bulk.top_of_table(&tuples, n_rows);
@@ -129,12 +129,14 @@ fn publish_loaded(
     })?;
     let mut door = Door::open(&door_plan, protection.requirements.clone(), run.watch)?;
     let mut picture = coarser.draws.then(Picture::default);
-    drain(&run, bulk, tree, coarser.granularity, (&mut door, &mut picture))?;
+    let tops = drain(&run, bulk, tree, coarser.granularity, (&mut door, &mut picture))?;
+    let tops = (bulk.table == TableSize::Large).then_some(tops);
     let drawing = picture.map(Picture::draw).transpose()?;
     run.clock.partition();
     let mut notes = [protection.notes.clone(), notes].concat();
     notes.extend((sinks.len() > 1).then_some(Note::BoundTogether));
-    let mut prepared = run.close(door, sinks, &story_of(&table, notes))?;
+    let story = Story { tops, ..story_of(&table, notes) };
+    let mut prepared = run.close(door, sinks, &story)?;
     prepared.drawing = drawing;
     Ok(prepared)
 }
@@ -146,6 +148,7 @@ pub(super) fn story_of(table: &PackedTable, notes: Vec<Note>) -> Story<'_> {
         may_overlap: false,
         has_history: false,
         generalization: None,
+        tops: None,
         notes,
         ncp_before: None,
         n_given_notes: 0,
@@ -182,27 +185,28 @@ fn workload_of<'s>(
     Ok(Some(workload))
 }
 
-/// The sample on which the top of the tree of a large table is grown, with what its rows carry of a
-/// workload.
+/// The sample on which the top of the tree of a large table is grown, with what its rows hold that
+/// tests look at, and what they carry of a workload.
 fn tuples_of<'s>(
     run: &Context<'s>,
     surveyed: &mut Surveyed<'s>,
-    cuts: &CutPlan,
-    table: TableSize,
-    facts: &FactColumns,
+    bulk: &BulkPlan<'_>,
 ) -> Result<Tuples> {
-    if table == TableSize::Small {
+    if bulk.table == TableSize::Small {
         surveyed.sample.clear();
         return Ok(Tuples::default());
     }
     let mut tuples = surveyed.tuples()?;
     surveyed.sample.clear();
-    if !facts.targets.is_empty() {
-        let limit = cuts.grain.sample_tuples(surveyed.coders_of(Role::Quasi).count());
+    let BulkPlan { plan, facts, .. } = bulk;
+    let tested = facts.ruled.iter().filter(|_| plan.n_tested_columns() > 0);
+    let places: Vec<usize> = tested.chain(&facts.targets).copied().collect();
+    if !places.is_empty() {
+        let limit = plan.grain.sample_tuples(surveyed.coders_of(Role::Quasi).count());
         // Facts take about as much again as the sample, and more.
-        let n_bytes = 2 * cuts.grain.sample_bytes;
-        let _memory = run.memory.budget.try_reserve("a sample of the targets", n_bytes)?;
-        surveyed.count_targets(&run.reading(None), &mut tuples, &facts.targets, limit)?;
+        let n_bytes = 2 * plan.grain.sample_bytes;
+        let _memory = run.memory.budget.try_reserve("what a sample holds", n_bytes)?;
+        surveyed.count_facts(&run.reading(None), &mut tuples, &places, limit)?;
     }
     Ok(tuples)
 }
@@ -214,9 +218,9 @@ fn drain(
     tree: BufferTree<'_>,
     granularity: Granularity,
     (door, picture): (&mut Door<'_>, &mut Option<Picture>),
-) -> Result<()> {
+) -> Result<SampledTops> {
     run.watch.phase(Phase::Partition, Some(tree.n_rows()));
-    tree.drain(&mut |loaded| -> std::result::Result<(), ReleaseError> {
+    let tops = tree.drain(&mut |loaded| -> std::result::Result<(), ReleaseError> {
         match &loaded {
             Loaded::Subtree(subtree) => {
                 admit(bulk, subtree, granularity, (door, picture))?;
@@ -236,7 +240,7 @@ fn drain(
             }
         }
     })?;
-    Ok(())
+    Ok(tops)
 }
 
 fn admit(

@@ -126,9 +126,9 @@ impl CutPlan {
 
     /// How far a sample is trusted, where tests tell it.
     pub(crate) fn trust(&self) -> Option<Trust> {
-        let Knobs { test, height, sample_rows, .. } = self.knobs;
+        let Knobs { test, height, .. } = self.knobs;
         let is_tested = self.external == Some(External::Sample);
-        is_tested.then_some(Trust { test, height, sample_rows })
+        is_tested.then_some(Trust { test, height })
     }
 }
 
@@ -339,9 +339,15 @@ fn is_exact(job: &Job) -> bool {
 
 /// The sizes that follow from the least memory that a job is planned for.
 fn grain_of(job: &Job) -> Result<Grain> {
-    Ok(match job.least_memory {
-        _ if is_exact(job) => Grain::exact(),
+    let grain = match job.least_memory {
+        _ if is_exact(job) => return Ok(Grain::exact()),
         None => Grain::default(),
         Some(size) => Grain::of(usize::try_from(checked_bytes(size)?).unwrap_or(usize::MAX)),
-    })
+    };
+    if job.external != Some(External::Sample) {
+        return Ok(grain);
+    }
+    let Knobs { sample_rows, memory_rows, .. } = job.knobs;
+    let whole_rows = memory_rows.unwrap_or(grain.whole_rows).max(1);
+    Ok(Grain { whole_rows, cell_rows: whole_rows / 8, sample_rows, ..grain })
 }
