@@ -13,11 +13,13 @@ mod divide;
 use albers_classes::Region;
 
 use crate::grain::Grain;
-use crate::grow::{Arity, Grower, grow};
+use crate::grow::{Arity, Grower, grow_from};
 use crate::plan::{CellFacts, Plan};
 use crate::sample::tuple_hash;
 use crate::split::place::Placement;
 use crate::split::rule::{Allowance, Rule};
+use crate::split::selection::Selected;
+use crate::split::state::NodeState;
 use crate::split::{Chooser, Point, Policy};
 use crate::split_tree::SplitTree;
 use crate::top::SampledTops;
@@ -54,6 +56,15 @@ pub struct Cell<const L: usize> {
     pub tops: SampledTops,
 }
 
+/// What is known of points from the splits above them.
+#[derive(Clone, Default)]
+pub struct Start {
+    /// What their node knows.
+    pub state: NodeState,
+    /// Where cuts are placed, where regions are known.
+    pub placement: Option<Placement>,
+}
+
 impl<const L: usize> Cell<L> {
     /// Points in their order.
     pub fn new(points: Vec<Point<L>>) -> Cell<L> {
@@ -88,21 +99,39 @@ impl<const L: usize> Cell<L> {
         table: TableSize,
         region: Option<&Region>,
     ) -> SplitTree {
-        let rule = facts.rule.map(|facts| Rule { requirement: plan.requirement, facts });
-        let allowance = Allowance { min_rows: plan.min_rows(), rule };
         if table == TableSize::Large && plan.policy == Policy::Compact {
             self.order_by_content(plan.space.axes.len(), plan.seed);
         }
+        let selected = region.and_then(|own| Selected::new(own, plan.predicates()));
+        let start = Start {
+            state: NodeState::root(selected),
+            placement: plan.needs_regions().then(|| Placement::among(&self.points, plan.space)),
+        };
+        self.grow_below::<M>(plan, facts, table, start)
+    }
+
+    /// Splits points that lie below other splits, all of them at once, until no allowable split is
+    /// left. A workload must know the impurities of the whole table.
+    pub fn grow_below<const M: usize>(
+        &mut self,
+        plan: &Plan<'_>,
+        facts: CellFacts<'_>,
+        table: TableSize,
+        start: Start,
+    ) -> SplitTree {
+        let rule = facts.rule.map(|facts| Rule { requirement: plan.requirement, facts });
+        let allowance = Allowance { min_rows: plan.min_rows(), rule };
         let Cell { points, places, .. } = self;
         let grower = Grower::<L, M> {
             chooser: Chooser::new(plan.space, plan.policy, table == TableSize::Large)
+                .with_exactness(plan.is_exact)
                 .with_predicates(plan.predicates())
                 .with_gains(plan.gains(facts.targets, points)),
             stop: &|_| Some(allowance),
             arity: Arity::Many,
-            placement: plan.needs_regions().then(|| Placement::among(points, plan.space)),
+            placement: start.placement,
         };
-        grow(&grower, points, places, region)
+        grow_from(&grower, points, places, start.state)
     }
 
     /// Puts the points in an order that depends on their codes alone, so that a sample of those at

@@ -95,7 +95,17 @@ pub fn grow<const L: usize, const M: usize>(
     region: Option<&Region>,
 ) -> SplitTree {
     let selected = region.and_then(|own| Selected::new(own, grower.chooser.predicates));
-    grow_node(grower, Node { points, places, state: NodeState::root(selected) })
+    grow_from(grower, points, places, NodeState::root(selected))
+}
+
+/// The same below other splits, of which the points' node knows.
+pub fn grow_from<const L: usize, const M: usize>(
+    grower: &Grower<'_, L, M>,
+    points: &mut [Point<L>],
+    places: &mut [u32],
+    state: NodeState,
+) -> SplitTree {
+    grow_node(grower, Node { points, places, state })
 }
 
 /// A stretch of points that is still to be split.
