@@ -33,6 +33,10 @@ pub enum Field {
     Dendrogram,
     /// How much likelier one person may make a release.
     Epsilon,
+    /// Whether every cut is weighed on all rows.
+    Exact,
+    /// How a table is cut that does not fit in memory.
+    External,
     /// Columns that are known beside the quasi-identifiers.
     Features,
     /// Whether a file that is there may be replaced.
@@ -69,6 +73,8 @@ pub enum Field {
     Minimize,
     /// Texts that stand for a missing value.
     Missing,
+    /// Where the recoding function goes.
+    Model,
     /// Whether the regions of classes may lie in each other.
     Nesting,
     /// Where the release goes.
@@ -130,6 +136,8 @@ impl Field {
             Field::Delimiter => "delimiter",
             Field::Dendrogram => "dendrogram",
             Field::Epsilon => "epsilon",
+            Field::Exact => "exact",
+            Field::External => "external",
             Field::Features => "features",
             Field::Force => "force",
             Field::From => "from",
@@ -148,6 +156,7 @@ impl Field {
             Field::Method => "method",
             Field::Minimize => "minimize",
             Field::Missing => "missing",
+            Field::Model => "model",
             Field::Nesting => "nesting",
             Field::Output => "output",
             Field::OwnerReport => "owner-report",

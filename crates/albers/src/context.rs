@@ -205,7 +205,7 @@ impl<'r> Context<'r> {
             requirement: passage.requirement.describe(),
             privacy: plan.method.promise().as_ref().map(PrivacyReport::of),
             method: plan.asked.clone(),
-            ran: plan.method.words(story.is_indexed, release > 0),
+            ran: plan.method.words(release > 0),
             seed: plan.show.seed,
             repeatable: plan.method.is_repeatable() && !story.has_history,
             loss: figures.published.finish(),
@@ -395,8 +395,6 @@ pub(crate) struct Story<'a> {
     pub(crate) attributes: &'a [Attribute],
     /// The types of the columns that were read.
     pub(crate) column_types: &'a [(String, ColumnType)],
-    /// Whether an index found the classes.
-    pub(crate) is_indexed: bool,
     /// Whether the finest classes too are such that their boxes may overlap.
     pub(crate) may_overlap: bool,
     /// Whether the same rows and the same job could come to other classes: those of an index follow

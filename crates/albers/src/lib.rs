@@ -74,6 +74,7 @@ pub use albers_lattice::choose::Minimize;
 pub use albers_measure::{Loss, PublishedLoss, Relation};
 pub use albers_partition::mondrian::MAX_ATTRIBUTES;
 pub use albers_partition::split::Policy;
+pub use albers_partition::trust::Test;
 pub use albers_privacy::Criterion;
 pub use albers_privacy::violation::figure;
 pub use albers_release::publish::Values;
@@ -96,8 +97,8 @@ pub use experiment::{ExperimentReport, ExperimentScale, experiment};
 pub use finding::{Acceptance, Finding, FindingName};
 pub use init::init;
 pub use job::{
-    ByteSize, Categories, ColumnJob, Diversity, Job, Method, SearchVariant, SelectSpec, Split,
-    TargetKind, TargetSpec, TimeLimit, WorkloadJob,
+    ByteSize, Categories, ColumnJob, Diversity, External, Job, Knobs, Method, SearchVariant,
+    SelectSpec, Split, TargetKind, TargetSpec, TimeLimit, WorkloadJob,
 };
 pub use lattice::{LatticeReport, LatticeRequest, MinimalReport, SortBy, lattice};
 pub use living::{Index, ReleaseRequest};

@@ -193,7 +193,7 @@ impl Plan {
         let workload = match method {
             MethodPlan::Cuts { .. } | MethodPlan::Index { .. } => workload::planned(job)?,
             MethodPlan::Specialize { kind: Specialization::Tds, .. } => {
-                let words = method.words(false, false);
+                let words = method.words(false);
                 let targets = workload::followed(job, TargetKind::Class, &words)?;
                 PlannedWorkload { targets, ..PlannedWorkload::default() }
             }
@@ -285,7 +285,7 @@ pub(crate) fn check_job(job: &Job) -> Result<()> {
 /// What a job asks of the method, and nothing that it leaves open.
 fn asked_words(job: &Job, method: &MethodPlan) -> String {
     if let MethodPlan::Given { .. } = method {
-        return method.words(false, false);
+        return method.words(false);
     }
     let mut words = vec![job.method.unwrap_or_default().to_string()];
     words.extend(job.split.map(|split| format!("{split} split")));
@@ -297,6 +297,7 @@ fn asked_words(job: &Job, method: &MethodPlan) -> String {
         n_selects => words.push(format!("{n_selects} selections")),
     }
     words.extend(job.then.map(|then| format!("then {then}")));
+    words.extend(method::how(job).map(str::to_owned));
     words.extend(job.variant.map(|variant| variant.to_string()));
     words.extend(job.granularity.map(|granularity| granularity.to_string()));
     words.extend(job.minimize.map(|minimize| format!("least {minimize}")));

@@ -38,7 +38,7 @@ pub(crate) fn run(
     let rows = KnownColumns::of(&reading).and_then(|known| reading.read_counted(known, wanted));
     let (rows, repeated) = rows.map_err(|error| match (wanted, &given) {
         (Wanted::OnlyTable { .. }, None) => {
-            let words = plan.method.words(false, false);
+            let words = plan.method.words(false);
             let method = words.split(',').next().unwrap_or_default();
             method::works_in_memory(error, method, method::another_method())
         }

@@ -80,6 +80,8 @@ pub(super) fn publish<'r>(
             policy: Policy::default(),
             keep_regions: true,
             labels_apart: false,
+            is_exact: false,
+            trust: None,
             grain,
             seed: run.plan.show.seed,
         },

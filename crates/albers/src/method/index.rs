@@ -74,6 +74,8 @@ pub(super) fn publish<'r>(
             keep_regions: cuts.shows_regions,
             labels_apart: run.plan.ks.len() > 1,
             grain: cuts.grain,
+            is_exact: cuts.is_exact,
+            trust: cuts.trust(),
             seed: run.plan.show.seed,
         },
         strictest: protection.strictest(),
@@ -141,7 +143,6 @@ pub(super) fn story_of(table: &PackedTable, notes: Vec<Note>) -> Story<'_> {
     Story {
         attributes: &table.attributes,
         column_types: &table.column_types,
-        is_indexed: true,
         may_overlap: false,
         has_history: false,
         generalization: None,
