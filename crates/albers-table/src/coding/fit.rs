@@ -72,16 +72,17 @@ impl ColumnCoding {
         match (self.line(), &chunk.cells) {
             (Some(line), _) => {
                 let keys = super::survey::present_keys(chunk);
-                let (lo, hi) = keys.fold((i64::MAX, i64::MIN), |(lo, hi), key| {
-                    (lo.min(key), hi.max(key))
-                });
+                let (lo, hi) =
+                    keys.fold((i64::MAX, i64::MIN), |(lo, hi), key| (lo.min(key), hi.max(key)));
                 let steps = self.steps(chunk.unit());
                 [lo, hi].iter().all(|&key| line.fit(steps.key(key)) == Fit::Inside)
             }
             (None, Cells::Names { names, .. }) => {
                 names.iter().all(|name| self.code_of_name(name).is_some())
             }
-            (None, _) => super::survey::present_keys(chunk).all(|key| self.code_of_key(key).is_some()),
+            (None, _) => {
+                super::survey::present_keys(chunk).all(|key| self.code_of_key(key).is_some())
+            }
         }
     }
 
@@ -255,9 +256,7 @@ impl Line<'_> {
         match self {
             Line::Empty => None,
             Line::Near { min, max } => Some((i128::from(*min), i128::from(*max))),
-            Line::Far { keys, .. } => {
-                Some((i128::from(*keys.first()?), i128::from(*keys.last()?)))
-            }
+            Line::Far { keys, .. } => Some((i128::from(*keys.first()?), i128::from(*keys.last()?))),
         }
     }
 
