@@ -15,8 +15,8 @@ use super::{ColumnCoder, ColumnCoding, ColumnSurvey, Look};
 use crate::Result;
 use crate::chunk::{Cells, ColumnChunk, TickUnit};
 use crate::coding::grow::CodeMap;
-use crate::domain::scale::{all_keys, names_and_numbers};
-use crate::domain::{Domain, DomainKind};
+use crate::domain::DomainKind;
+use crate::domain::scale::{Scale, all_keys, names_and_numbers};
 use crate::hierarchy::Hierarchy;
 use crate::value;
 
@@ -205,9 +205,7 @@ impl ColumnCoding {
         match &self.domain.kind {
             DomainKind::Near { occupancy, .. } if occupancy.is_empty() => Some(Line::Empty),
             DomainKind::Near { min, max, .. } => Some(Line::Near { min: *min, max: *max }),
-            DomainKind::Far { scale, .. } => {
-                Some(Line::Far { keys: scale.keys().collect(), codes: scale.codes() })
-            }
+            DomainKind::Far { scale, .. } => Some(Line::Far(scale)),
             DomainKind::Names { .. } | DomainKind::Tree { .. } => None,
         }
     }
@@ -248,7 +246,7 @@ impl Steps {
 enum Line<'c> {
     Empty,
     Near { min: i64, max: i64 },
-    Far { keys: Vec<i64>, codes: &'c [u32] },
+    Far(&'c Scale),
 }
 
 impl Line<'_> {
@@ -256,7 +254,7 @@ impl Line<'_> {
         match self {
             Line::Empty => None,
             Line::Near { min, max } => Some((i128::from(*min), i128::from(*max))),
-            Line::Far { keys, .. } => Some((i128::from(*keys.first()?), i128::from(*keys.last()?))),
+            Line::Far(scale) => scale.end_keys().map(|(lo, hi)| (i128::from(lo), i128::from(hi))),
         }
     }
 
@@ -277,20 +275,10 @@ impl Line<'_> {
                 let key = above.clamp(i128::from(*min), i128::from(*max));
                 (key - i128::from(*min)) as u32
             }
-            Line::Far { keys, codes } => {
-                let at = keys.partition_point(|&own| i128::from(own) < above);
+            Line::Far(scale) => {
+                let (codes, at) = (scale.codes(), scale.n_below_key(above));
                 codes.get(at.min(codes.len().saturating_sub(1))).copied().unwrap_or(0)
             }
         }
-    }
-}
-
-impl Domain {
-    /// The same domain, of whose rows so many miss the value, where its codes have room for that.
-    pub fn with_counted_missing(mut self, n_missing: u64) -> Domain {
-        if self.n_missing > 0 && n_missing > 0 {
-            self.n_missing = n_missing;
-        }
-        self
     }
 }

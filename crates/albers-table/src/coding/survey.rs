@@ -149,6 +149,11 @@ impl ColumnSurvey {
         self.estimate = Some(sample);
     }
 
+    /// Rows that miss the value.
+    pub fn n_missing(&self) -> u64 {
+        self.n_missing
+    }
+
     /// What it looks for.
     pub fn look(&self) -> Look {
         self.look
