@@ -36,7 +36,7 @@ use crate::error::{Error, Result};
 use crate::job::Job;
 
 pub(crate) use fingerprint::{Fingerprint, RowPrinter};
-pub(crate) use items::{LeafShape, ShownCodes};
+pub(crate) use items::LeafShape;
 pub(crate) use read::{Keep, Model, ModelFile};
 pub(crate) use write::{ModelOrder, ModelWriter};
 

@@ -110,11 +110,6 @@ impl ModelFile {
         &self.head
     }
 
-    /// What messages call it.
-    pub(crate) fn name(&self) -> &str {
-        &self.name
-    }
-
     /// Reads the tree into memory.
     pub(crate) fn read_tree(self, keep: Keep, budget: &MemoryBudget) -> Result<Model> {
         let ModelFile { name, reader, n_left, head, coding, .. } = self;

@@ -221,8 +221,8 @@ impl Asked {
             let cells = chunk.carried.iter().zip(&typings);
             Ok(cells.map(|(cells, typing)| CarriedSurvey::of(cells, *typing)).collect::<Vec<_>>())
         };
-        let mut scan = source.scan(&self.requests, &self.types)?;
         if becomes_typed {
+            let mut scan = source.scan(&self.requests, &self.types)?;
             for_each_chunk(scan.as_mut(), watch, &look, &mut |found: Vec<CarriedSurvey>| {
                 surveys.iter_mut().zip(&found).for_each(|(all, own)| all.add(own));
                 Ok(())
