@@ -311,9 +311,16 @@ impl<'a> Intake<'a> for BufferTree<'a> {
 }
 
 impl RoutedRows {
-    /// The rows, part by part.
+    /// All rows, in the order of their parts.
     pub(crate) fn block(&self) -> &RowBlock {
         &self.block
+    }
+
+    /// The places of the rows of each part.
+    pub(crate) fn ranges(&self) -> impl Iterator<Item = std::ops::Range<usize>> + '_ {
+        let ends = self.ends.iter().map(|&end| end as usize);
+        let mut start = 0;
+        ends.map(move |end| std::mem::replace(&mut start, end)..end)
     }
 
     /// Takes the rows into their parts.

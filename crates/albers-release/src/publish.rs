@@ -17,6 +17,7 @@ mod carried;
 mod columns;
 mod means;
 mod slab;
+mod stored;
 
 use std::sync::Arc;
 
@@ -39,6 +40,7 @@ pub use carried::{
     CarriedColumn, CarriedSurvey, CellCounts, Payload, PayloadField, Typing, cell_hashes,
 };
 pub use columns::{FeatureColumn, FeatureKind, Values};
+pub use stored::{StoredLeaves, StoredTable};
 
 pub(crate) use carried::RowKeys;
 pub(crate) use slab::SlabLimits;

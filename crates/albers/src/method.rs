@@ -13,6 +13,7 @@ mod index;
 mod load;
 mod packed;
 mod private;
+pub(crate) mod recoded;
 mod scales;
 pub(crate) mod selects;
 mod targets;
@@ -56,6 +57,11 @@ pub(crate) fn wanted(plan: &Plan, memory: &Memory) -> Wanted {
             // Rows that are kept are packed as they are given up, and need their room twice.
             limit_bytes: budget_bytes / 4,
         },
+        // The tree of splits comes out of an index, part by part.
+        MethodPlan::Cuts { .. } if plan.writes_model => {
+            Wanted::Survey { limit_bytes: budget_bytes / 4 }
+        }
+        MethodPlan::Recoded { .. } => Wanted::Survey { limit_bytes: budget_bytes / 4 },
         // Frequency sets need memory too.
         MethodPlan::FullDomain(_) => Wanted::Table { limit_bytes: budget_bytes / 2 },
         MethodPlan::Cuts { cuts } if !cuts.is_only_in_memory() => {
@@ -166,7 +172,9 @@ pub(crate) fn another_method() -> Wording {
 /// Whether classes show their regions instead of their rows' bounds.
 fn shows_regions(plan: &Plan) -> bool {
     match &plan.method {
-        MethodPlan::Cuts { cuts, .. } | MethodPlan::Index { cuts, .. } => cuts.shows_regions,
+        MethodPlan::Cuts { cuts }
+        | MethodPlan::Index { cuts, .. }
+        | MethodPlan::Recoded { cuts } => cuts.shows_regions,
         MethodPlan::Bang { shows_regions, .. }
         | MethodPlan::Access { shows_regions, .. }
         | MethodPlan::Grid { shows_regions, .. } => *shows_regions,

@@ -79,6 +79,11 @@ pub(crate) enum MethodPlan {
         /// What is promised, and what keeps it.
         promise: DifferentialPrivacy,
     },
+    /// The leaves of a recoding function, which was found on other rows.
+    Recoded {
+        /// How its leaves were split, and are shown.
+        cuts: CutPlan,
+    },
     /// The classes of a given release.
     Given {
         /// The k that the job asks for; without one, the given release tells it.
@@ -230,6 +235,7 @@ impl MethodPlan {
             MethodPlan::Access { method, .. } => method.to_string(),
             MethodPlan::Grid { .. } => "grid".to_owned(),
             MethodPlan::Private { .. } => "grid, drawn in secret".to_owned(),
+            MethodPlan::Recoded { cuts } => format!("recoded, {}", cuts.words()),
             MethodPlan::Given { .. } => "compaction of a given release".to_owned(),
         }
     }
@@ -255,9 +261,19 @@ impl MethodPlan {
     /// Sizes that decide which cuts are made, where there are cuts.
     pub(crate) fn grain(&self) -> Option<Grain> {
         match self {
-            MethodPlan::Cuts { cuts } | MethodPlan::Index { cuts, .. } => Some(cuts.grain),
+            MethodPlan::Cuts { cuts }
+            | MethodPlan::Index { cuts, .. }
+            | MethodPlan::Recoded { cuts } => Some(cuts.grain),
             MethodPlan::Bang { grain, .. } => Some(*grain),
             _ => None,
+        }
+    }
+
+    /// The same where a sample of the rows has a say.
+    pub(crate) fn sample_grain(&self) -> Option<Grain> {
+        match self {
+            MethodPlan::Recoded { .. } => None,
+            other => other.grain(),
         }
     }
 
