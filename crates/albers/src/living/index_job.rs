@@ -122,6 +122,11 @@ fn refused(job: &Job) -> Vec<(bool, Wording, &'static str)> {
             wording![Field::Values.of("mean")],
             "the means of two releases tell the values of the rows between them",
         ),
+        (
+            job.values == Some(Values::Features),
+            wording![Field::Values.of("features")],
+            "places are among the names of one release, and differ in the next",
+        ),
         (!job.also_k.is_empty(), wording![Field::AlsoK], later),
         (job.granularity.is_some(), wording![Field::Granularity], later),
         (
