@@ -95,9 +95,7 @@ impl Sums {
 impl<'a> PublishedParts<'a> {
     /// Of no part yet.
     pub fn new(attributes: Vec<PublishedAttribute<'a>>) -> PublishedParts<'a> {
-        let zero = |own: &PublishedAttribute<'_>| {
-            ColumnSums::zero(own.attribute, own.shows_places)
-        };
+        let zero = |own: &PublishedAttribute<'_>| ColumnSums::zero(own.attribute, own.shows_places);
         let columns = attributes.iter().map(zero).collect();
         PublishedParts { attributes, sums: Sums { n_rows: 0, squares: 0, columns }, n_left_out: 0 }
     }

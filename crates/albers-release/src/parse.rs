@@ -110,9 +110,11 @@ impl CellProblem {
                 "write both bounds, or none of them for a missing value".into()
             }
             CellProblem::UnknownOrder => wording![
-                "give the file with ",
+                "if it was made with one, give it with ",
                 Field::Hierarchy,
-                " if it was made with one, or compare a release with ",
+                " and say ",
+                Field::Categories.of("label"),
+                "; else compare a release with ",
                 Field::Values.of("interval")
             ],
         }
@@ -206,10 +208,8 @@ impl<'a> CellParser<'a> {
         }
         let missing = if with_missing { Some(self.missing_code()?) } else { None };
         let leaves = CodeRange { start: Code::ZERO, end: hierarchy.leaves_end() };
-        let mut codes: Vec<Code> = leaves
-            .into_iter()
-            .filter(|&code| (lo..=hi).contains(&hierarchy.place(code)))
-            .collect();
+        let mut codes: Vec<Code> =
+            leaves.into_iter().filter(|&code| (lo..=hi).contains(&hierarchy.place(code))).collect();
         let node = hierarchy.lowest_common_ancestor(codes[0], codes[codes.len() - 1]);
         if hierarchy.leaves_of(node).len() == codes.len() && self.attribute.shown == Shown::Label {
             return Ok(self.of(match self.label(node) {

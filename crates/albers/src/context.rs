@@ -288,9 +288,7 @@ impl<'r> Context<'r> {
                 _ => DROPPED,
             };
             let is_climbed = match attribute {
-                Some(attribute) => {
-                    attribute.shown == Shown::Label || self.shows_places(attribute)
-                }
+                Some(attribute) => attribute.shown == Shown::Label || self.shows_places(attribute),
                 None => column.role == Some(Role::Sensitive),
             };
             let hierarchy = self.plan.hierarchy_of(name).filter(|_| is_climbed);

@@ -165,7 +165,8 @@ impl Plan {
             if !column.role.is_some_and(|role| roles.contains(&role)) {
                 *column = ColumnJob::default();
             }
-            if is_by_bounds(name) {
+            // Whoever says that labels are shown means places by the two columns.
+            if is_by_bounds(name) && job.categories != Some(Categories::Label) {
                 column.hierarchy = None;
             }
         }

@@ -202,8 +202,7 @@ impl<'a> Describer<'a> {
             return self.missing.into_iter().collect();
         }
         let (lo, hi) = cell.codes();
-        let mut codes: Vec<Code> =
-            (lo.get()..=hi.get()).map(|place| order.code(place)).collect();
+        let mut codes: Vec<Code> = (lo.get()..=hi.get()).map(|place| order.code(place)).collect();
         codes.sort_unstable();
         codes.extend(self.missing.filter(|_| cell.with_missing()));
         codes

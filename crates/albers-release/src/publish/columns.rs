@@ -16,8 +16,8 @@ use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, PrimitiveArr
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field, TimeUnit};
 
-use super::{means, places};
 use super::slab::Slab;
+use super::{means, places};
 use crate::describe::{CellContent, Describer, ShownFacts};
 
 /// How intervals of ordered values are written.

@@ -18,9 +18,8 @@ fn tells_of_missing(describer: &Describer<'_>, facts: &ShownFacts) -> bool {
 /// The fields that show an attribute by its places.
 pub(super) fn fields(describer: &Describer<'_>, facts: &ShownFacts) -> Vec<Field> {
     let name = describer.attribute().domain.name();
-    let end = |end: &str| {
-        Field::new(format!("{name}_{end}"), DataType::Int64, facts.has_missing_alone)
-    };
+    let end =
+        |end: &str| Field::new(format!("{name}_{end}"), DataType::Int64, facts.has_missing_alone);
     let mut fields = vec![end("min"), end("max")];
     if tells_of_missing(describer, facts) {
         fields.push(Field::new(format!("{name}_missing"), DataType::Boolean, false));

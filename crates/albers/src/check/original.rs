@@ -35,7 +35,7 @@ use crate::columns::{WantedColumn, intern, level_of, read_columns};
 use crate::error::{Error, Result};
 use crate::finding::Finding;
 use crate::findings::{keep_tells_quasi, own_value_bounds, person_rules_class};
-use crate::job::{ColumnJob, Job};
+use crate::job::{Categories, ColumnJob, Job};
 use crate::measure::{check_has_no_more_rows, check_key};
 use crate::memory::Memory;
 use crate::method::works_in_memory;
@@ -111,6 +111,15 @@ pub(super) fn told_by(job: &Job, manifest: Option<&Manifest>) -> Result<Job> {
         };
         if column.hierarchy.as_deref() != Some("file") || !own.is_some_and(has_file) {
             return Err(unknown_order(&column.name));
+        }
+        told.categories = Some(Categories::Label);
+    }
+    if told.categories == Some(Categories::Label) {
+        for column in manifest.columns.iter().filter(|own| own.shown == "interval") {
+            // Bounds, and no places.
+            if let Some(own) = told.columns.get_mut(&column.name) {
+                own.hierarchy = None;
+            }
         }
     }
     for column in manifest.columns.iter().filter(|own| own.shown == "label") {
