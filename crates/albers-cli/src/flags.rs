@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use albers::{
-    Acceptance, ByteSize, Categories, Choice, ColumnType, Format, Granularity, Job, Method,
-    Minimize, Policy, Role, SearchVariant, SelectSpec, Split, TargetSpec, Values,
+    Acceptance, ByteSize, Categories, Choice, ColumnType, External, Format, Granularity, Job,
+    Method, Minimize, Policy, Role, SearchVariant, SelectSpec, Split, TargetSpec, Values,
 };
 use anyhow::{Result, anyhow};
 use clap::Args;
@@ -145,6 +145,17 @@ pub struct MethodFlags {
     /// How cuts are chosen where no target and no selection has a say
     #[arg(long, value_parser = choice::<Policy>())]
     pub then: Option<Policy>,
+    /// Weigh every cut on all rows, also the first ones of a large table (with --method mondrian): no
+    /// sample has a say, and the table must fit in memory unless --external tree is given
+    #[arg(long)]
+    pub exact: bool,
+    /// How a table is cut that need not fit in memory (with --method mondrian)
+    #[arg(long, value_parser = choice::<External>())]
+    pub external: Option<External>,
+    /// Write the recoding function, for 'albers recode', to a file that only its owner may read; it
+    /// tells of the table, and is not for publication
+    #[arg(long, value_name = "FILE")]
+    pub model: Option<PathBuf>,
     #[command(flatten)]
     pub search: SearchFlags,
     /// What the best full-domain release has least of
@@ -285,7 +296,8 @@ pub struct OwnerFlags {
     #[arg(long)]
     pub force: bool,
     /// A severe finding that does not stop the release: low-k, mean-below-5, rows-per-person, linkage
-    /// (with other releases of an index), or of all columns or one unique-keep, keep-tells-quasi, secret-without-rule, target-in-classes,
+    /// (with other releases of an index), second-release (of rows that are recoded),
+    /// model-beside-release, or of all columns or one unique-keep, keep-tells-quasi, secret-without-rule, target-in-classes,
     /// text-list, person-rules-class
     #[arg(long, value_name = "FINDING[:COLUMN]", value_delimiter = ',')]
     pub accept: Vec<Acceptance>,
@@ -439,6 +451,9 @@ pub fn job(
     if !method.also_k.is_empty() {
         job.also_k = method.also_k;
     }
+    job.exact = if method.exact { Some(true) } else { job.exact };
+    job.external = method.external.or(job.external);
+    job.model = method.model.or(job.model);
     job.granularity = method.granularity.or(job.granularity);
     job.dendrogram = method.dendrogram.or(job.dendrogram);
     method.resources.apply(&mut job)?;

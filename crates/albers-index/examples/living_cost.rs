@@ -193,6 +193,8 @@ fn main() {
                 policy: Policy::Compact,
                 keep_regions: false,
                 labels_apart: false,
+                is_exact: false,
+                trust: None,
                 grain,
                 seed: 1,
             },

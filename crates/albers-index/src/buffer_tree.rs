@@ -310,6 +310,18 @@ impl<'a> Intake<'a> for BufferTree<'a> {
 }
 
 impl RoutedRows {
+    /// All rows, in the order of their parts.
+    pub(crate) fn block(&self) -> &RowBlock {
+        &self.block
+    }
+
+    /// The places of the rows of each part.
+    pub(crate) fn ranges(&self) -> impl Iterator<Item = std::ops::Range<usize>> + '_ {
+        let ends = self.ends.iter().map(|&end| end as usize);
+        let mut start = 0;
+        ends.map(move |end| std::mem::replace(&mut start, end)..end)
+    }
+
     /// Takes the rows into their parts.
     pub(crate) fn append_to(&self, plan: &BulkPlan<'_>, parts: &mut [Part]) -> Result<()> {
         let mut start = 0;
@@ -365,7 +377,7 @@ impl<'a> Router<'a> {
 }
 
 /// The rows' places in the order of their parts, and where each part ends.
-fn sorted_by_part(part_of: &[u32], n_parts: usize) -> (Vec<u32>, Vec<u32>) {
+pub(crate) fn sorted_by_part(part_of: &[u32], n_parts: usize) -> (Vec<u32>, Vec<u32>) {
     let mut next = vec![0u32; n_parts + 1];
     part_of.iter().for_each(|&part| next[part as usize + 1] += 1);
     for part in 0..n_parts {

@@ -64,6 +64,8 @@ fn bench_partition(criterion: &mut Criterion) {
                 keep_regions: false,
                 workload: None,
                 labels_apart: false,
+                is_exact: false,
+                trust: None,
                 grain: Grain::default(),
                 seed: 0,
             };

@@ -32,10 +32,15 @@ impl Grain {
         Grain { whole_rows, cell_rows: whole_rows / 8, sample_bytes: least_bytes / 8 }
     }
 
+    /// Every table is cut at once.
+    pub fn exact() -> Grain {
+        Grain { whole_rows: usize::MAX, cell_rows: usize::MAX, ..Grain::default() }
+    }
+
     /// Distinct tuples of a sample, each with its hash and its number of rows; while it is drawn
     /// there are a quarter more.
     pub fn sample_tuples(&self, n_attributes: usize) -> usize {
         let tuple_bytes = n_attributes * size_of::<u32>() + 56;
-        (self.sample_bytes / tuple_bytes).clamp(16, 2 * self.whole_rows.max(8))
+        (self.sample_bytes / tuple_bytes).clamp(16, self.whole_rows.max(8).saturating_mul(2))
     }
 }

@@ -10,7 +10,7 @@
 //! - [`plan`]: what all of them are given.
 //! - [`sample`]: a sample of a table that is a function of its content.
 //! - [`specialize`]: one recoding of each attribute for all rows, found by specialization.
-//! - [`top`]: the first cuts of a large table, chosen on a sample.
+//! - [`top`]: the first cuts of a large table, chosen on a sample. [`trust`]: which of them it supports.
 
 pub mod cell;
 pub mod features;
@@ -24,6 +24,7 @@ pub mod specialize;
 pub mod split;
 pub mod split_tree;
 pub mod top;
+pub mod trust;
 
 /// Calls `f::<L, M>(args)` with as many lanes as the attributes need; `sets` tells whether some
 /// attribute is shown as a small set.

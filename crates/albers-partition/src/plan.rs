@@ -10,6 +10,7 @@ use crate::split::Point;
 use crate::split::Policy;
 use crate::split::gain::Gains;
 use crate::split::workload::{Predicate, Workload};
+use crate::trust::Trust;
 
 /// The most attributes a point can have.
 pub const MAX_ATTRIBUTES: usize = 64;
@@ -34,6 +35,10 @@ pub struct Plan<'a> {
     pub labels_apart: bool,
     /// Sizes that decide which cuts are made.
     pub grain: Grain,
+    /// Whether every cut is weighed on all rows; its grain then cuts every table at once.
+    pub is_exact: bool,
+    /// How far a sample is trusted, where tests tell it; without it, a sampled top ends at cells.
+    pub trust: Option<Trust>,
     /// Decides which tuples are sampled.
     pub seed: u64,
 }

@@ -48,6 +48,8 @@ fn classes(table: &Table) -> Vec<Class> {
         keep_regions: false,
         workload: None,
         labels_apart: false,
+        is_exact: false,
+        trust: None,
         grain: Grain::default(),
         seed: 0,
     };

@@ -18,6 +18,7 @@ mod columns;
 mod means;
 mod places;
 mod slab;
+mod stored;
 
 use std::sync::Arc;
 
@@ -40,6 +41,7 @@ pub use carried::{
     CarriedColumn, CarriedSurvey, CellCounts, Payload, PayloadField, Typing, cell_hashes,
 };
 pub use columns::{FeatureColumn, FeatureKind, Values};
+pub use stored::{StoredLeaves, StoredTable};
 
 pub(crate) use carried::RowKeys;
 pub(crate) use slab::SlabLimits;
@@ -145,10 +147,7 @@ impl<'a> Writer<'a> {
         let delimiter = output.delimiter;
         let options = WriteOptions { delimiter, has_runs: true };
         sink.begin(schema.clone(), options)?;
-        let numbers = |(describer, facts): (&Describer<'_>, &ShownFacts)| {
-            PlaceNumbers::of(describer.attribute(), facts.ends.iter().copied())
-        };
-        let places = describers.iter().zip(&contents.shown).map(numbers).collect();
+        let places = place_numbers(describers, &contents.shown);
         Ok(Writer { output, columns, contents, places, schema, sink })
     }
 
@@ -200,12 +199,8 @@ fn arrays_of(
         .map(|column| match *column {
             Published::Given(OutputColumn::Attribute(attribute)) => {
                 let describer = &classes.describers()[attribute];
-                let facts = &contents.shown[attribute];
-                if describer.shows_places() {
-                    let told = (facts, &places[attribute]);
-                    return Ok(places::arrays(describer, slab, attribute, told));
-                }
-                Ok(columns::arrays(describer, slab, attribute, output.values, facts))
+                let told = (&contents.shown[attribute], &places[attribute]);
+                Ok(columns::arrays(describer, slab, attribute, output.values, told))
             }
             Published::Given(OutputColumn::Carried(column)) => {
                 let data_type = contents.carried[column].data_type();
@@ -215,6 +210,14 @@ fn arrays_of(
         })
         .collect::<Result<_>>()?;
     Ok(arrays.into_iter().flatten().collect())
+}
+
+/// The places of the ends that each attribute shows.
+fn place_numbers(describers: &[Describer<'_>], shown: &[ShownFacts]) -> Vec<PlaceNumbers> {
+    let numbers = |(describer, facts): (&Describer<'_>, &ShownFacts)| {
+        PlaceNumbers::of(describer.attribute(), facts.ends.iter().copied())
+    };
+    describers.iter().zip(shown).map(numbers).collect()
 }
 
 /// Bounds and features take new names, which a column that leaves as it came may already have.

@@ -33,8 +33,14 @@ pub enum Field {
     Dendrogram,
     /// How much likelier one person may make a release.
     Epsilon,
+    /// Whether every cut is weighed on all rows.
+    Exact,
+    /// How a table is cut that does not fit in memory.
+    External,
     /// Columns that are known beside the quasi-identifiers.
     Features,
+    /// Whether rows are recoded for learning, and not as a release.
+    ForLearning,
     /// Whether a file that is there may be replaced.
     Force,
     /// The format of what is read.
@@ -69,10 +75,14 @@ pub enum Field {
     Minimize,
     /// Texts that stand for a missing value.
     Missing,
+    /// Where the recoding function goes.
+    Model,
     /// Whether the regions of classes may lie in each other.
     Nesting,
     /// Where the release goes.
     Output,
+    /// What becomes of rows with values that a recoding function does not know.
+    Outside,
     /// Where the owner's report goes.
     OwnerReport,
     /// Columns that identify people in combination.
@@ -130,7 +140,10 @@ impl Field {
             Field::Delimiter => "delimiter",
             Field::Dendrogram => "dendrogram",
             Field::Epsilon => "epsilon",
+            Field::Exact => "exact",
+            Field::External => "external",
             Field::Features => "features",
+            Field::ForLearning => "for-learning",
             Field::Force => "force",
             Field::From => "from",
             Field::Granularity => "granularity",
@@ -148,8 +161,10 @@ impl Field {
             Field::Method => "method",
             Field::Minimize => "minimize",
             Field::Missing => "missing",
+            Field::Model => "model",
             Field::Nesting => "nesting",
             Field::Output => "output",
+            Field::Outside => "outside",
             Field::OwnerReport => "owner-report",
             Field::Quasi => "quasi",
             Field::Scale => "scale",

@@ -278,6 +278,8 @@ impl Bench {
                 policy: Policy::Median,
                 keep_regions: false,
                 labels_apart: false,
+                is_exact: false,
+                trust: None,
                 grain,
                 seed: 0,
             },

@@ -18,6 +18,7 @@ use crate::finding::Finding;
 use crate::findings;
 use crate::findings::{CountedSink, OwnersCounts, PublishedCounts, SmallClasses};
 use crate::memory::Memory;
+use crate::model::ModelOrder;
 use crate::plan::{MethodPlan, Plan, no_means};
 use crate::report::{
     AUDIENCE, AlsoReport, ClassSize, Clock, ColumnReport, DROPPED, GeneralizationReport, KlBasis,
@@ -38,6 +39,14 @@ pub(crate) struct Context<'r> {
     pub(crate) typed_output: bool,
     /// An identifier that some rows share, as far as it was found.
     pub(crate) repeated: Option<Repeated>,
+    /// The recoding function that is to be kept.
+    pub(crate) model: Option<ModelOrder>,
+    /// What is found before any class is.
+    pub(crate) found_before: Vec<Finding>,
+    /// Rows that a recoding function knows no place for, which never came to the door.
+    pub(crate) n_outside: u64,
+    /// How many rows miss the value of each quasi-identifier, where its domain does not tell it.
+    pub(crate) n_missing: Option<Vec<u64>>,
 }
 
 impl<'r> Context<'r> {
@@ -53,7 +62,20 @@ impl<'r> Context<'r> {
         let values = plan.show.values(typed_output);
         plan.check_bound_names(values, source.columns())?;
         let clock = Clock::start();
-        Ok(Context { plan, source, memory, watch, clock, values, typed_output, repeated: None })
+        Ok(Context {
+            plan,
+            source,
+            memory,
+            watch,
+            clock,
+            values,
+            typed_output,
+            repeated: None,
+            model: None,
+            found_before: Vec::new(),
+            n_outside: 0,
+            n_missing: None,
+        })
     }
 
     /// The same with another plan: what the rows have decided is no longer open in it.
@@ -182,6 +204,7 @@ impl<'r> Context<'r> {
         let mut findings = figures.findings(story, passage, self.values);
         let n_read = passage.classes.n_rows + passage.n_left_out;
         findings.extend(self.repeated.as_ref().map(|own| findings::rows_per_person(own, n_read)));
+        findings.extend_from_slice(&self.found_before);
         let (table_loss, divergence) = figures.table.finish();
         let in_table = plan.table.iter();
         let sensitive = in_table.filter(|column| column.role == Some(Role::Sensitive));
@@ -195,7 +218,7 @@ impl<'r> Context<'r> {
         Report {
             audience: AUDIENCE,
             rows: passage.classes.n_rows,
-            suppressed: passage.n_left_out,
+            suppressed: passage.n_left_out + self.n_outside,
             classes: n_classes,
             class_size: ClassSize {
                 min: passage.classes.min,
@@ -205,7 +228,7 @@ impl<'r> Context<'r> {
             requirement: passage.requirement.describe(),
             privacy: plan.method.promise().as_ref().map(PrivacyReport::of),
             method: plan.asked.clone(),
-            ran: plan.method.words(story.is_indexed, release > 0),
+            ran: plan.method.words(release > 0),
             seed: plan.show.seed,
             repeatable: plan.method.is_repeatable() && !story.has_history,
             loss: figures.published.finish(),
@@ -266,6 +289,14 @@ impl<'r> Context<'r> {
         }
     }
 
+    /// How many rows miss the value of a quasi-identifier.
+    fn n_missing_of(&self, story: &Story<'_>, attribute: &Attribute) -> u64 {
+        let name = attribute.domain.name();
+        let place = story.attributes.iter().position(|own| own.domain.name() == name);
+        let counted = self.n_missing.as_ref().zip(place).and_then(|(own, place)| own.get(place));
+        counted.copied().unwrap_or(attribute.domain.n_missing())
+    }
+
     /// What became of each column, in the order of the source.
     /// Whether a quasi-identifier is shown by places.
     fn shows_places(&self, attribute: &Attribute) -> bool {
@@ -301,7 +332,7 @@ impl<'r> Context<'r> {
                 name: name.to_owned(),
                 role: column.role.map(|role| role.to_string()),
                 column_type: type_of(name),
-                missing: attribute.map(|attribute| attribute.domain.n_missing()),
+                missing: attribute.map(|attribute| self.n_missing_of(story, attribute)),
                 shown: shown.to_owned(),
                 statistics,
                 hierarchy: hierarchy.map(hierarchy_word),
@@ -402,8 +433,6 @@ pub(crate) struct Story<'a> {
     pub(crate) attributes: &'a [Attribute],
     /// The types of the columns that were read.
     pub(crate) column_types: &'a [(String, ColumnType)],
-    /// Whether an index found the classes.
-    pub(crate) is_indexed: bool,
     /// Whether the finest classes too are such that their boxes may overlap.
     pub(crate) may_overlap: bool,
     /// Whether the same rows and the same job could come to other classes: those of an index follow

@@ -4,6 +4,7 @@
 //! another field or the table when it becomes a plan: no method looks at a job.
 
 mod choices;
+mod knobs;
 mod values;
 
 use std::collections::BTreeMap;
@@ -26,7 +27,8 @@ use crate::condition::Condition;
 use crate::error::{Error, Result};
 use crate::finding::Acceptance;
 
-pub use choices::{Categories, Method, SearchVariant, Split, TargetKind};
+pub use choices::{Categories, External, Method, SearchVariant, Split, TargetKind};
+pub use knobs::Knobs;
 pub use values::{ByteSize, Diversity, TargetSpec, TimeLimit};
 pub(crate) use values::{as_plain_text, as_text, as_texts, as_word};
 
@@ -85,6 +87,16 @@ pub struct Job {
     #[serde(skip_serializing_if = "Option::is_none", with = "as_word")]
     #[schemars(schema_with = "as_word::schema::<Policy>")]
     pub then: Option<Policy>,
+    /// Whether every cut is weighed on all rows, also the first ones of a large table.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exact: Option<bool>,
+    /// How a table is cut that need not fit in memory.
+    #[serde(skip_serializing_if = "Option::is_none", with = "as_word")]
+    #[schemars(schema_with = "as_word::schema::<External>")]
+    pub external: Option<External>,
+    /// What experiments set that repeat a paper.
+    #[serde(skip)]
+    pub knobs: Knobs,
     /// What the release will be used for.
     #[serde(skip_serializing_if = "WorkloadJob::is_empty")]
     pub workload: WorkloadJob,
@@ -133,6 +145,10 @@ pub struct Job {
     /// A drawing of how they were merged, which is not for publication; not drawn when not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dendrogram: Option<PathBuf>,
+    /// The recoding function that other rows can be recoded by, which is not for publication; not
+    /// written when not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<PathBuf>,
     /// The memory to work in, such as `256MB`; a quarter of the machine's when not given.
     #[serde(skip_serializing_if = "Option::is_none", with = "as_text")]
     #[schemars(with = "Option<String>")]
@@ -285,6 +301,7 @@ impl Job {
         job.manifest.iter_mut().for_each(rebase);
         job.owner_report.iter_mut().for_each(rebase);
         job.dendrogram.iter_mut().for_each(rebase);
+        job.model.iter_mut().for_each(rebase);
         job.spill_dir.iter_mut().for_each(rebase);
         for column in job.columns.values_mut() {
             if let Some(HierarchySpec::File(file)) = &mut column.hierarchy {

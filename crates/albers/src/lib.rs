@@ -57,9 +57,11 @@ pub mod living;
 pub mod measure;
 mod memory;
 mod method;
+mod model;
 mod names;
 pub mod plan;
 mod protection;
+pub mod recode;
 mod released;
 pub mod report;
 mod resolutions;
@@ -74,6 +76,7 @@ pub use albers_lattice::choose::Minimize;
 pub use albers_measure::{Loss, PublishedLoss, Relation};
 pub use albers_partition::mondrian::MAX_ATTRIBUTES;
 pub use albers_partition::split::Policy;
+pub use albers_partition::trust::Test;
 pub use albers_privacy::Criterion;
 pub use albers_privacy::violation::figure;
 pub use albers_release::publish::Values;
@@ -96,12 +99,16 @@ pub use experiment::{ExperimentReport, ExperimentScale, experiment};
 pub use finding::{Acceptance, Finding, FindingName};
 pub use init::init;
 pub use job::{
-    ByteSize, Categories, ColumnJob, Diversity, Job, Method, SearchVariant, SelectSpec, Split,
-    TargetKind, TargetSpec, TimeLimit, WorkloadJob,
+    ByteSize, Categories, ColumnJob, Diversity, External, Job, Knobs, Method, SearchVariant,
+    SelectSpec, Split, TargetKind, TargetSpec, TimeLimit, WorkloadJob,
 };
 pub use lattice::{LatticeReport, LatticeRequest, MinimalReport, SortBy, lattice};
 pub use living::{Index, ReleaseRequest};
 pub use measure::{MeasureReport, MeasuredSelection, MeasuredSelections, MeasuredTarget, measure};
 pub use plan::Plan;
+pub use recode::{
+    LearningReport, Outside, PreparedTable, RecodeJob, prepare_learning, prepare_learning_files,
+    prepare_recode, prepare_recode_files, recode, recode_files,
+};
 pub use report::{ConcernedRows, Manifest, Note, Prepared, PrivacyReport, Report};
 pub use resolutions::{ResolutionReport, ResolutionsReport, resolutions};

@@ -23,13 +23,14 @@ impl Memory {
     /// The memory of a plan. A method that works in memory is only limited where the job says so.
     pub(crate) fn of(plan: &Plan) -> Memory {
         let Resources { memory_bytes, is_memory_given, spill_folder, .. } = &plan.resources;
-        let is_bounded = *is_memory_given
-            || matches!(
-                plan.method,
-                MethodPlan::Cuts { or_index: true, .. }
-                    | MethodPlan::Index { .. }
-                    | MethodPlan::FullDomain(_)
-            );
+        let goes_on_outside = match &plan.method {
+            MethodPlan::Cuts { cuts } => !cuts.is_only_in_memory(),
+            MethodPlan::Index { .. } | MethodPlan::FullDomain(_) | MethodPlan::Recoded { .. } => {
+                true
+            }
+            _ => false,
+        };
+        let is_bounded = *is_memory_given || goes_on_outside;
         let limit_bytes = if is_bounded { *memory_bytes } else { usize::MAX };
         Memory::new(limit_bytes, spill_folder.as_deref())
     }

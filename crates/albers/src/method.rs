@@ -13,6 +13,7 @@ mod index;
 mod load;
 mod packed;
 mod private;
+pub(crate) mod recoded;
 mod scales;
 pub(crate) mod selects;
 mod targets;
@@ -37,7 +38,7 @@ use albers_table::sink::Sink;
 use crate::context::{Context, DoorRows, Story};
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::Memory;
-use crate::plan::{MethodPlan, Plan, Specialization};
+use crate::plan::{CutPlan, MethodPlan, Plan, Specialization};
 use crate::protection::{Protection, TableFacts, facts_of, sensitive_codes};
 use crate::report::{Note, Prepared};
 use crate::rows::{Surveyed, Table, Wanted};
@@ -50,14 +51,21 @@ use targets::{TableWorkload, TargetDomains};
 /// How a method wants its rows.
 pub(crate) fn wanted(plan: &Plan, memory: &Memory) -> Wanted {
     let budget_bytes = memory.budget.limit_bytes();
-    match plan.method {
+    match &plan.method {
         MethodPlan::Index { .. } | MethodPlan::Bang { .. } => Wanted::Survey {
             // Rows that are kept are packed as they are given up, and need their room twice.
             limit_bytes: budget_bytes / 4,
         },
+        // The tree of splits comes out of an index, part by part.
+        MethodPlan::Cuts { .. } if plan.writes_model => {
+            Wanted::Survey { limit_bytes: budget_bytes / 4 }
+        }
+        MethodPlan::Recoded { .. } => Wanted::Survey { limit_bytes: budget_bytes / 4 },
         // Frequency sets need memory too.
         MethodPlan::FullDomain(_) => Wanted::Table { limit_bytes: budget_bytes / 2 },
-        MethodPlan::Cuts { or_index: true, .. } => Wanted::Table { limit_bytes: budget_bytes },
+        MethodPlan::Cuts { cuts } if !cuts.is_only_in_memory() => {
+            Wanted::Table { limit_bytes: budget_bytes }
+        }
         _ => Wanted::OnlyTable { limit_bytes: budget_bytes },
     }
 }
@@ -114,7 +122,6 @@ pub(crate) fn in_memory(
     let story = Story {
         attributes: &table.attributes,
         column_types: &table.column_types,
-        is_indexed: false,
         may_overlap: false,
         has_history: false,
         generalization,
@@ -136,7 +143,7 @@ pub(crate) fn outside<'r>(
             let (cuts, coarser) = (*cuts, Coarser { granularity: *granularity, draws: *draws });
             index::publish(run, surveyed, cuts, coarser, sinks)
         }
-        MethodPlan::Cuts { cuts, or_index: true } => {
+        MethodPlan::Cuts { cuts } => {
             let cuts = *cuts;
             index::publish(run, surveyed, cuts, Default::default(), sinks)
         }
@@ -162,7 +169,9 @@ pub(crate) fn another_method() -> Wording {
 /// Whether classes show their regions instead of their rows' bounds.
 fn shows_regions(plan: &Plan) -> bool {
     match &plan.method {
-        MethodPlan::Cuts { cuts, .. } | MethodPlan::Index { cuts, .. } => cuts.shows_regions,
+        MethodPlan::Cuts { cuts }
+        | MethodPlan::Index { cuts, .. }
+        | MethodPlan::Recoded { cuts } => cuts.shows_regions,
         MethodPlan::Bang { shows_regions, .. }
         | MethodPlan::Access { shows_regions, .. }
         | MethodPlan::Grid { shows_regions, .. } => *shows_regions,
@@ -180,9 +189,9 @@ fn groups_of(
     (facts, sensitive): (&Facts, &[Vec<u32>]),
 ) -> Result<(Groups, Vec<Note>)> {
     let space = Space { axes: table.attributes.iter().map(Attribute::axis).collect() };
-    let policy = match &run.plan.method {
-        MethodPlan::Cuts { cuts, .. } => cuts.policy,
-        _ => Policy::default(),
+    let cuts = match &run.plan.method {
+        MethodPlan::Cuts { cuts } => Some(cuts),
+        _ => None,
     };
     let mut workload = TableWorkload::of(run.plan, &TargetDomains::of_table(table))?;
     let mut selected = SelectedRows::new(workload.as_ref().map(|own| &own.selects));
@@ -201,10 +210,12 @@ fn groups_of(
         facts,
         workload: workload
             .map(|(own, carried)| PlannedWorkload { workload: &own.workload, carried }),
-        policy,
+        policy: cuts.map_or_else(Policy::default, |own| own.policy),
         keep_regions: shows_regions(run.plan),
         labels_apart: false,
         grain,
+        is_exact: cuts.is_some_and(|own| own.is_exact),
+        trust: cuts.and_then(CutPlan::trust),
         seed: run.plan.show.seed,
     };
     let groups = match &run.plan.method {

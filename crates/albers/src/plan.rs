@@ -63,6 +63,8 @@ pub struct Plan {
     pub(crate) show: Show,
     /// Findings that do not stop the release.
     pub(crate) accept: Vec<Acceptance>,
+    /// Whether the recoding function is kept.
+    pub(crate) writes_model: bool,
     /// What the job may use.
     pub(crate) resources: Resources,
 }
@@ -115,6 +117,20 @@ impl Plan {
         };
         let plan = Plan::with_method(job, table, columns, ks, method)?;
         Ok(Plan { identifiers: counted_identifiers(job, columns), ..plan })
+    }
+
+    /// The plan of a release of other rows by the recoding function of a job.
+    pub(crate) fn of_recoding(job: &Job, table: &str, columns: &[SourceColumn]) -> Result<Plan> {
+        let mut plan = Plan::of(job, table, columns)?;
+        plan.method = match plan.method {
+            MethodPlan::Cuts { cuts } | MethodPlan::Index { cuts, .. } => {
+                MethodPlan::Recoded { cuts }
+            }
+            other => other,
+        };
+        // Nothing is cut, so that nobody looks at the cells of features.
+        plan.columns.iter_mut().for_each(|column| column.is_feature = false);
+        Ok(plan)
     }
 
     /// The plan of a search of the lattice: what only a release needs is left out.
@@ -200,7 +216,7 @@ impl Plan {
         let workload = match method {
             MethodPlan::Cuts { .. } | MethodPlan::Index { .. } => workload::planned(job)?,
             MethodPlan::Specialize { kind: Specialization::Tds, .. } => {
-                let words = method.words(false, false);
+                let words = method.words(false);
                 let targets = workload::followed(job, TargetKind::Class, &words)?;
                 PlannedWorkload { targets, ..PlannedWorkload::default() }
             }
@@ -225,6 +241,7 @@ impl Plan {
                 delimiter: (job.to == Some(Format::Csv)).then_some(b','),
             },
             accept: job.accept.clone(),
+            writes_model: job.model.is_some(),
             resources: Resources::of(job)?,
         })
     }
@@ -235,7 +252,10 @@ impl Plan {
             MethodPlan::FullDomain(search) => search.suppress,
             MethodPlan::Specialize { suppress, .. } => *suppress,
             // What the given release leaves out stays left out, and what is not drawn.
-            MethodPlan::Given { .. } | MethodPlan::Private { .. } => 1.0,
+            // Of rows that came later, those that miss the requirement are left out.
+            MethodPlan::Given { .. } | MethodPlan::Private { .. } | MethodPlan::Recoded { .. } => {
+                1.0
+            }
             _ => 0.0,
         };
         // A share such as 0.07 of 100 rows is 7 rows, though the product is a little less.
@@ -293,7 +313,7 @@ pub(crate) fn check_job(job: &Job) -> Result<()> {
 /// What a job asks of the method, and nothing that it leaves open.
 fn asked_words(job: &Job, method: &MethodPlan) -> String {
     if let MethodPlan::Given { .. } = method {
-        return method.words(false, false);
+        return method.words(false);
     }
     let mut words = vec![job.method.unwrap_or_default().to_string()];
     words.extend(job.split.map(|split| format!("{split} split")));
@@ -305,6 +325,7 @@ fn asked_words(job: &Job, method: &MethodPlan) -> String {
         n_selects => words.push(format!("{n_selects} selections")),
     }
     words.extend(job.then.map(|then| format!("then {then}")));
+    words.extend(method::how(job).map(str::to_owned));
     words.extend(job.variant.map(|variant| variant.to_string()));
     words.extend(job.granularity.map(|granularity| granularity.to_string()));
     words.extend(job.minimize.map(|minimize| format!("least {minimize}")));

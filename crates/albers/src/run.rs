@@ -31,14 +31,23 @@ pub(crate) fn run(
     sinks: Vec<Box<dyn Sink>>,
     watch: &dyn Watch,
 ) -> Result<Prepared> {
-    let mut context = Context::new(plan, source, memory, &sinks, watch)?;
+    run_with(Context::new(plan, source, memory, &sinks, watch)?, given, sinks)
+}
+
+/// The same in a context that knows more already.
+pub(crate) fn run_with(
+    mut context: Context<'_>,
+    given: Option<GivenRelease<'_>>,
+    sinks: Vec<Box<dyn Sink>>,
+) -> Result<Prepared> {
+    let (plan, memory) = (context.plan, context.memory);
     let key = given.as_ref().map(|given| given.key);
     let wanted = method::wanted(plan, memory);
     let reading = context.reading(key);
     let rows = KnownColumns::of(&reading).and_then(|known| reading.read_counted(known, wanted));
     let (rows, repeated) = rows.map_err(|error| match (wanted, &given) {
         (Wanted::OnlyTable { .. }, None) => {
-            let words = plan.method.words(false, false);
+            let words = plan.method.words(false);
             let method = words.split(',').next().unwrap_or_default();
             method::works_in_memory(error, method, method::another_method())
         }

@@ -125,6 +125,8 @@ impl Sample {
             policy: Policy::Compact,
             keep_regions: false,
             labels_apart: true,
+            is_exact: false,
+            trust: None,
             grain: Grain::default(),
             seed: 1,
         }

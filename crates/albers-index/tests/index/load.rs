@@ -230,6 +230,8 @@ pub fn with_plan<T>(
             keep_regions: setup.keep_regions,
             workload: None,
             labels_apart: true,
+            is_exact: false,
+            trust: None,
             grain: setup.grain,
             seed: 1,
         },

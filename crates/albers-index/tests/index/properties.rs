@@ -171,6 +171,8 @@ fn mondrian(table: &Table, setup: &Setup) -> Vec<(Vec<u32>, Option<Region>)> {
         keep_regions: true,
         workload: None,
         labels_apart: true,
+        is_exact: false,
+        trust: None,
         grain: setup.grain,
         seed: 1,
     };

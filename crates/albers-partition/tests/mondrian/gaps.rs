@@ -37,6 +37,8 @@ pub fn check_cuts(seed: u64, n_rows: usize, n_attributes: usize, policy: Policy,
             keep_regions,
             workload: None,
             labels_apart: false,
+            is_exact: false,
+            trust: None,
             grain: Grain::default(),
             seed: 0,
         };

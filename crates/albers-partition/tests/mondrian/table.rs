@@ -102,6 +102,8 @@ impl Table {
             keep_regions,
             workload: None,
             labels_apart: false,
+            is_exact: false,
+            trust: None,
             grain: Grain::default(),
             seed: 0,
         };

@@ -157,6 +157,8 @@ fn plan_of<'a>(table: &'a Table, workload: Option<PlannedWorkload<'a>>) -> Plan<
         keep_regions: true,
         workload,
         labels_apart: false,
+        is_exact: false,
+        trust: None,
         grain: Grain::default(),
         seed: 0,
     }

@@ -37,6 +37,14 @@ impl ShownFacts {
         self.ends.extend(&other.ends);
     }
 
+    /// Adds what a cell shows.
+    pub(crate) fn add_cell(&mut self, describer: &Describer<'_>, cell: ShownCell) {
+        self.add(&describer.facts(cell));
+        if let Some((lo, hi)) = describer.place_ends(cell) {
+            self.ends.extend([lo, hi]);
+        }
+    }
+
     /// Adds what the cells of a class show to the facts of all attributes.
     pub(crate) fn add_class(
         all: &mut Vec<ShownFacts>,
@@ -45,10 +53,7 @@ impl ShownFacts {
     ) {
         all.resize(describers.len(), ShownFacts::default());
         for ((facts, describer), &cell) in all.iter_mut().zip(describers).zip(cells) {
-            facts.add(&describer.facts(cell));
-            if let Some((lo, hi)) = describer.place_ends(cell) {
-                facts.ends.extend([lo, hi]);
-            }
+            facts.add_cell(describer, cell);
         }
     }
 

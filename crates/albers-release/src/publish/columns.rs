@@ -18,7 +18,7 @@ use arrow_schema::{DataType, Field, TimeUnit};
 
 use super::slab::Slab;
 use super::{means, places};
-use crate::describe::{CellContent, Describer, ShownFacts};
+use crate::describe::{CellContent, Describer, PlaceNumbers, ShownFacts};
 
 /// How intervals of ordered values are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,8 +118,11 @@ pub fn arrays(
     slab: &Slab,
     attribute: usize,
     values: Values,
-    facts: &ShownFacts,
+    (facts, places): (&ShownFacts, &PlaceNumbers),
 ) -> Vec<ArrayRef> {
+    if describer.shows_places() {
+        return places::arrays(describer, slab, attribute, (facts, places));
+    }
     let cells = slab.cells_of(attribute);
     if values == Values::Interval || describer.attribute().shown != Shown::Interval {
         let mut builder = StringBuilder::with_capacity(slab.n_rows, slab.n_rows * 8);

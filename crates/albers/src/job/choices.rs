@@ -142,6 +142,20 @@ impl Split {
     }
 }
 
+/// How a table is cut that need not fit in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum External {
+    /// By counts of the values of all rows.
+    Tree,
+    /// By a sample, as far as tests support it.
+    Sample,
+}
+
+choices!(External {
+    Tree: "tree", "By counts of the values of all rows: the cuts of --exact, in any memory";
+    Sample: "sample", "By a sample, as far as tests support it";
+});
+
 /// What is told of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TargetKind {

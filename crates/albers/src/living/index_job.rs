@@ -127,6 +127,12 @@ fn refused(job: &Job) -> Vec<(bool, Wording, &'static str)> {
             wording![Field::Values.of("features")],
             "places are among the names of one release, and differ in the next",
         ),
+        (
+            job.exact == Some(true) || job.external.is_some(),
+            wording![if job.external.is_some() { Field::External } else { Field::Exact }],
+            "its cuts are made before its later rows have come",
+        ),
+        (job.model.is_some(), wording![Field::Model], "its cuts change as rows come and go"),
         (!job.also_k.is_empty(), wording![Field::AlsoK], later),
         (job.granularity.is_some(), wording![Field::Granularity], later),
         (

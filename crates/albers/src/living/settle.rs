@@ -179,6 +179,8 @@ impl Growth {
                 policy: cuts.policy,
                 keep_regions: false,
                 labels_apart: false,
+                is_exact: false,
+                trust: None,
                 grain: cuts.grain,
                 seed: schema.plan.show.seed,
             },

@@ -146,7 +146,6 @@ impl ShownTable {
         Story {
             attributes: &self.attributes,
             column_types: &self.column_types,
-            is_indexed: true,
             may_overlap,
             has_history: true,
             generalization: None,

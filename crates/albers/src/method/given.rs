@@ -103,7 +103,6 @@ impl GivenRelease<'_> {
         let story = Story {
             attributes: &table.attributes,
             column_types: &table.column_types,
-            is_indexed: false,
             may_overlap: false,
             has_history: false,
             generalization: None,

@@ -7,8 +7,8 @@
 //! ```
 
 use albers_classes::TargetCodes;
-use albers_classes::packed::FactColumns;
-use albers_index::buffer_tree::{BufferTree, BulkPlan, Intake, Loaded, Sizes, Subtree};
+use albers_classes::packed::{FactColumns, RowBlock};
+use albers_index::buffer_tree::{BufferTree, BulkPlan, Giant, Intake, Loaded, Sizes, Subtree};
 use albers_index::granularity::dendrogram::{Closeness, Dendrogram};
 use albers_index::granularity::{self, Coarsening, FAN_OUT, Granularity};
 use albers_partition::cell::TableSize;
@@ -20,6 +20,7 @@ use albers_privacy::Facts;
 use albers_release::ReleaseError;
 use albers_release::door::{Door, GiantLeaf, LeafClasses, LeafRows, PackedRows, RowStore};
 use albers_storage::watch::Phase;
+use albers_table::coding::Coding;
 use albers_table::schema::Role;
 use albers_table::sink::Sink;
 
@@ -30,6 +31,7 @@ use super::packed::{PackedTable, layout_of, n_subject_facts, sensitive_facts, sp
 use super::targets::{TableWorkload, TargetDomains};
 use crate::context::{Context, DoorRows, Story};
 use crate::error::Result;
+use crate::model::{LeafShape, ModelWriter};
 use crate::plan::CutPlan;
 use crate::protection::{Protection, TableFacts};
 use crate::report::{Note, Prepared};
@@ -74,6 +76,8 @@ pub(super) fn publish<'r>(
             keep_regions: cuts.shows_regions,
             labels_apart: run.plan.ks.len() > 1,
             grain: cuts.grain,
+            is_exact: cuts.is_exact,
+            trust: cuts.trust(),
             seed: run.plan.show.seed,
         },
         strictest: protection.strictest(),
@@ -92,22 +96,38 @@ pub(super) fn publish<'r>(
     drop(tuples);
     let tree = BufferTree::new(&bulk, top, n_rows, surveyed.payload_bytes)?;
     let selects = workload.as_ref().map(|own| &own.selects);
-    let loaded = load(&run, surveyed, tree, selects)?;
+    let model = model_of(&mut run, &surveyed, cuts.shows_regions)?;
+    let printer = model.as_ref().map(|own| own.printer);
+    let loaded = load(&run, surveyed, tree, selects, printer)?;
     run.clock.read();
     let sensitive_facts = sensitive_facts(&layout, &facts, n_kept);
+    let loaded = (loaded, model);
     publish_loaded(run, &bulk, loaded, &protection, (&sensitive_facts, coarser), sinks)
+}
+
+/// The recoding function, where it is to be kept.
+fn model_of(
+    run: &mut Context<'_>,
+    surveyed: &Surveyed<'_>,
+    has_regions: bool,
+) -> Result<Option<ModelWriter>> {
+    let Some(order) = run.model.take() else { return Ok(None) };
+    let codings = surveyed.coders_of(Role::Quasi).map(|coder| coder.coding().clone());
+    let coding = Coding::new(codings.collect());
+    let writer = order.begin(run.plan, &surveyed.known, &coding, (surveyed.n_rows, has_regions))?;
+    Ok(Some(writer))
 }
 
 /// Publishes all releases of a tree that has its rows.
 fn publish_loaded(
     mut run: Context<'_>,
     bulk: &BulkPlan<'_>,
-    loaded: LoadedRows<BufferTree<'_>>,
+    (loaded, model): (LoadedRows<BufferTree<'_>>, Option<ModelWriter>),
     protection: &Protection,
     (sensitive_facts, coarser): (&[usize], Coarser),
     sinks: Vec<Box<dyn Sink>>,
 ) -> Result<Prepared> {
-    let LoadedRows { table, intake: tree, payload, fingerprint, notes, _memory } = loaded;
+    let LoadedRows { table, intake: tree, payload, fingerprint, print, notes, _memory } = loaded;
     let rows = PackedRows {
         layout: bulk.layout,
         facts: bulk.facts,
@@ -126,22 +146,37 @@ fn publish_loaded(
         rows: RowStore::Packed(rows),
     })?;
     let mut door = Door::open(&door_plan, protection.requirements.clone(), run.watch)?;
-    let mut picture = coarser.draws.then(Picture::default);
-    drain(&run, bulk, tree, coarser.granularity, (&mut door, &mut picture))?;
+    let shape = LeafShape::of(&table.attributes);
+    let mut outlets = Outlets {
+        door: &mut door,
+        picture: coarser.draws.then(Picture::default),
+        model: model.map(|writer| (writer, &shape)),
+    };
+    drain(&run, bulk, tree, coarser.granularity, &mut outlets)?;
+    let (picture, model) = (outlets.picture, outlets.model.map(|(writer, _)| writer));
     let drawing = picture.map(Picture::draw).transpose()?;
     run.clock.partition();
     let mut notes = [protection.notes.clone(), notes].concat();
     notes.extend((sinks.len() > 1).then_some(Note::BoundTogether));
     let mut prepared = run.close(door, sinks, &story_of(&table, notes))?;
     prepared.drawing = drawing;
+    if let Some(model) = model {
+        prepared.add(model.finish(print)?);
+    }
     Ok(prepared)
+}
+
+/// Where the parts of an index go: to the door, and to what its owner keeps of it.
+struct Outlets<'o, 'a> {
+    door: &'o mut Door<'a>,
+    picture: Option<Picture>,
+    model: Option<(ModelWriter, &'o LeafShape)>,
 }
 
 pub(super) fn story_of(table: &PackedTable, notes: Vec<Note>) -> Story<'_> {
     Story {
         attributes: &table.attributes,
         column_types: &table.column_types,
-        is_indexed: true,
         may_overlap: false,
         has_history: false,
         generalization: None,
@@ -212,18 +247,21 @@ fn drain(
     bulk: &BulkPlan<'_>,
     tree: BufferTree<'_>,
     granularity: Granularity,
-    (door, picture): (&mut Door<'_>, &mut Option<Picture>),
+    outlets: &mut Outlets<'_, '_>,
 ) -> Result<()> {
     run.watch.phase(Phase::Partition, Some(tree.n_rows()));
     tree.drain(&mut |loaded| -> std::result::Result<(), ReleaseError> {
         match &loaded {
             Loaded::Subtree(subtree) => {
-                admit(bulk, subtree, granularity, (door, picture))?;
+                admit(bulk, subtree, granularity, outlets)?;
                 Ok(run.watch.done(subtree.tree.n_rows() as u64)?)
             }
             Loaded::Giant(giant) => {
-                picture.iter_mut().for_each(|own| own.add_leaf(giant.n_rows));
-                door.admit_giant(GiantLeaf {
+                outlets.picture.iter_mut().for_each(|own| own.add_leaf(giant.n_rows));
+                if let Some((writer, shape)) = &mut outlets.model {
+                    keep_giant(bulk, giant, writer, shape)?;
+                }
+                outlets.door.admit_giant(GiantLeaf {
                     layout: bulk.layout,
                     store: bulk.store,
                     blocks: &giant.blocks,
@@ -242,7 +280,7 @@ fn admit(
     bulk: &BulkPlan<'_>,
     subtree: &Subtree<'_>,
     granularity: Granularity,
-    (door, picture): (&mut Door<'_>, &mut Option<Picture>),
+    outlets: &mut Outlets<'_, '_>,
 ) -> std::result::Result<(), ReleaseError> {
     let region = subtree.region.as_ref().filter(|_| bulk.plan.keep_regions);
     let regions = region.map(|whole| subtree.tree.leaf_regions(whole));
@@ -254,11 +292,40 @@ fn admit(
         boxes: subtree.tree.leaf_boxes(),
         regions: regions.as_deref(),
     };
+    let Outlets { door, picture, model } = outlets;
+    if let Some((writer, shape)) = model {
+        let (tree, n_attributes) = (&subtree.tree, bulk.layout.n_attributes());
+        let mut shown = |leaf: u32| {
+            let rows = subtree.order[tree.rows_of(leaf..leaf + 1)].iter().map(|&row| row as usize);
+            let around = leaf as usize * n_attributes..(leaf as usize + 1) * n_attributes;
+            let mut codes = shape.nothing();
+            codes.add(bulk.layout, subtree.rows, rows, Some(&tree.leaf_boxes()[around]));
+            codes
+        };
+        writer.add_tree(&subtree.way, tree, regions.as_ref(), &mut shown)?;
+    }
     let classes = match door.n_releases() {
         1 => vec![LeafClasses::default()],
         _ => nested_classes(bulk, subtree, granularity, leaves, (door, picture))?,
     };
     door.admit_leaves(leaves, &classes)
+}
+
+/// Keeps a leaf whose rows do not fit in memory.
+fn keep_giant(
+    bulk: &BulkPlan<'_>,
+    giant: &Giant,
+    writer: &mut ModelWriter,
+    shape: &LeafShape,
+) -> std::result::Result<(), ReleaseError> {
+    let mut codes = shape.nothing();
+    for block in &giant.blocks {
+        let mut rows = RowBlock::default();
+        rows.read_from(bulk.layout, &bulk.store.read(block)?);
+        codes.add(bulk.layout, &rows, 0..rows.n_rows(), None);
+    }
+    let region = giant.region.as_ref().filter(|_| bulk.plan.keep_regions);
+    Ok(writer.add_leaf(&giant.way, region, &codes)?)
 }
 
 /// The classes of each of several releases: each made of those of the next finer one, as shown.

@@ -74,7 +74,6 @@ pub(super) fn publish(
     let story = Story {
         attributes: &table.attributes,
         column_types: &table.column_types,
-        is_indexed: false,
         may_overlap: false,
         has_history: false,
         generalization: None,

@@ -13,7 +13,7 @@ use albers_table::schema::Role;
 
 use super::{columns, private};
 use crate::error::{Error, Result};
-use crate::job::{Categories, Job, Method};
+use crate::job::{Categories, External, Job, Method};
 
 /// Refuses what a job says without effect, or against its method.
 pub(super) fn check(job: &Job) -> Result<()> {
@@ -39,6 +39,7 @@ pub(super) fn check(job: &Job) -> Result<()> {
             "drop one of them: classes side by side have no levels",
         ));
     }
+    check_external(job)?;
     check_quadtree(job, method)?;
     private::promise_of(job)?;
     check_means(job)?;
@@ -110,11 +111,56 @@ fn check_granularity(job: &Job, method: Method) -> Result<()> {
     Ok(())
 }
 
+/// What contradicts how a large table is to be cut.
+fn check_external(job: &Job) -> Result<()> {
+    if job.exact == Some(true) && job.external == Some(External::Sample) {
+        return Err(Error::usage(
+            wording![
+                Field::Exact,
+                " and ",
+                Field::External.of("sample"),
+                " contradict each other: a sample has a part of the rows only"
+            ],
+            wording!["drop one of them, or use ", Field::External.of("tree")],
+        ));
+    }
+    let one_release = [
+        (
+            Field::Exact,
+            job.exact == Some(true),
+            "classes of several releases are made within units",
+        ),
+        (
+            Field::External,
+            job.external.is_some(),
+            "classes of several releases are made within units",
+        ),
+        (Field::Model, job.model.is_some(), "a recoding function is of one release"),
+    ];
+    for (field, is_given, why) in one_release {
+        if is_given && !job.also_k.is_empty() {
+            return Err(Error::usage(
+                wording![field, " and ", Field::AlsoK, format!(" contradict each other: {why}")],
+                "drop one of them",
+            ));
+        }
+    }
+    let is_fixed = job.least_memory.is_some()
+        && (job.exact == Some(true) || job.external == Some(External::Tree));
+    if is_fixed {
+        return Err(Error::usage(
+            wording![Field::LeastMemory, " has no effect, since every cut is weighed on all rows"],
+            "drop it: the release is the same in any memory",
+        ));
+    }
+    Ok(())
+}
+
 type Suits = fn(Method) -> bool;
 
 /// Each setting that only some methods look at: whether it is given, which methods those are, and
 /// one of them.
-fn settings(job: &Job) -> [(Field, bool, Suits, Method); 19] {
+fn settings(job: &Job) -> [(Field, bool, Suits, Method); 22] {
     let any = |says: fn(&crate::job::ColumnJob) -> bool| job.columns.values().any(says);
     let any_level = any(|column| column.level.is_some());
     // A fixed grid shows the labels of a level.
@@ -127,6 +173,9 @@ fn settings(job: &Job) -> [(Field, bool, Suits, Method); 19] {
         (Field::Target, !job.workload.targets.is_empty(), follows, Method::Mondrian),
         (Field::Select, !job.workload.select.is_empty(), cuts, Method::Mondrian),
         (Field::Split, job.split.is_some(), cuts, Method::Mondrian),
+        (Field::Exact, job.exact == Some(true), is_mondrian, Method::Mondrian),
+        (Field::External, job.external.is_some(), is_mondrian, Method::Mondrian),
+        (Field::Model, job.model.is_some(), cuts, Method::Mondrian),
         (Field::Bias, any(|column| column.bias == Some(true)), follows, Method::Mondrian),
         (Field::Compact, job.compact == Some(false), has_regions, Method::Mondrian),
         (Field::LeastMemory, job.least_memory.is_some(), has_grain, Method::Mondrian),
@@ -144,6 +193,11 @@ fn settings(job: &Job) -> [(Field, bool, Suits, Method); 19] {
 
 fn cuts(method: Method) -> bool {
     matches!(method, Method::Auto | Method::Mondrian | Method::Rtree)
+}
+
+/// Whether tables are cut that may, but need not, fit in memory.
+fn is_mondrian(method: Method) -> bool {
+    matches!(method, Method::Auto | Method::Mondrian)
 }
 
 /// Whether space is halved again and again, where scales say.

@@ -4,6 +4,7 @@ use albers_index::access_methods::Relative;
 use albers_index::granularity::Granularity;
 use albers_partition::grain::Grain;
 use albers_partition::split::Policy;
+use albers_partition::trust::Trust;
 use albers_privacy::DifferentialPrivacy;
 use albers_release::publish::FeatureColumn;
 
@@ -11,17 +12,15 @@ use super::resources::checked_bytes;
 use super::search::SearchPlan;
 use super::{columns, private};
 use crate::error::Result;
-use crate::job::{Job, Method, Split};
+use crate::job::{External, Job, Knobs, Method, Split};
 
 /// How classes are found. Each variant holds what has an effect on it, and nothing else.
 #[derive(Debug, Clone)]
 pub(crate) enum MethodPlan {
-    /// Cuts in memory.
+    /// Cuts, in memory where the table fits.
     Cuts {
         /// How they are chosen and shown.
         cuts: CutPlan,
-        /// Whether an index takes over where the table does not fit.
-        or_index: bool,
     },
     /// An index, in memory or not.
     Index {
@@ -80,6 +79,11 @@ pub(crate) enum MethodPlan {
         /// What is promised, and what keeps it.
         promise: DifferentialPrivacy,
     },
+    /// The leaves of a recoding function, which was found on other rows.
+    Recoded {
+        /// How its leaves were split, and are shown.
+        cuts: CutPlan,
+    },
     /// The classes of a given release.
     Given {
         /// The k that the job asks for; without one, the given release tells it.
@@ -100,15 +104,36 @@ pub(crate) struct CutPlan {
     pub(crate) shows_regions: bool,
     /// Sizes that decide which cuts are made.
     pub(crate) grain: Grain,
+    /// How a table is cut that need not fit in memory, where the job says so.
+    pub(crate) external: Option<External>,
+    /// Whether every cut is weighed on all rows.
+    pub(crate) is_exact: bool,
+    /// What experiments set.
+    pub(crate) knobs: Knobs,
 }
 
 impl CutPlan {
     /// The words for reports.
     fn words(&self) -> String {
-        match self.split.follows_workload() {
+        let split = match self.split.follows_workload() {
             false => self.split.to_string(),
             true => format!("{}, then {}", self.split, self.policy),
-        }
+        };
+        let how = how_words(self.is_exact, self.external);
+        let how = how.map(|own| format!(", {own}")).unwrap_or_default();
+        format!("{split} split{how}")
+    }
+
+    /// Whether a table that does not fit in memory is refused.
+    pub(crate) fn is_only_in_memory(&self) -> bool {
+        self.is_exact && self.external.is_none()
+    }
+
+    /// How far a sample is trusted, where tests tell it.
+    pub(crate) fn trust(&self) -> Option<Trust> {
+        let Knobs { test, height, sample_rows, .. } = self.knobs;
+        let is_tested = self.external == Some(External::Sample);
+        is_tested.then_some(Trust { test, height, sample_rows })
     }
 }
 
@@ -142,12 +167,15 @@ impl MethodPlan {
             policy: policy_of(job),
             shows_regions: job.compact == Some(false),
             grain: grain_of(job)?,
+            external: job.external,
+            is_exact: is_exact(job),
+            knobs: job.knobs,
         };
         let (granularity, draws) = (job.granularity.unwrap_or_default(), job.dendrogram.is_some());
         let suppress = job.suppress.unwrap_or(0.0);
         Ok(match job.method() {
-            Method::Auto if job.also_k.is_empty() => MethodPlan::Cuts { cuts, or_index: true },
-            Method::Mondrian => MethodPlan::Cuts { cuts, or_index: false },
+            Method::Auto if job.also_k.is_empty() => MethodPlan::Cuts { cuts },
+            Method::Mondrian => MethodPlan::Cuts { cuts },
             Method::Auto | Method::Rtree => MethodPlan::Index { cuts, granularity, draws },
             Method::Incognito
             | Method::Samarati
@@ -188,15 +216,12 @@ impl MethodPlan {
     }
 
     /// The words for reports; `is_coarser` tells of a release of several.
-    pub(crate) fn words(&self, is_indexed: bool, is_coarser: bool) -> String {
+    pub(crate) fn words(&self, is_coarser: bool) -> String {
         match self {
-            MethodPlan::Cuts { cuts, .. } if !is_indexed => {
-                format!("mondrian, {} split", cuts.words())
-            }
-            MethodPlan::Cuts { cuts, .. } => format!("rtree, {} split", cuts.words()),
+            MethodPlan::Cuts { cuts } => format!("mondrian, {}", cuts.words()),
             MethodPlan::Index { cuts, granularity, .. } => match is_coarser {
-                false => format!("rtree, {} split", cuts.words()),
-                true => format!("rtree, {} split, {granularity}", cuts.words()),
+                false => format!("rtree, {}", cuts.words()),
+                true => format!("rtree, {}, {granularity}", cuts.words()),
             },
             MethodPlan::FullDomain(search) => search.words(),
             MethodPlan::Specialize { kind, .. } => kind.method().to_string(),
@@ -210,6 +235,7 @@ impl MethodPlan {
             MethodPlan::Access { method, .. } => method.to_string(),
             MethodPlan::Grid { .. } => "grid".to_owned(),
             MethodPlan::Private { .. } => "grid, drawn in secret".to_owned(),
+            MethodPlan::Recoded { cuts } => format!("recoded, {}", cuts.words()),
             MethodPlan::Given { .. } => "compaction of a given release".to_owned(),
         }
     }
@@ -235,9 +261,19 @@ impl MethodPlan {
     /// Sizes that decide which cuts are made, where there are cuts.
     pub(crate) fn grain(&self) -> Option<Grain> {
         match self {
-            MethodPlan::Cuts { cuts, .. } | MethodPlan::Index { cuts, .. } => Some(cuts.grain),
+            MethodPlan::Cuts { cuts }
+            | MethodPlan::Index { cuts, .. }
+            | MethodPlan::Recoded { cuts } => Some(cuts.grain),
             MethodPlan::Bang { grain, .. } => Some(*grain),
             _ => None,
+        }
+    }
+
+    /// The same where a sample of the rows has a say.
+    pub(crate) fn sample_grain(&self) -> Option<Grain> {
+        match self {
+            MethodPlan::Recoded { .. } => None,
+            other => other.grain(),
         }
     }
 
@@ -299,9 +335,28 @@ fn policy_of(job: &Job) -> Policy {
     }
 }
 
+/// How the first cuts of a large table are chosen, where a job says it.
+pub(super) fn how(job: &Job) -> Option<&'static str> {
+    how_words(is_exact(job), job.external)
+}
+
+fn how_words(is_exact: bool, external: Option<External>) -> Option<&'static str> {
+    match (is_exact, external) {
+        (true, _) => Some("exact"),
+        (false, Some(_)) => Some("tested sample"),
+        (false, None) => None,
+    }
+}
+
+/// Whether every cut is weighed on all rows: it is said, or counts of all rows decide.
+fn is_exact(job: &Job) -> bool {
+    job.exact == Some(true) || job.external == Some(External::Tree)
+}
+
 /// The sizes that follow from the least memory that a job is planned for.
 fn grain_of(job: &Job) -> Result<Grain> {
     Ok(match job.least_memory {
+        _ if is_exact(job) => Grain::exact(),
         None => Grain::default(),
         Some(size) => Grain::of(usize::try_from(checked_bytes(size)?).unwrap_or(usize::MAX)),
     })

@@ -7,7 +7,9 @@ use albers_table::schema::{ColumnType, Role};
 use albers_table::source::SourceColumn;
 
 use super::*;
-use crate::job::{Diversity, Method, SelectSpec, Split, TargetKind, TargetSpec, TimeLimit};
+use crate::job::{
+    Diversity, External, Method, SelectSpec, Split, TargetKind, TargetSpec, TimeLimit,
+};
 
 /// A job on `age`, `zip` (with a hierarchy) and the secret `pay`, by a method.
 fn job(method: Method) -> Job {
@@ -111,10 +113,17 @@ const HALVE_REGULARLY: [Method; 5] =
 #[test]
 fn a_setting_without_effect_is_refused_by_name_and_one_with_effect_is_taken() {
     type Set = fn(&mut Job);
-    let settings: [(Field, Set, &[Method]); 18] = [
+    let settings: [(Field, Set, &[Method]); 21] = [
         (Field::Epsilon, |job| promise(job, Some(1.0)), &[Method::Grid]),
         (Field::Delta, |job| promise(job, None), &[Method::Grid]),
         (Field::Split, |job| job.split = Some(Split::Median), &CUTS),
+        (Field::Exact, |job| job.exact = Some(true), &[Method::Auto, Method::Mondrian]),
+        (
+            Field::External,
+            |job| job.external = Some(External::Sample),
+            &[Method::Auto, Method::Mondrian],
+        ),
+        (Field::Model, |job| job.model = Some("elsewhere/model".into()), &CUTS),
         (Field::Target, |job| set_target(job, "age:number"), &FOLLOWERS),
         (
             Field::Then,
@@ -215,7 +224,18 @@ fn resources_are_never_refused_for_a_method() {
 #[test]
 fn a_job_that_contradicts_itself_is_refused() {
     type Spoil = fn(&mut Job);
-    let mistakes: [(&str, Spoil); 24] = [
+    let mistakes: [(&str, Spoil); 29] = [
+        ("a sample has a part of the rows only", |job| {
+            (job.exact, job.external) = (Some(true), Some(External::Sample));
+        }),
+        ("contradict each other", |job| (job.exact, job.also_k) = (Some(true), vec![10])),
+        ("contradict each other", |job| {
+            (job.external, job.also_k) = (Some(External::Sample), vec![10]);
+        }),
+        ("contradict each other", |job| (job.model, job.also_k) = (Some("m".into()), vec![10])),
+        ("`least-memory` has no effect", |job| {
+            (job.exact, job.least_memory) = (Some(true), Some("128MB".parse().unwrap()));
+        }),
         ("no target that is a class", |job| job.split = Some(Split::InfoGain)),
         ("no target that is a number", |job| {
             set_target(job, "age:class");
@@ -339,7 +359,7 @@ fn the_levels_of_nested_classes_have_a_name_of_their_own() {
     assert_eq!(refused_field(&bang), Some(Field::LevelColumn));
     bang.level_column = None;
     assert!(name_of(&bang).is_empty());
-    assert_eq!(plan(&bang).unwrap().method.words(false, false), "bang, no nesting");
+    assert_eq!(plan(&bang).unwrap().method.words(false), "bang, no nesting");
     bang.column("pay").scale = Some("equal".parse().unwrap());
     let error = plan(&bang).err().unwrap().to_string();
     assert!(error.contains("the scale of column 'pay' has no effect"), "{error}");
@@ -387,7 +407,7 @@ fn a_recoding_that_follows_targets_needs_one_that_is_a_class() {
     ruled.column("pay").l_diversity = Some("distinct:2".parse::<Diversity>().unwrap());
     let plan = plan(&ruled).unwrap();
     assert_eq!(plan.secret_targets(), ["pay"]);
-    assert_eq!(plan.method.words(false, false), "tds");
+    assert_eq!(plan.method.words(false), "tds");
     // Numbers are cut and names listed, so that no column needs a hierarchy.
     ruled.column("age").hierarchy = None;
     assert!(Plan::of(&ruled, "people", &columns()).is_ok());
@@ -418,7 +438,7 @@ fn how_many_rows_may_be_left_out_is_a_share_that_rounding_does_not_lower() {
 
 #[test]
 fn a_plan_says_in_reports_what_was_asked() {
-    let words = |job: &Job| plan(job).unwrap().method.words(false, false);
+    let words = |job: &Job| plan(job).unwrap().method.words(false);
     assert_eq!(words(&job(Method::Auto)), "mondrian, compact split");
     assert_eq!(words(&job(Method::BottomUp)), "bottom-up, rollup, least ncp");
     let mut given = job(Method::Auto);

@@ -99,6 +99,16 @@ pub enum Note {
     },
     /// How many rows satisfy a selection is not told.
     LeftOutUnknown,
+    /// Rows have values that a recoding function does not know.
+    OutsideModel {
+        /// How many.
+        n_rows: u64,
+    },
+    /// Rows are in leaves of a recoding function that miss the requirement.
+    BelowRequirement {
+        /// How many.
+        n_rows: u64,
+    },
     /// Cells of a column are in no range of a fixed grid.
     Unfit {
         /// The column.
@@ -223,6 +233,15 @@ impl fmt::Display for Note {
             | Note::SelectsFew { .. }
             | Note::LeftOutUnknown
             | Note::NothingToAccept { .. } => write!(f, "{}", self.wording()),
+            Note::OutsideModel { n_rows } => write!(
+                f,
+                "{n_rows} rows have values that the model does not know, and are left out"
+            ),
+            Note::BelowRequirement { n_rows } => write!(
+                f,
+                "{n_rows} rows are in classes of the model that miss the requirement with these \
+                 rows, and are left out"
+            ),
             Note::Unfit { column, n_rows } => write!(
                 f,
                 "{n_rows} cells of '{column}' are in none of its ranges, and count as missing"

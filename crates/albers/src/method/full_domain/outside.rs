@@ -220,7 +220,6 @@ pub(crate) fn publish(
     let story = Story {
         attributes: &table.attributes,
         column_types: &table.column_types,
-        is_indexed: false,
         may_overlap: false,
         has_history: false,
         generalization: Some(chosen.report),
