@@ -23,7 +23,7 @@ use crate::model::ModelOrder;
 use crate::plan::{MethodPlan, Plan, no_means};
 use crate::report::{
     AUDIENCE, AlsoReport, ClassSize, Clock, ColumnReport, DROPPED, GeneralizationReport, KlBasis,
-    MEAN, MovedBytes, Note, Prepared, PrivacyReport, Report, SamplesReport, peak_rss_bytes,
+    MEAN, MovedBytes, Note, PLACES, Prepared, PrivacyReport, Report, SamplesReport, peak_rss_bytes,
     shown_word,
 };
 use crate::rows::{Reading, Repeated};
@@ -302,6 +302,11 @@ impl<'r> Context<'r> {
     }
 
     /// What became of each column, in the order of the source.
+    /// Whether a quasi-identifier is shown by places.
+    fn shows_places(&self, attribute: &Attribute) -> bool {
+        self.plan.show.is_by_places(attribute.shown)
+    }
+
     fn column_reports(&self, story: &Story<'_>) -> Vec<ColumnReport> {
         let type_of = |name: &str| {
             let found = story.column_types.iter().find(|(column, _)| column == name);
@@ -312,12 +317,13 @@ impl<'r> Context<'r> {
             let attribute = story.attributes.iter().find(|own| own.domain.name() == name);
             let shown = match (column.role, attribute) {
                 (_, Some(_)) if self.plan.has_fixed_ranges(name) => shown_word(Shown::Interval),
+                (_, Some(attribute)) if self.shows_places(attribute) => PLACES,
                 (_, Some(attribute)) => shown_word(attribute.shown),
                 (Some(Role::Sensitive | Role::Keep), _) => "as is",
                 _ => DROPPED,
             };
             let is_climbed = match attribute {
-                Some(attribute) => attribute.shown == Shown::Label,
+                Some(attribute) => attribute.shown == Shown::Label || self.shows_places(attribute),
                 None => column.role == Some(Role::Sensitive),
             };
             let hierarchy = self.plan.hierarchy_of(name).filter(|_| is_climbed);
@@ -369,6 +375,7 @@ impl<'a> Figures<'a> {
         let published = attributes.iter().map(|attribute| PublishedAttribute {
             attribute,
             hierarchy: plan.hierarchy_of(attribute.domain.name()),
+            shows_places: plan.show.is_by_places(attribute.shown),
         });
         Figures {
             table: LossOfParts::new(attributes),
@@ -398,7 +405,7 @@ impl<'a> Figures<'a> {
         let low_k = hides_nobody.then(|| findings::low_k(passage.classes.n_rows));
         let means = match values {
             Values::Mean => self.small.mean_below_five(&passage.requirement),
-            Values::Interval | Values::Bounds => None,
+            Values::Interval | Values::Bounds | Values::Features => None,
         };
         let n_listed = self.published.n_listed();
         let counted = self.counts.findings(k, story.attributes, &n_listed);
@@ -474,6 +481,15 @@ impl<'a> Story<'a> {
     /// bounds of their rows where their regions are nested, may overlap.
     fn relation(&self, plan: &Plan, release: usize) -> Option<Relation> {
         let has_labels = self.attributes.iter().any(|own| own.shown == Shown::Label);
+        // Cuts are made in the order of codes, which under a hierarchy is not that of places.
+        let is_wider = |own: &Attribute| {
+            own.shown == Shown::Set
+                && plan.show.is_by_places(own.shown)
+                && own.domain.hierarchy().is_some()
+        };
+        if self.attributes.iter().any(is_wider) {
+            return None;
+        }
         match &plan.method {
             MethodPlan::FullDomain(_) | MethodPlan::Specialize { .. } => Some(Relation::Disjoint),
             MethodPlan::Local | MethodPlan::Given { .. } => None,

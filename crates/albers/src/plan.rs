@@ -19,6 +19,7 @@ mod workload;
 
 use std::ops::RangeInclusive;
 
+use albers_classes::space::Shown;
 use albers_release::publish::Values;
 use albers_storage::wording;
 use albers_storage::wording::Field;
@@ -94,6 +95,11 @@ impl Show {
     /// How intervals are written; the sink decides where the job does not.
     pub(crate) fn values(&self, is_typed: bool) -> Values {
         self.values.unwrap_or(if is_typed { Values::Bounds } else { Values::Interval })
+    }
+
+    /// Whether what is shown in this way is shown by its places in an order.
+    pub(crate) fn is_by_places(&self, shown: Shown) -> bool {
+        self.values == Some(Values::Features) && shown != Shown::Interval
     }
 }
 
@@ -175,7 +181,8 @@ impl Plan {
             if !column.role.is_some_and(|role| roles.contains(&role)) {
                 *column = ColumnJob::default();
             }
-            if is_by_bounds(name) {
+            // Whoever says that labels are shown means places by the two columns.
+            if is_by_bounds(name) && job.categories != Some(Categories::Label) {
                 column.hierarchy = None;
             }
         }
@@ -288,9 +295,10 @@ impl Plan {
     /// nothing.
     pub(crate) fn check_bound_names(&self, values: Values, columns: &[SourceColumn]) -> Result<()> {
         match values {
-            Values::Bounds => columns::check_bound_names(self, columns, false),
-            Values::Mean => columns::check_bound_names(self, columns, true),
             Values::Interval => Ok(()),
+            Values::Bounds | Values::Mean | Values::Features => {
+                columns::check_bound_names(self, columns, values)
+            }
         }
     }
 }

@@ -75,6 +75,9 @@ pub(crate) fn shown_word(shown: Shown) -> &'static str {
     }
 }
 
+/// The word for labels and sets that are shown by their places in an order.
+pub(crate) const PLACES: &str = "places";
+
 /// The most memory this process has held, where the system tells it.
 pub(crate) fn peak_rss_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -264,6 +264,7 @@ mod tests {
             is_nested: false,
             n_features: 0,
             shows_means: false,
+            shows_places: false,
         };
         let attributes = [attribute];
         let describers = options.describers(&attributes, &[]);

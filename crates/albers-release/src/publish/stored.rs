@@ -22,8 +22,8 @@ use rayon::prelude::*;
 use super::carried::{CarriedColumn, CellCounts, PayloadField};
 use super::columns::{self, Values};
 use super::slab::Slab;
-use super::{OutputColumn, check_names};
-use crate::describe::{ANY, Describer, ShownCell, ShownFacts};
+use super::{OutputColumn, check_names, place_numbers};
+use crate::describe::{ANY, Describer, PlaceNumbers, ShownCell, ShownFacts};
 use crate::error::Result;
 use crate::verify::covering;
 
@@ -36,8 +36,14 @@ pub struct StoredLeaves<'a> {
 
 impl<'a> StoredLeaves<'a> {
     /// No leaf yet, of these quasi-identifiers. Regions end in the gaps between values.
-    pub fn new(attributes: &'a [Attribute], shows_regions: bool) -> StoredLeaves<'a> {
-        let describer = |own| Describer::new(own).with_ends_in_gaps(shows_regions);
+    pub fn new(
+        attributes: &'a [Attribute],
+        shows_regions: bool,
+        values: Values,
+    ) -> StoredLeaves<'a> {
+        let shows_places = values == Values::Features;
+        let describer =
+            |own| Describer::new(own).with_ends_in_gaps(shows_regions).with_places(shows_places);
         let describers: Vec<Describer<'a>> = attributes.iter().map(describer).collect();
         let facts = vec![ShownFacts::default(); describers.len()];
         StoredLeaves { describers, cells: Vec::new(), facts }
@@ -52,7 +58,7 @@ impl<'a> StoredLeaves<'a> {
             Some(span) => covering(describer, span, codes.iter().copied()),
             None => describer.describe(codes.iter().copied()),
         };
-        self.facts[attribute].add(describer.facts(cell));
+        self.facts[attribute].add_cell(describer, cell);
         self.cells.push(cell);
     }
 
@@ -71,6 +77,8 @@ pub struct StoredTable<'a> {
     schema: SchemaRef,
     /// How many fields each column has.
     n_fields: Vec<usize>,
+    /// The places of each attribute's ends.
+    places: Vec<PlaceNumbers>,
 }
 
 impl<'a> StoredTable<'a> {
@@ -88,7 +96,7 @@ impl<'a> StoredTable<'a> {
             match *column {
                 OutputColumn::Attribute(attribute) => {
                     let describer = &leaves.describers[attribute];
-                    let own = columns::fields(describer, values, leaves.facts[attribute]);
+                    let own = columns::fields(describer, values, &leaves.facts[attribute]);
                     // A row without a leaf shows nothing.
                     fields.extend(own.into_iter().map(|field| field.with_nullable(true)));
                 }
@@ -101,7 +109,8 @@ impl<'a> StoredTable<'a> {
         }
         check_names(&fields, &[])?;
         let schema = Arc::new(Schema::new(fields));
-        Ok(StoredTable { leaves, columns, carried, values, schema, n_fields })
+        let places = place_numbers(&leaves.describers, &leaves.facts);
+        Ok(StoredTable { leaves, columns, carried, values, schema, n_fields, places })
     }
 
     /// The fields of the table.
@@ -159,14 +168,14 @@ impl<'a> StoredTable<'a> {
         first: usize,
     ) -> Vec<ArrayRef> {
         let describer = &self.leaves.describers[attribute];
-        let facts = self.leaves.facts[attribute];
+        let told = (&self.leaves.facts[attribute], &self.places[attribute]);
         let fields = self.schema.fields().iter().skip(first);
         if slab.n_rows == 0 {
-            let n_fields = columns::fields(describer, self.values, facts).len();
+            let n_fields = columns::fields(describer, self.values, told.0).len();
             let nothing = |field: &Arc<Field>| sorted.without_leaves(field.data_type());
             return fields.take(n_fields).map(nothing).collect();
         }
-        let arrays = columns::arrays(describer, slab, attribute, self.values, facts);
+        let arrays = columns::arrays(describer, slab, attribute, self.values, told);
         arrays.into_iter().map(|array| sorted.in_order(&array)).collect()
     }
 }

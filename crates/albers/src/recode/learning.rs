@@ -86,7 +86,7 @@ pub fn prepare_learning(
         let attributes = asked.attributes(&plan, &coding);
         let model = model.read_tree(Keep::Cells, &memory.budget)?;
         let tree = model.tree(&[]).ok_or_else(|| damaged_tree(source))?;
-        let leaves = leaves_of(&model, &attributes, shows_regions);
+        let leaves = leaves_of(&model, &attributes, (shows_regions, values));
         let carried = asked.carried(&plan, source, sink.is_typed(), watch)?;
         let table = StoredTable::new(leaves, &asked.columns, carried, values)?;
         let delimiter = plan.show.delimiter.or(source.delimiter());
@@ -136,9 +136,9 @@ fn damaged_tree(source: &dyn Source) -> Error {
 fn leaves_of<'a>(
     model: &Model,
     attributes: &'a [Attribute],
-    shows_regions: bool,
+    (shows_regions, values): (bool, Values),
 ) -> StoredLeaves<'a> {
-    let mut leaves = StoredLeaves::new(attributes, shows_regions);
+    let mut leaves = StoredLeaves::new(attributes, shows_regions, values);
     for leaf in 0..model.n_leaves() as u32 {
         model.for_each_cell(leaf, &mut |codes, region| leaves.push(codes, region));
     }
