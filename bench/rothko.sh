@@ -52,7 +52,7 @@ def anonymize(n_rows, external, k=1000, split=("--split", "median")):
 
 def show(name, report):
     moved = report["bytes"]
-    told = {key: value for key, value in (report.get("external") or {}).items() if value}
+    told = {key: value for key, value in (report.get("samples") or report.get("passes") or {}).items() if value}
     print("%-34s %7.1f s %7.1f s processor %5.0f MB  source x %.2f  parts %6.2f GB written %6.2f GB read  ncp %.4f  %s" % (
         name, report["wall"], report["processor"], report["held"] / 1e6, report["passes"],
         moved["partition_spilled"] / 1e9, moved["partition_read_back"] / 1e9, report["table_loss"]["ncp"],
