@@ -277,6 +277,11 @@ impl<'a> BufferTree<'a> {
         Ok(BufferTree { plan, top, root, roots, router, parts, depth, way, buffers })
     }
 
+    /// Whether the table is cut with all its rows at hand.
+    pub fn table(&self) -> TableSize {
+        self.plan.table
+    }
+
     /// Number of parts.
     pub fn n_parts(&self) -> usize {
         self.parts.len()

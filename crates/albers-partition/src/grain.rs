@@ -40,6 +40,11 @@ impl Grain {
         Grain { whole_rows: usize::MAX, cell_rows: usize::MAX, ..Grain::default() }
     }
 
+    /// Whether some tables are not cut at once, so that samples are drawn of them.
+    pub fn has_samples(&self) -> bool {
+        self.whole_rows < usize::MAX
+    }
+
     /// Distinct tuples of a sample, each with its hash and its number of rows; while it is drawn
     /// there are a quarter more.
     pub fn sample_tuples(&self, n_attributes: usize) -> usize {

@@ -2,6 +2,7 @@
 
 use albers_classes::Attribute;
 use albers_classes::space::Shown;
+use albers_index::rothko_tree::Passes;
 use albers_measure::relation::RelationOfParts;
 use albers_measure::{Loss, LossOfParts, PublishedAttribute, PublishedParts, Relation};
 use albers_partition::top::SampledTops;
@@ -23,8 +24,8 @@ use crate::model::ModelOrder;
 use crate::plan::{MethodPlan, Plan, no_means};
 use crate::report::{
     AUDIENCE, AlsoReport, ClassSize, Clock, ColumnReport, DROPPED, GeneralizationReport, KlBasis,
-    MEAN, MovedBytes, Note, PLACES, Prepared, PrivacyReport, Report, SamplesReport, peak_rss_bytes,
-    shown_word,
+    MEAN, MovedBytes, Note, PLACES, PassesReport, Prepared, PrivacyReport, Report, SamplesReport,
+    peak_rss_bytes, shown_word,
 };
 use crate::rows::{Reading, Repeated};
 
@@ -242,6 +243,7 @@ impl<'r> Context<'r> {
             kl_basis: KlBasis::over(quasi.collect(), sensitive),
             generalization: story.generalization.clone(),
             samples: story.tops.map(SamplesReport::of),
+            passes: story.passes.map(PassesReport::of),
             columns: self.column_reports(story),
             findings,
             accepted: plan.accept.iter().map(ToString::to_string).collect(),
@@ -446,6 +448,8 @@ pub(crate) struct Story<'a> {
     pub(crate) generalization: Option<GeneralizationReport>,
     /// What became of the trees that were grown on samples of a large table.
     pub(crate) tops: Option<SampledTops>,
+    /// What was moved of a table that was cut by counts of its values.
+    pub(crate) passes: Option<Passes>,
     /// Things the user should know.
     pub(crate) notes: Vec<Note>,
     /// The ncp of a given release, where classes are given and their cells are understood.

@@ -14,6 +14,7 @@ mod load;
 mod packed;
 mod private;
 pub(crate) mod recoded;
+mod rothko_tree;
 mod scales;
 pub(crate) mod selects;
 mod targets;
@@ -38,6 +39,7 @@ use albers_table::sink::Sink;
 
 use crate::context::{Context, DoorRows, Story};
 use crate::error::{Error, ErrorKind, Result};
+use crate::job::External;
 use crate::memory::Memory;
 use crate::plan::{CutPlan, MethodPlan, Plan, Specialization};
 use crate::protection::{Protection, TableFacts, facts_of, sensitive_codes};
@@ -62,6 +64,10 @@ pub(crate) fn wanted(plan: &Plan, memory: &Memory) -> Wanted {
             Wanted::Survey { limit_bytes: budget_bytes / 4 }
         }
         MethodPlan::Recoded { .. } => Wanted::Survey { limit_bytes: budget_bytes / 4 },
+        // Of a table that fits, an experiment says that it does not.
+        MethodPlan::Cuts { cuts } if cuts.counts_outside() => {
+            Wanted::Survey { limit_bytes: budget_bytes / 4 }
+        }
         // Frequency sets need memory too.
         MethodPlan::FullDomain(_) => Wanted::Table { limit_bytes: budget_bytes / 2 },
         MethodPlan::Cuts { cuts } if !cuts.is_only_in_memory() => {
@@ -128,6 +134,7 @@ pub(crate) fn in_memory(
         has_history: false,
         generalization,
         tops,
+        passes: None,
         notes,
         ncp_before: None,
         n_given_notes: 0,
@@ -145,6 +152,10 @@ pub(crate) fn outside<'r>(
         MethodPlan::Index { cuts, granularity, draws } => {
             let (cuts, coarser) = (*cuts, Coarser { granularity: *granularity, draws: *draws });
             index::publish(run, surveyed, cuts, coarser, sinks)
+        }
+        MethodPlan::Cuts { cuts } if cuts.external == Some(External::Tree) => {
+            let cuts = *cuts;
+            rothko_tree::publish(run, surveyed, cuts, sinks)
         }
         MethodPlan::Cuts { cuts } => {
             let cuts = *cuts;

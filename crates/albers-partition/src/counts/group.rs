@@ -453,10 +453,13 @@ impl CountGroup {
         AxisShape::of_runs(self.runs(axis))
     }
 
-    /// The classes of a target that is carried, along some attribute that has several codes.
+    /// The classes of a target that is carried, along some attribute of which they were counted.
     pub(super) fn each_class(&self, place: usize, mut each: impl FnMut(u32, u32)) {
-        let Some(axis) = self.axes.iter().find(|axis| !axis.is_closed()) else { return };
-        let Some(Some(table)) = axis.classes.get(place) else { return };
+        let counted = self.axes.iter().find_map(|axis| {
+            let table = axis.classes[place].as_ref()?;
+            (!matches!(table.cells, Cells::Closed)).then_some((axis, table))
+        });
+        let Some((axis, table)) = counted else { return };
         for run in &axis.runs {
             table.values(run.code).for_each(|(class, n_rows)| each(class, n_rows));
         }

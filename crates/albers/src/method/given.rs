@@ -106,6 +106,7 @@ impl GivenRelease<'_> {
             may_overlap: false,
             has_history: false,
             tops: None,
+            passes: None,
             generalization: None,
             notes: paired.notes,
             ncp_before: Some(ncp_before),

@@ -11,6 +11,7 @@ use albers_classes::packed::RowBlock;
 use albers_index::buffer_tree::{BufferTree, BulkPlan, Giant, Intake, Loaded, Sizes, Subtree};
 use albers_index::granularity::dendrogram::{Closeness, Dendrogram};
 use albers_index::granularity::{self, Coarsening, FAN_OUT, Granularity};
+use albers_index::rothko_tree::Passes;
 use albers_partition::cell::TableSize;
 use albers_partition::mondrian::Plan as CutSettings;
 use albers_partition::plan::PlannedWorkload;
@@ -107,7 +108,7 @@ pub(super) fn publish<'r>(
 }
 
 /// The recoding function, where it is to be kept.
-fn model_of(
+pub(super) fn model_of(
     run: &mut Context<'_>,
     surveyed: &Surveyed<'_>,
     has_regions: bool,
@@ -119,11 +120,34 @@ fn model_of(
     Ok(Some(writer))
 }
 
+/// What is told of a tree whose parts have been handed on.
+#[derive(Default)]
+pub(super) struct Drained {
+    pub(super) tops: Option<SampledTops>,
+    pub(super) passes: Option<Passes>,
+}
+
+/// Where the parts of a tree go.
+pub(super) type PartSink<'s> = dyn FnMut(Loaded<'_>) -> std::result::Result<(), ReleaseError> + 's;
+
+/// A tree that has its rows, and hands on its parts from left to right.
+pub(super) trait Drain<'a>: Intake<'a> {
+    fn drain_into(self, sink: &mut PartSink<'_>) -> std::result::Result<Drained, ReleaseError>;
+}
+
+impl<'a> Drain<'a> for BufferTree<'a> {
+    fn drain_into(self, sink: &mut PartSink<'_>) -> std::result::Result<Drained, ReleaseError> {
+        let is_large = self.table() == TableSize::Large;
+        let tops = self.drain(sink)?;
+        Ok(Drained { tops: is_large.then_some(tops), passes: None })
+    }
+}
+
 /// Publishes all releases of a tree that has its rows.
-fn publish_loaded(
+pub(super) fn publish_loaded<'a>(
     mut run: Context<'_>,
     bulk: &BulkPlan<'_>,
-    (loaded, model): (LoadedRows<BufferTree<'_>>, Option<ModelWriter>),
+    (loaded, model): (LoadedRows<impl Drain<'a>>, Option<ModelWriter>),
     protection: &Protection,
     (sensitive_facts, coarser): (&[usize], Coarser),
     sinks: Vec<Box<dyn Sink>>,
@@ -153,14 +177,17 @@ fn publish_loaded(
         picture: coarser.draws.then(Picture::default),
         model: model.map(|writer| (writer, &shape)),
     };
-    let tops = drain(&run, bulk, tree, coarser.granularity, &mut outlets)?;
-    let tops = (bulk.table == TableSize::Large).then_some(tops);
+    run.watch.phase(Phase::Partition, Some(tree.n_rows()));
+    let drained = tree.drain_into(&mut |loaded| {
+        admit_loaded(&run, bulk, &loaded, coarser.granularity, &mut outlets)
+    })?;
     let (picture, model) = (outlets.picture, outlets.model.map(|(writer, _)| writer));
     let drawing = picture.map(Picture::draw).transpose()?;
     run.clock.partition();
     let mut notes = [protection.notes.clone(), notes].concat();
     notes.extend((sinks.len() > 1).then_some(Note::BoundTogether));
-    let story = Story { tops, ..story_of(&table, notes) };
+    let Drained { tops, passes } = drained;
+    let story = Story { tops, passes, ..story_of(&table, notes) };
     let mut prepared = run.close(door, sinks, &story)?;
     prepared.drawing = drawing;
     if let Some(model) = model {
@@ -184,6 +211,7 @@ pub(super) fn story_of(table: &PackedTable, notes: Vec<Note>) -> Story<'_> {
         has_history: false,
         generalization: None,
         tops: None,
+        passes: None,
         notes,
         ncp_before: None,
         n_given_notes: 0,
@@ -246,39 +274,35 @@ fn tuples_of<'s>(
     Ok(tuples)
 }
 
-/// Builds the index part by part, and hands the classes of each part to all releases.
-fn drain(
+/// Hands the classes of a part to all releases.
+fn admit_loaded(
     run: &Context<'_>,
     bulk: &BulkPlan<'_>,
-    tree: BufferTree<'_>,
+    loaded: &Loaded<'_>,
     granularity: Granularity,
     outlets: &mut Outlets<'_, '_>,
-) -> Result<SampledTops> {
-    run.watch.phase(Phase::Partition, Some(tree.n_rows()));
-    let tops = tree.drain(&mut |loaded| -> std::result::Result<(), ReleaseError> {
-        match &loaded {
-            Loaded::Subtree(subtree) => {
-                admit(bulk, subtree, granularity, outlets)?;
-                Ok(run.watch.done(subtree.tree.n_rows() as u64)?)
-            }
-            Loaded::Giant(giant) => {
-                outlets.picture.iter_mut().for_each(|own| own.add_leaf(giant.n_rows));
-                if let Some((writer, shape)) = &mut outlets.model {
-                    keep_giant(bulk, giant, writer, shape)?;
-                }
-                outlets.door.admit_giant(GiantLeaf {
-                    layout: bulk.layout,
-                    store: bulk.store,
-                    blocks: &giant.blocks,
-                    region: giant.region.as_deref().filter(|_| bulk.plan.keep_regions),
-                    holes: &[],
-                    features: &[],
-                })?;
-                Ok(run.watch.done(giant.n_rows)?)
-            }
+) -> std::result::Result<(), ReleaseError> {
+    match loaded {
+        Loaded::Subtree(subtree) => {
+            admit(bulk, subtree, granularity, outlets)?;
+            Ok(run.watch.done(subtree.tree.n_rows() as u64)?)
         }
-    })?;
-    Ok(tops)
+        Loaded::Giant(giant) => {
+            outlets.picture.iter_mut().for_each(|own| own.add_leaf(giant.n_rows));
+            if let Some((writer, shape)) = &mut outlets.model {
+                keep_giant(bulk, giant, writer, shape)?;
+            }
+            outlets.door.admit_giant(GiantLeaf {
+                layout: bulk.layout,
+                store: bulk.store,
+                blocks: &giant.blocks,
+                region: giant.region.as_deref().filter(|_| bulk.plan.keep_regions),
+                holes: &[],
+                features: &[],
+            })?;
+            Ok(run.watch.done(giant.n_rows)?)
+        }
+    }
 }
 
 fn admit(

@@ -10,7 +10,7 @@ use albers_release::publish::FeatureColumn;
 
 use super::resources::checked_bytes;
 use super::search::SearchPlan;
-use super::{columns, private};
+use super::{columns, external, private};
 use crate::error::Result;
 use crate::job::{External, Job, Knobs, Method, Split};
 
@@ -108,6 +108,8 @@ pub(crate) struct CutPlan {
     pub(crate) external: Option<External>,
     /// Whether every cut is weighed on all rows.
     pub(crate) is_exact: bool,
+    /// Whether counts of values decide all cuts.
+    pub(crate) counts_decide: bool,
     /// What experiments set.
     pub(crate) knobs: Knobs,
 }
@@ -127,6 +129,11 @@ impl CutPlan {
     /// Whether a table that does not fit in memory is refused.
     pub(crate) fn is_only_in_memory(&self) -> bool {
         self.is_exact && self.external.is_none()
+    }
+
+    /// Whether a table is cut by counts of values although it may fit in memory.
+    pub(crate) fn counts_outside(&self) -> bool {
+        self.external == Some(External::Tree) && self.knobs.memory_rows.is_some()
     }
 
     /// How far a sample is trusted, where tests tell it.
@@ -169,6 +176,7 @@ impl MethodPlan {
             grain: grain_of(job)?,
             external: job.external,
             is_exact: is_exact(job),
+            counts_decide: external::counts_decide(job),
             knobs: job.knobs,
         };
         let (granularity, draws) = (job.granularity.unwrap_or_default(), job.dendrogram.is_some());

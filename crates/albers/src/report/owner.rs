@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use albers_index::rothko_tree::Passes;
 use albers_measure::{Loss, PublishedLoss, Relation};
 use albers_partition::top::SampledTops;
 use serde::Serialize;
@@ -68,6 +69,9 @@ pub struct Report {
     /// What became of the first cuts of a large table, which are chosen on samples.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub samples: Option<SamplesReport>,
+    /// Bytes of rows that were moved, where a table was cut outside of memory by counts of its values.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub passes: Option<PassesReport>,
     /// What became of each column of the table.
     pub columns: Vec<ColumnReport>,
     /// What puts people at risk although the requirement holds.
@@ -185,6 +189,42 @@ impl SamplesReport {
     pub(crate) fn of(tops: SampledTops) -> SamplesReport {
         let SampledTops { repartitions, trees, splits, pruned, fell_back, maybe_divisible } = tops;
         SamplesReport { repartitions, trees, splits, pruned, fell_back, maybe_divisible }
+    }
+}
+
+/// Bytes of rows that were moved while a table was cut outside of memory, before they are packed for
+/// the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct PassesReport {
+    /// Written while the rows were read; the values of all of them were counted then.
+    pub imported_bytes: u64,
+    /// Read to count the values of parts of them.
+    pub counted_bytes: u64,
+    /// Read to be divided among partitions.
+    pub repartitioned_read: u64,
+    /// Written then.
+    pub repartitioned_written: u64,
+    /// Read to be cut in memory.
+    pub loaded_bytes: u64,
+    /// How many parts were repartitioned.
+    pub repartitions: u64,
+    /// How often a part was read to count its values.
+    pub scans: u64,
+}
+
+impl PassesReport {
+    /// Of what was counted.
+    pub(crate) fn of(passes: Passes) -> PassesReport {
+        PassesReport {
+            imported_bytes: passes.imported_bytes,
+            counted_bytes: passes.counted_bytes,
+            repartitioned_read: passes.repartitioned_read,
+            repartitioned_written: passes.repartitioned_written,
+            loaded_bytes: passes.loaded_bytes,
+            repartitions: passes.n_repartitions,
+            scans: passes.n_scans,
+        }
     }
 }
 
