@@ -126,11 +126,6 @@ impl<'a> SampleTest<'a> {
         self.least_rows
     }
 
-    /// Whether the sample is too small for any split to be accepted.
-    pub fn refuses_all(&self) -> bool {
-        2 * self.least_rows as u64 > self.population.n_sampled
-    }
-
     fn has_persons(&self, sample: &ClassSummary) -> bool {
         let k = match self.test {
             Test::Naive => naive_least_rows(self.requirement.k(), self.population),

@@ -188,10 +188,3 @@ fn quantiles_agree_with_tables() {
     assert!((chi_square_quantile(101) - 129.561_197).abs() < 1e-5);
     assert!((chi_square_quantile(100_001) - 100_878.42).abs() < 1.0);
 }
-
-#[test]
-fn a_sample_smaller_than_two_parts_refuses_all() {
-    let asked = requirement(10_000, false, None);
-    let refuses = |n| SampleTest::new(&asked, 10_000, Test::Exact, of(100_000, n)).refuses_all();
-    assert!(refuses(2) && !refuses(1_000));
-}
