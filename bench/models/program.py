@@ -55,7 +55,9 @@ class Program:
             flags = ["--class", ",".join(labels)] if labels else []
             flags += ["--target", ",".join(targets)] if targets else []
             flags += ["--vary-constants", str(seed)] if vary else []
-            self.call("generate", "agrawal", "-n", str(rows), "--seed", str(seed), *flags, "-o", table)
+            self.call(
+                "generate", "agrawal", "-n", str(rows), "--seed", str(seed), *flags, "-o", table
+            )
             return pd.read_csv(table)
 
     def hierarchies(self, folder: Path) -> dict[str, Path]:

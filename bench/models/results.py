@@ -27,9 +27,12 @@ def spread(values: pd.Series) -> str:
     return f"{values.mean():.4f} ± {values.std():.4f}"
 
 
-def paired(results: pd.DataFrame, better: str, worse: str, value: str = "value") -> tuple[float, float]:
+def paired(
+    results: pd.DataFrame, better: str, worse: str, value: str = "value"
+) -> tuple[float, float]:
     """The mean difference of two methods over the same trials, and the one-tailed p of a paired t-test
-    that the first is greater."""
+    that the first is greater.
+    """
     wide = results.pivot(index="trial", columns="method", values=value)
     differences = wide[better] - wide[worse]
     if np.allclose(differences, differences.iloc[0]):

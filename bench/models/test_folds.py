@@ -25,7 +25,9 @@ def poisoned(test: pd.DataFrame) -> pd.DataFrame:
     return test
 
 
-def recoded(program: Program, train: pd.DataFrame, test: pd.DataFrame) -> tuple[bytes, bytes, pd.DataFrame]:
+def recoded(
+    program: Program, train: pd.DataFrame, test: pd.DataFrame
+) -> tuple[bytes, bytes, pd.DataFrame]:
     """The model, the recoded training part, and the recoded test part."""
     with tempfile.TemporaryDirectory() as folder:
         trees = program.hierarchies(Path(folder))
@@ -52,8 +54,12 @@ def main() -> None:
     assert of_train_again == of_train, "nor in the recoded training part"
     same = (bad.astype(str) == test.astype(object).astype(str)).all(axis=1)
     assert 0 < same.sum() < len(test)
-    assert of_bad[same].astype(str).equals(of_test[same].astype(str)), "nor in rows that were not changed"
-    print(f"a poisoned fold of {(~same).sum()} rows changes no model, and none of {same.sum()} others")
+    assert of_bad[same].astype(str).equals(of_test[same].astype(str)), (
+        "nor in rows that were not changed"
+    )
+    print(
+        f"a poisoned fold of {(~same).sum()} rows changes no model, and none of {same.sum()} others"
+    )
 
 
 if __name__ == "__main__":

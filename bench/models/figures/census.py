@@ -11,8 +11,17 @@ from sklearn.model_selection import StratifiedKFold
 
 from discretize import information_gain
 from learners import Parts, accuracies, majority
-from program import INFO_GAIN, MEDIAN, Columns, Method, Program, apply_function, learn_function
-from program import others, recode
+from program import (
+    INFO_GAIN,
+    MEDIAN,
+    Columns,
+    Method,
+    Program,
+    apply_function,
+    learn_function,
+    others,
+    recode,
+)
 from results import Row, in_pool, p_text, paired, table, verdict, write
 from specialization import specialize
 
@@ -26,9 +35,7 @@ def _adult(folder: Path) -> tuple[pd.DataFrame, Columns]:
     """The table, and the hierarchies of all its columns but age."""
     rows = pd.read_csv(folder / "adult.csv", sep=";")
     quasi = tuple(name for name in rows.columns if name != LABEL)
-    trees = {
-        name: folder / f"adult_hierarchy_{name}.csv" for name in quasi if name != "age"
-    }
+    trees = {name: folder / f"adult_hierarchy_{name}.csv" for name in quasi if name != "age"}
     return rows, Columns(quasi, trees)
 
 
@@ -69,7 +76,11 @@ def figure7(program: Program, out: Path, folder: Path) -> None:
     results = in_pool(_trial7, [(program, folder, fold) for fold in range(N_FOLDS)])
     order = ["Original", "InfoGain", "TDS", "Median", "Majority"]
     lines = table(results, ["learner", "k"], "method", order)
-    lines += ["", "| learner | k | InfoGain - TDS | InfoGain - Median |", "| --- | --- | --- | --- |"]
+    lines += [
+        "",
+        "| learner | k | InfoGain - TDS | InfoGain - Median |",
+        "| --- | --- | --- | --- |",
+    ]
     missed = []
     for (learner, k), own in results.groupby(["learner", "k"], sort=False):
         texts = []
@@ -148,7 +159,9 @@ def figure13_left(program: Program, out: Path, folder: Path) -> None:
         f"groups; slope per doubling: InfoGain {slope['InfoGain']:+.5f}, Median "
         f"{slope['Median']:+.5f}; {N_FOLDS} folds, k = 50).",
     ]
-    write(out, "figure13-left", "Figure 13, left: groups recoded apart (adult, tree)", results, lines)
+    write(
+        out, "figure13-left", "Figure 13, left: groups recoded apart (adult, tree)", results, lines
+    )
 
 
 def _ranked(train: pd.DataFrame, columns: Columns) -> list[str]:
@@ -192,7 +205,8 @@ def figure13_right(program: Program, out: Path, folder: Path) -> None:
     steepest = slopes.mean().idxmin()
     long = slopes.reset_index().melt("trial", var_name="method")
     tests = ", ".join(
-        f"against {other} {p_text(paired(long, other, 'TDS')[1])}" for other in ("InfoGain", "Median")
+        f"against {other} {p_text(paired(long, other, 'TDS')[1])}"
+        for other in ("InfoGain", "Median")
     )
     lines += [
         "",

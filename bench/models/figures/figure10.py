@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from figures.synthetic import K, QUASI, labelled, parts_of
+from figures.synthetic import QUASI, K, labelled, parts_of
 from learners import Parts, accuracies
 from program import INFO_GAIN, Columns, Program, recode
 from results import Row, in_pool, p_text, paired, verdict, write
@@ -52,7 +52,9 @@ def figure10(program: Program, out: Path, repetitions: int) -> None:
         lines += ["|" + " --- |" * (len(means.columns) + 1)]
         for n_included, cells in means[::-1].iterrows():
             bold = [ord(model) - ord("A") + 1 <= n_included for model in means.columns]
-            texts = [f"**{x:.4f}**" if own else f"{x:.4f}" for x, own in zip(cells, bold, strict=True)]
+            texts = [
+                f"**{x:.4f}**" if own else f"{x:.4f}" for x, own in zip(cells, bold, strict=True)
+            ]
             lines.append(f"| {n_included} | " + " | ".join(texts) + " |")
         # Models B to F are included in some recodings and not in others.
         both = own[own["model"].isin(list("BCDEF"))].assign(
@@ -61,7 +63,7 @@ def figure10(program: Program, out: Path, repetitions: int) -> None:
         means = both.groupby(["trial", "method"], as_index=False)["value"].mean()
         gain, p = paired(means, "in", "out")
         falls = own[own["is_included"]].groupby(["trial", "included"])["value"].mean().unstack()
-        slopes = falls.apply(lambda row: np.polyfit(falls.columns, row, 1)[0], axis=1)
+        slopes = np.polyfit(falls.columns, falls.to_numpy().T, 1)[0]
         lines += [
             "",
             f"Claim ({learner}): included models are more accurate than excluded ones: "

@@ -57,12 +57,24 @@ def _trial(program: Program, trees: dict[str, Path], trial: int) -> list[Row]:
         for method, parts in recoded.items():
             told = accuracies(Parts(*parts), train[label], test[label], names)
             rows += [
-                {"trial": trial, "function": label, "learner": learner, "method": method, "value": own}
+                {
+                    "trial": trial,
+                    "function": label,
+                    "learner": learner,
+                    "method": method,
+                    "value": own,
+                }
                 for learner, own in told.items()
             ]
         share = majority(train[label], test[label])
         rows += [
-            {"trial": trial, "function": label, "learner": learner, "method": "Majority", "value": share}
+            {
+                "trial": trial,
+                "function": label,
+                "learner": learner,
+                "method": "Majority",
+                "value": share,
+            }
             for learner in names
         ]
     return rows
@@ -74,7 +86,11 @@ def figure6(program: Program, out: Path, repetitions: int) -> None:
         trees = program.hierarchies(Path(folder))
         results = in_pool(_trial, [(program, trees, trial) for trial in range(repetitions)])
     lines = table(results, ["learner", "function"], "method", METHODS)
-    lines += ["", "| learner | function | InfoGain - TDS | InfoGain - Median |", "| --- | --- | --- | --- |"]
+    lines += [
+        "",
+        "| learner | function | InfoGain - TDS | InfoGain - Median |",
+        "| --- | --- | --- | --- |",
+    ]
     missed = []
     for (learner, function), own in results.groupby(["learner", "function"], sort=False):
         texts = []
