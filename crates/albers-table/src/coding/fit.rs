@@ -11,6 +11,7 @@
 //! Cost: a look at the ends of each chunk; a search for each row where something is not inside.
 
 use super::column::Lookup;
+use super::survey::present_keys;
 use super::{ColumnCoder, ColumnCoding, ColumnSurvey, Look};
 use crate::Result;
 use crate::chunk::{Cells, ColumnChunk, TickUnit};
@@ -71,7 +72,7 @@ impl ColumnCoding {
         }
         match (self.line(), &chunk.cells) {
             (Some(line), _) => {
-                let keys = super::survey::present_keys(chunk);
+                let keys = present_keys(chunk);
                 let (lo, hi) =
                     keys.fold((i64::MAX, i64::MIN), |(lo, hi), key| (lo.min(key), hi.max(key)));
                 let steps = self.steps(chunk.unit());
@@ -81,7 +82,10 @@ impl ColumnCoding {
                 names.iter().all(|name| self.code_of_name(name).is_some())
             }
             (None, _) => {
-                super::survey::present_keys(chunk).all(|key| self.code_of_key(key).is_some())
+                let steps = self.steps(chunk.unit());
+                let is_known =
+                    |key| steps.exact(key).and_then(|key| self.code_of_key(key)).is_some();
+                present_keys(chunk).all(is_known)
             }
         }
     }
@@ -114,8 +118,9 @@ impl ColumnCoding {
                 }
             }
             (None, cells) => {
+                let steps = self.steps(chunk.unit());
                 for (row, key) in all_keys(cells).enumerate() {
-                    if let Some(code) = self.code_of_key(key) {
+                    if let Some(code) = steps.exact(key).and_then(|key| self.code_of_key(key)) {
                         set(row, Fit::Inside, code);
                     }
                 }
@@ -129,6 +134,18 @@ impl ColumnCoding {
             }
         }
         placed
+    }
+
+    /// A chunk of values that are inside, with no more digits after the point than the coding has
+    /// where its values need no more: others that stood beside them may have had some.
+    pub fn fitted(&self, mut chunk: ColumnChunk) -> ColumnChunk {
+        if let (Some(TickUnit::Decimal(own)), Some(TickUnit::Decimal(later))) =
+            (self.unit, chunk.unit())
+            && later > own
+        {
+            chunk.shorten(own);
+        }
+        chunk
     }
 
     /// What codes the later rows that a survey saw, all of which lie inside, and how the codes of
@@ -234,6 +251,12 @@ struct Steps {
 }
 
 impl Steps {
+    /// The key in the coding's unit, where there is one.
+    fn exact(self, key: i64) -> Option<i64> {
+        let (above, below) = self.key(key);
+        i64::try_from(above).ok().filter(|_| above == below)
+    }
+
     /// The least key of the coding's unit that is not below the value, and the greatest that is not
     /// above it.
     fn key(self, key: i64) -> (i128, i128) {
