@@ -8,7 +8,6 @@
 //! paper's. Tables are as many times as large as the memory as the paper's.
 
 use albers_generate::{Kind, Options};
-use albers_partition::trust::{self, Population};
 
 use super::imprecision::AGRAWAL;
 use super::trial::Table;
@@ -28,8 +27,9 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 
 /// Count groups in memory.
 const GROUPS: [usize; 5] = [1, 2, 4, 8, 16];
-/// What part of the table a sample is.
-const SAMPLE_SHARES: [usize; 5] = [1_000, 400, 100, 50, 25];
+/// Sampled tuples, at most as many as fit in memory.
+const SMALL_SAMPLES: &[usize] = &[200, 400, 800];
+const FULL_SAMPLES: &[usize] = &[1_000, 5_000, 20_000, 80_000];
 /// How many times as large as the memory the table is, as in the paper.
 const TABLE_IN_MEMORIES: usize = 25;
 
@@ -91,23 +91,13 @@ impl Large {
         let writes = samples.repartitions as f64;
         Ok(Moved { reads: 2.0 * writes + 1.0, writes })
     }
-
-    /// Samples that support all splits down to what fits in memory, by the paper's model.
-    fn sample_sizes(&self) -> Vec<usize> {
-        let n_rows = self.n_rows as u64;
-        let suffices = |&n_sampled: &usize| {
-            let population = Population { n_rows, n_sampled: n_sampled as u64 };
-            n_rows >> trust::levels(self.k, population) <= self.memory_rows() as u64
-        };
-        SAMPLE_SHARES.map(|share| self.n_rows / share).into_iter().filter(suffices).collect()
-    }
 }
 
 fn run(setting: &Setting) -> Result<Outcome> {
     let large = Large::of(setting)?;
     let counted: Vec<Moved> = GROUPS.iter().map(|&n| large.by_counts(n)).collect::<Result<_>>()?;
     let expected: Vec<Moved> = GROUPS.iter().map(|&n| large.expected(n)).collect();
-    let sizes = large.sample_sizes();
+    let sizes = setting.pick(SMALL_SAMPLES, FULL_SAMPLES);
     let sampled: Vec<Moved> = sizes.iter().map(|&n| large.by_sample(n)).collect::<Result<_>>()?;
     let (holds, found) = verdict(&counted, &expected, &sampled);
     let lines = |xs: &[usize], moved: &[Moved], what: &str| -> Vec<Series> {
@@ -130,7 +120,7 @@ fn run(setting: &Setting) -> Result<Outcome> {
     };
     let panels = vec![
         chart("counts of values", "count groups in memory", by_counts),
-        chart("samples", "sampled tuples", lines(&sizes, &sampled, "")),
+        chart("samples", "sampled tuples", lines(sizes, &sampled, "")),
     ];
     let title = "How often rows are moved that do not fit in memory".to_owned();
     Ok(Outcome { title, panels, holds, found })
