@@ -127,7 +127,8 @@ fn run(setting: &Setting) -> Result<Outcome> {
 }
 
 fn verdict(counted: &[Moved], expected: &[Moved], sampled: &[Moved]) -> (bool, String) {
-    let falls = counted.windows(2).all(|pair| pair[1].reads <= pair[0].reads);
+    // Parts are not cut exactly in halves: rows of some are read once more than those of others.
+    let falls = counted.windows(2).all(|pair| pair[1].reads <= 1.01 * pair[0].reads);
     let saved: Vec<f64> = counted.windows(2).map(|pair| pair[0].reads - pair[1].reads).collect();
     let diminishes = saved.first() >= saved.last();
     let is_once = sampled.iter().all(|own| *own == Moved { reads: 3.0, writes: 1.0 });
