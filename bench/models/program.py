@@ -58,7 +58,10 @@ class Program:
             self.call(
                 "generate", "agrawal", "-n", str(rows), "--seed", str(seed), *flags, "-o", table
             )
-            return pd.read_csv(table)
+            # A single label is called `class`, a single number `target`.
+            names = {"class": labels, "target": targets}
+            alone = {word: own[0] for word, own in names.items() if len(own) == 1}
+            return pd.read_csv(table).rename(columns=alone)
 
     def hierarchies(self, folder: Path) -> dict[str, Path]:
         """The hierarchies of agrawal, written into a folder."""
