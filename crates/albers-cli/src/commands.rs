@@ -9,4 +9,5 @@ pub mod index;
 pub mod init;
 pub mod lattice;
 pub mod measure;
+pub mod recode;
 mod resolutions;

@@ -296,7 +296,8 @@ pub struct OwnerFlags {
     #[arg(long)]
     pub force: bool,
     /// A severe finding that does not stop the release: low-k, mean-below-5, rows-per-person, linkage
-    /// (with other releases of an index), or of all columns or one unique-keep, keep-tells-quasi, secret-without-rule, target-in-classes,
+    /// (with other releases of an index), second-release (of rows that are recoded),
+    /// model-beside-release, or of all columns or one unique-keep, keep-tells-quasi, secret-without-rule, target-in-classes,
     /// text-list, person-rules-class
     #[arg(long, value_name = "FINDING[:COLUMN]", value_delimiter = ',')]
     pub accept: Vec<Acceptance>,

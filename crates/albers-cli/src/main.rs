@@ -32,6 +32,7 @@ enum Command {
     Init(commands::init::Arguments),
     Lattice(commands::lattice::Arguments),
     Measure(commands::measure::Arguments),
+    Recode(commands::recode::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         Command::Init(arguments) => commands::init::run(arguments),
         Command::Lattice(arguments) => commands::lattice::run(arguments),
         Command::Measure(arguments) => commands::measure::run(arguments),
+        Command::Recode(arguments) => commands::recode::run(arguments),
     };
     match outcome {
         Ok(code) => code,

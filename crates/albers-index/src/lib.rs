@@ -6,6 +6,7 @@
 //! - [`rothko_tree`]: cuts more rows than fit in memory as they would be cut there.
 //! - [`bang_file`]: another index: regions that may lie in each other.
 //! - [`key_buffers`]: loads it from more rows than fit in memory.
+//! - [`leaf_buffers`]: later rows by the leaves of a tree that was grown before.
 //! - [`living`]: the index kept, while rows come and go.
 //! - [`access_methods`]: relatives of it, for comparison.
 //! - [`grid`]: space halved equally often everywhere.
@@ -17,6 +18,7 @@ pub mod buffer_tree;
 pub mod granularity;
 pub mod grid;
 pub mod key_buffers;
+pub mod leaf_buffers;
 pub mod living;
 pub mod rothko_tree;
 pub mod rplus_tree;

@@ -14,5 +14,6 @@ mod index {
     pub mod properties;
     mod recoding;
     mod rothko;
+    mod sampled;
     pub mod table;
 }

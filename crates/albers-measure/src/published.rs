@@ -3,7 +3,7 @@
 //!
 //! Source: as in [`crate::loss`], but normalised by what is published: the least and the greatest
 //! published end of ordered values, the names that occur in the release, the leaves of a hierarchy
-//! file, the height of a built-in hierarchy.
+//! file, the height of a built-in hierarchy, the least and the greatest published place.
 //! Guarantee: nothing but published cells enters, neither codes nor the domain of the table; equal
 //! releases have equal figures, in whatever order and groups classes come.
 //! Cost: one look at the cells of each class; memory for the names and labels that occur.
@@ -44,6 +44,8 @@ pub struct PublishedAttribute<'a> {
     pub attribute: &'a Attribute,
     /// Its hierarchy.
     pub hierarchy: Option<&'a HierarchySpec>,
+    /// Whether labels and sets are shown by their places.
+    pub shows_places: bool,
 }
 
 /// The loss of a release, from what passes the door: all at once or part by part.
@@ -65,7 +67,10 @@ impl Sums {
         Sums {
             n_rows: 0,
             squares: 0,
-            columns: describers.iter().map(|own| ColumnSums::zero(own.attribute())).collect(),
+            columns: describers
+                .iter()
+                .map(|own| ColumnSums::zero(own.attribute(), own.shows_places()))
+                .collect(),
         }
     }
 
@@ -90,7 +95,8 @@ impl Sums {
 impl<'a> PublishedParts<'a> {
     /// Of no part yet.
     pub fn new(attributes: Vec<PublishedAttribute<'a>>) -> PublishedParts<'a> {
-        let columns = attributes.iter().map(|own| ColumnSums::zero(own.attribute)).collect();
+        let zero = |own: &PublishedAttribute<'_>| ColumnSums::zero(own.attribute, own.shows_places);
+        let columns = attributes.iter().map(zero).collect();
         PublishedParts { attributes, sums: Sums { n_rows: 0, squares: 0, columns }, n_left_out: 0 }
     }
 

@@ -22,6 +22,7 @@ use crate::split::selection::Selected;
 use crate::split::state::NodeState;
 use crate::split::{Chooser, Point, Policy};
 use crate::split_tree::SplitTree;
+use crate::top::SampledTops;
 
 /// How often parts may be divided again before what is left is taken for indivisible.
 pub const MAX_DEPTH: usize = 64;
@@ -51,6 +52,8 @@ pub struct Cell<const L: usize> {
     pub points: Vec<Point<L>>,
     /// Their places, which move along.
     pub places: Vec<u32>,
+    /// What became of the trees that were grown on samples of them.
+    pub tops: SampledTops,
 }
 
 /// What is known of points from the splits above them.
@@ -66,7 +69,12 @@ impl<const L: usize> Cell<L> {
     /// Points in their order.
     pub fn new(points: Vec<Point<L>>) -> Cell<L> {
         let places = (0..points.len() as u32).collect();
-        Cell { points, places }
+        Cell::at(points, places)
+    }
+
+    /// Points with their places.
+    fn at(points: Vec<Point<L>>, places: Vec<u32>) -> Cell<L> {
+        Cell { points, places, tops: SampledTops::default() }
     }
 
     /// Splits the points until no allowable split is left. `facts` are by place. More points than
@@ -113,7 +121,7 @@ impl<const L: usize> Cell<L> {
     ) -> SplitTree {
         let rule = facts.rule.map(|facts| Rule { requirement: plan.requirement, facts });
         let allowance = Allowance { min_rows: plan.min_rows(), rule };
-        let Cell { points, places } = self;
+        let Cell { points, places, .. } = self;
         let grower = Grower::<L, M> {
             chooser: Chooser::new(plan.space, plan.policy, table == TableSize::Large)
                 .with_exactness(plan.is_exact)

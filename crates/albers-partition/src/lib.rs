@@ -11,7 +11,8 @@
 //! - [`plan`]: what all of them are given.
 //! - [`sample`]: a sample of a table that is a function of its content.
 //! - [`specialize`]: one recoding of each attribute for all rows, found by specialization.
-//! - [`top`]: the first cuts of a large table, chosen on a sample. [`trust`]: which of them it supports.
+//! - [`top`]: the first cuts of a large table, chosen on a sample.
+//! - [`trust`]: which cuts a sample supports.
 
 pub mod cell;
 pub mod counts;

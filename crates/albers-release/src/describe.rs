@@ -11,6 +11,7 @@ mod content;
 mod content_hash;
 mod facts;
 mod name;
+mod places;
 mod text_hash;
 
 use std::sync::Mutex;
@@ -27,14 +28,17 @@ pub use content::CellContent;
 pub(crate) use content::{ANY, share_of_steps};
 pub use facts::ShownFacts;
 use name::{push_member, push_name, reads_as_interval};
+use places::SetOrder;
+pub use places::{PlaceEnd, PlaceNumbers};
 
 /// What a class shows on one attribute. Two classes show the same if and only if their cells are
 /// equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ShownCell {
-    /// The least code shown, for intervals and labels; half a set's bits or its number otherwise.
+    /// The least code shown, for intervals and labels, or place, for sets that are shown by places;
+    /// half a set's bits or its number otherwise.
     a: u32,
-    /// The greatest code shown, for intervals and labels; the other half of the bits otherwise.
+    /// The greatest one, with the missing value; the other half of the bits otherwise.
     b: u32,
 }
 
@@ -44,7 +48,7 @@ impl ShownCell {
         ShownCell { a: lo.get(), b: hi.get() }
     }
 
-    /// The least and the greatest code shown, of an interval or a label.
+    /// The least and the greatest code shown, of an interval or a label; the places of a set.
     fn codes(self) -> Span {
         span(self.a & !IN_GAPS, self.b & !WITH_MISSING)
     }
@@ -137,6 +141,10 @@ pub struct Describer<'a> {
     /// The hashes of the texts of all values by their codes, where there are few.
     first_hashes: Vec<u64>,
     numbers: SetNumbers,
+    /// Whether labels and sets are shown by their places in a public order.
+    shows_places: bool,
+    /// That order, of sets that are shown so.
+    set_order: Option<SetOrder>,
 }
 
 impl<'a> Describer<'a> {
@@ -152,6 +160,8 @@ impl<'a> Describer<'a> {
             hides_missing: false,
             first_hashes: Vec::new(),
             numbers: SetNumbers::default(),
+            shows_places: false,
+            set_order: None,
         };
         describer.first_hashes = describer.first_hashes();
         describer
@@ -215,6 +225,7 @@ impl<'a> Describer<'a> {
                 }
                 self.range_cell((Code::new(lo), Code::new(hi)), with_missing)
             }
+            Shown::Set if self.shows_places => self.describe_by_places(codes),
             Shown::Set if self.is_bit_set => {
                 let bits = codes.fold(0u64, |bits, code| bits | 1 << code);
                 ShownCell { a: bits as u32, b: (bits >> 32) as u32 }
@@ -307,6 +318,9 @@ impl<'a> Describer<'a> {
 
     /// What a cell shows.
     pub fn content(&self, cell: ShownCell) -> CellContent {
+        if let Some(order) = &self.set_order {
+            return CellContent::Set(self.codes_between(order, cell));
+        }
         if self.attribute.shown == Shown::Set {
             let set = if self.is_bit_set {
                 codes_of(bits_of(cell)).collect()
@@ -390,7 +404,9 @@ impl<'a> Describer<'a> {
     }
 
     fn set_len(&self, cell: ShownCell) -> u64 {
-        if self.is_bit_set {
+        if self.shows_places {
+            self.n_between(cell)
+        } else if self.is_bit_set {
             u64::from(cell.a.count_ones() + cell.b.count_ones())
         } else {
             self.numbers.set_of(cell.a).len() as u64
@@ -401,6 +417,9 @@ impl<'a> Describer<'a> {
     /// that can be long.
     pub(crate) fn text_bytes(&self, cell: ShownCell) -> usize {
         const INTERVAL_BYTES: usize = 32;
+        if self.shows_places {
+            return INTERVAL_BYTES;
+        }
         // All of it quotes, which are doubled; around it quotes, braces, a comma and a space.
         let member_bytes = |text: &str| 2 * text.len() + 8;
         let code_bytes =
@@ -422,6 +441,16 @@ impl<'a> Describer<'a> {
     /// Writes what the cell shows at the end of `out`.
     pub fn write_text(&self, cell: ShownCell, out: &mut String) {
         let domain = &self.attribute.domain;
+        if let Some(order) = self.set_order.as_ref().filter(|_| !self.is_missing(cell)) {
+            let (lo, hi) = self.end_codes(order, cell);
+            let name = |code| domain.category(code).unwrap_or_default();
+            with_braces(cell.with_missing(), out, |out| {
+                push_member(name(lo), out);
+                out.push_str("..");
+                push_member(name(hi), out);
+            });
+            return;
+        }
         match self.content(cell) {
             CellContent::Missing => {}
             CellContent::Interval { with_missing, .. } => {

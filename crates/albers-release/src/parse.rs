@@ -11,6 +11,9 @@
 //!   *                         any value
 //! ```
 //!
+//! Two columns of whole numbers instead of labels or sets are places in the order of a hierarchy file.
+//! Places in another order are refused: it is not told which values they are of.
+//!
 //! Guarantee: a cell is read in one way only: as what its first letter says it is, a name in
 //! quotes, a set or any value; then as a value or a label, then as an interval. Only a cell of a
 //! release of others that is no such name and no such set is looked for as a value. What a cell
@@ -21,7 +24,7 @@ use albers_classes::Attribute;
 use albers_classes::space::Shown;
 use albers_storage::wording;
 use albers_storage::wording::{Field, Wording};
-use albers_table::code::Code;
+use albers_table::code::{Code, CodeRange};
 use albers_table::domain::{Domain, End, OrderedValue};
 use albers_table::hierarchy::{Hierarchy, Node};
 use albers_table::schema::ColumnType;
@@ -62,6 +65,8 @@ pub enum CellProblem {
     NothingMissing,
     /// Only one of two bounds.
     HalfBounds,
+    /// Places in an order that the release does not tell.
+    UnknownOrder,
 }
 
 impl CellProblem {
@@ -78,6 +83,10 @@ impl CellProblem {
                 "the cell is empty, but the original misses no value of this column"
             }
             CellProblem::HalfBounds => "only one of the two bounds is there",
+            CellProblem::UnknownOrder => {
+                "the cells are places in an order that the release does not tell: which values they \
+                 stand for is not known without a hierarchy file"
+            }
         }
     }
 
@@ -100,6 +109,14 @@ impl CellProblem {
             CellProblem::HalfBounds => {
                 "write both bounds, or none of them for a missing value".into()
             }
+            CellProblem::UnknownOrder => wording![
+                "if it was made with one, give it with ",
+                Field::Hierarchy,
+                " and say ",
+                Field::Categories.of("label"),
+                "; else compare a release with ",
+                Field::Values.of("interval")
+            ],
         }
     }
 }
@@ -161,6 +178,9 @@ impl<'a> CellParser<'a> {
         let with_missing = flag.transpose().map_err(|_| CellProblem::NotUnderstood)?;
         match (min.map(str::trim), max.map(str::trim)) {
             (None, None) => self.missing(),
+            (Some(min), Some(max)) if !self.domain().is_ordered() => {
+                self.places(min, max, with_missing.unwrap_or(false))
+            }
             (Some(ANY), Some(ANY)) => Ok(self.of(CellContent::Everything)),
             (Some(min), Some(max)) => {
                 let (lo, hi) = (self.bound(min, End::Low)?, self.bound(max, End::High)?);
@@ -168,6 +188,37 @@ impl<'a> CellParser<'a> {
             }
             _ => Err(CellProblem::HalfBounds),
         }
+    }
+
+    /// What two places in the order of a hierarchy file show: the label of all leaves from one to the
+    /// other, else these.
+    fn places(&self, min: &str, max: &str, with_missing: bool) -> Result<ReadCell, CellProblem> {
+        let given = self.domain().hierarchy().filter(|hierarchy| hierarchy.is_given());
+        let hierarchy = given.ok_or(CellProblem::UnknownOrder)?;
+        let place = |text: &str| -> Result<u32, CellProblem> {
+            let place: u32 = text.parse().map_err(|_| CellProblem::NotUnderstood)?;
+            match (1..=hierarchy.n_leaves()).contains(&place) {
+                true => Ok(place - 1),
+                false => Err(CellProblem::NoValueThere),
+            }
+        };
+        let (lo, hi) = (place(min)?, place(max)?);
+        if lo > hi {
+            return Err(CellProblem::Reversed);
+        }
+        let missing = if with_missing { Some(self.missing_code()?) } else { None };
+        let leaves = CodeRange { start: Code::ZERO, end: hierarchy.leaves_end() };
+        let mut codes: Vec<Code> =
+            leaves.into_iter().filter(|&code| (lo..=hi).contains(&hierarchy.place(code))).collect();
+        let node = hierarchy.lowest_common_ancestor(codes[0], codes[codes.len() - 1]);
+        if hierarchy.leaves_of(node).len() == codes.len() && self.attribute.shown == Shown::Label {
+            return Ok(self.of(match self.label(node) {
+                CellContent::Label { node, .. } => CellContent::Label { node, with_missing },
+                other => other,
+            }));
+        }
+        codes.extend(missing);
+        Ok(self.of(CellContent::Set(codes)))
     }
 
     fn domain(&self) -> &'a Domain {

@@ -16,7 +16,9 @@
 mod carried;
 mod columns;
 mod means;
+mod places;
 mod slab;
+mod stored;
 
 use std::sync::Arc;
 
@@ -29,7 +31,7 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{Field, Schema, SchemaRef};
 use rayon::prelude::*;
 
-use crate::describe::{Describer, ShownFacts};
+use crate::describe::{Describer, PlaceNumbers, ShownFacts};
 use crate::error::{ReleaseError, Result};
 use crate::verify::Verified;
 
@@ -39,6 +41,7 @@ pub use carried::{
     CarriedColumn, CarriedSurvey, CellCounts, Payload, PayloadField, Typing, cell_hashes,
 };
 pub use columns::{FeatureColumn, FeatureKind, Values};
+pub use stored::{StoredLeaves, StoredTable};
 
 pub(crate) use carried::RowKeys;
 pub(crate) use slab::SlabLimits;
@@ -111,6 +114,8 @@ pub(crate) struct Writer<'a> {
     output: Output<'a>,
     columns: Vec<Published>,
     contents: Contents,
+    /// The places of each attribute's ends.
+    places: Vec<PlaceNumbers>,
     schema: SchemaRef,
     sink: Box<dyn Sink>,
 }
@@ -128,7 +133,7 @@ impl<'a> Writer<'a> {
         for column in &columns {
             match *column {
                 Published::Given(OutputColumn::Attribute(attribute)) => {
-                    let (describer, facts) = (&describers[attribute], contents.shown[attribute]);
+                    let (describer, facts) = (&describers[attribute], &contents.shown[attribute]);
                     fields.extend(columns::fields(describer, output.values, facts));
                 }
                 Published::Given(OutputColumn::Carried(column)) => {
@@ -142,7 +147,8 @@ impl<'a> Writer<'a> {
         let delimiter = output.delimiter;
         let options = WriteOptions { delimiter, has_runs: true };
         sink.begin(schema.clone(), options)?;
-        Ok(Writer { output, columns, contents, schema, sink })
+        let places = place_numbers(describers, &contents.shown);
+        Ok(Writer { output, columns, contents, places, schema, sink })
     }
 
     /// Writes verified classes, in their order.
@@ -152,14 +158,15 @@ impl<'a> Writer<'a> {
         carried: &[CarriedColumn],
         watch: &dyn Watch,
     ) -> Result<()> {
-        let Writer { output, columns, contents, schema, sink } = self;
+        let Writer { output, columns, contents, places, schema, sink } = self;
+        let told = (&*output, &*contents, &places[..]);
         let keys = RowKeys::of(carried, output.seed)?;
         let mut cutter = Cutter::new(classes, carried, keys.as_ref(), output);
         let mut slab = cutter.next_slab()?;
         while slab.n_rows > 0 {
             let (written, next) = rayon::join(
                 || -> Result<()> {
-                    let arrays = arrays_of(&slab, classes, (output, contents), columns, carried)?;
+                    let arrays = arrays_of(&slab, classes, told, columns, carried)?;
                     let batch = RecordBatch::try_new(schema.clone(), arrays)
                         .expect("columns are built by the schema and have the slab's rows");
                     Ok(sink.write(&batch)?)
@@ -183,7 +190,7 @@ impl<'a> Writer<'a> {
 fn arrays_of(
     slab: &Slab,
     classes: &Verified<'_>,
-    (output, contents): (&Output<'_>, &Contents),
+    (output, contents, places): (&Output<'_>, &Contents, &[PlaceNumbers]),
     columns: &[Published],
     carried: &[CarriedColumn],
 ) -> Result<Vec<ArrayRef>> {
@@ -192,8 +199,8 @@ fn arrays_of(
         .map(|column| match *column {
             Published::Given(OutputColumn::Attribute(attribute)) => {
                 let describer = &classes.describers()[attribute];
-                let facts = contents.shown[attribute];
-                Ok(columns::arrays(describer, slab, attribute, output.values, facts))
+                let told = (&contents.shown[attribute], &places[attribute]);
+                Ok(columns::arrays(describer, slab, attribute, output.values, told))
             }
             Published::Given(OutputColumn::Carried(column)) => {
                 let data_type = contents.carried[column].data_type();
@@ -203,6 +210,14 @@ fn arrays_of(
         })
         .collect::<Result<_>>()?;
     Ok(arrays.into_iter().flatten().collect())
+}
+
+/// The places of the ends that each attribute shows.
+fn place_numbers(describers: &[Describer<'_>], shown: &[ShownFacts]) -> Vec<PlaceNumbers> {
+    let numbers = |(describer, facts): (&Describer<'_>, &ShownFacts)| {
+        PlaceNumbers::of(describer.attribute(), facts.ends.iter().copied())
+    };
+    describers.iter().zip(shown).map(numbers).collect()
 }
 
 /// Bounds and features take new names, which a column that leaves as it came may already have.

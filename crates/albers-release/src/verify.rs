@@ -39,6 +39,8 @@ pub(crate) struct ShowOptions {
     pub(crate) n_features: usize,
     /// Whether classes show the means of their intervals.
     pub(crate) shows_means: bool,
+    /// Whether classes show labels and sets by their places.
+    pub(crate) shows_places: bool,
 }
 
 impl ShowOptions {
@@ -54,6 +56,7 @@ impl ShowOptions {
             Describer::new(attribute)
                 .with_ends_in_gaps(self.ends_in_gaps)
                 .with_missing_hidden(hides_missing)
+                .with_places(self.shows_places)
         };
         attributes.iter().zip(hides_missing).map(describer).collect()
     }

@@ -16,6 +16,11 @@ impl<W: Write> Digested<W> {
         Digested { inner, hasher: Sha256::new() }
     }
 
+    /// What is written to.
+    pub fn inner(&self) -> &W {
+        &self.inner
+    }
+
     /// What was written to, and the digest of the bytes as 64 hexadecimal digits.
     pub fn finish(self) -> (W, String) {
         (self.inner, hex(&self.hasher.finalize()))

@@ -218,6 +218,17 @@ impl PackedOutput {
 
     /// Ends the packing and writes the bytes to disk; returns their SHA-256 too.
     pub fn seal(self, target: &Path) -> Result<(SealedFile, String)> {
+        let (file, digest) = self.ended(target)?;
+        Ok((file.seal()?, digest))
+    }
+
+    /// The same for a file that only its owner may read.
+    pub fn seal_private(self, target: &Path) -> Result<(SealedFile, String)> {
+        let (file, digest) = self.ended(target)?;
+        Ok((file.seal_private()?, digest))
+    }
+
+    fn ended(self, target: &Path) -> Result<(OutputFile, String)> {
         let write_error = |source| StorageError::Write { path: target.to_owned(), source };
         let file = match self {
             PackedOutput::Plain(buffered) => {
@@ -232,8 +243,7 @@ impl PackedOutput {
                 .and_then(zstd::stream::write::Encoder::finish)
                 .map_err(write_error)?,
         };
-        let (file, digest) = file.finish();
-        Ok((file.seal()?, digest))
+        Ok(file.finish())
     }
 }
 

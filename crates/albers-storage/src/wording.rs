@@ -39,6 +39,8 @@ pub enum Field {
     External,
     /// Columns that are known beside the quasi-identifiers.
     Features,
+    /// Whether rows are recoded for learning, and not as a release.
+    ForLearning,
     /// Whether a file that is there may be replaced.
     Force,
     /// The format of what is read.
@@ -79,6 +81,8 @@ pub enum Field {
     Nesting,
     /// Where the release goes.
     Output,
+    /// What becomes of rows with values that a recoding function does not know.
+    Outside,
     /// Where the owner's report goes.
     OwnerReport,
     /// Columns that identify people in combination.
@@ -139,6 +143,7 @@ impl Field {
             Field::Exact => "exact",
             Field::External => "external",
             Field::Features => "features",
+            Field::ForLearning => "for-learning",
             Field::Force => "force",
             Field::From => "from",
             Field::Granularity => "granularity",
@@ -159,6 +164,7 @@ impl Field {
             Field::Model => "model",
             Field::Nesting => "nesting",
             Field::Output => "output",
+            Field::Outside => "outside",
             Field::OwnerReport => "owner-report",
             Field::Quasi => "quasi",
             Field::Scale => "scale",

@@ -17,6 +17,7 @@
 
 mod bytes;
 mod column;
+mod fit;
 mod grow;
 mod survey;
 
@@ -30,6 +31,7 @@ use crate::schema::ColumnType;
 
 pub use bytes::ReadCodingError;
 pub use column::{ColumnCoder, ColumnCoding};
+pub use fit::{Fit, Placed};
 pub use grow::CodeMap;
 pub use survey::{ChunkSurvey, ColumnSurvey, Look};
 

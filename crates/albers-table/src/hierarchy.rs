@@ -10,6 +10,11 @@
 //! code          0    1      2     3     4
 //! ```
 //!
+//! Siblings may be put in another order, that of their rows' number. The order in which the leaves
+//! were before is kept as their places: that of the rows of a file, where the leaves of a label that
+//! stand apart come together at the first of them, and that of the values for a built-in. It tells
+//! nothing of how many rows have a value, and every node is a range of places too.
+//!
 //! Guarantee: levels are nested, all leaves lie equally deep, there is one top, and a label means
 //! one set of leaves wherever it stands, so that a published label can be read in one way only.
 //! Missing cells are not leaves. A column without any value gets a hierarchy of no leaves and the
@@ -62,6 +67,8 @@ pub struct Hierarchy {
     /// The lowest node of each label.
     node_by_label: FxHashMap<Arc<str>, Node>,
     added_top: bool,
+    /// Whether its leaves are those of a file, whatever the values of the column.
+    is_given: bool,
 }
 
 /// One level of a hierarchy.
@@ -72,6 +79,8 @@ struct Level {
     starts: Vec<Code>,
     /// The node of each code.
     node_of: Vec<u32>,
+    /// The place of each node's first leaf.
+    places: Vec<u32>,
 }
 
 impl Hierarchy {
@@ -86,12 +95,16 @@ impl Hierarchy {
         values: &[String],
     ) -> Result<Hierarchy> {
         let place = Place { column, origin: spec.to_string() };
+        let given = |bytes: &[u8]| -> Result<Hierarchy> {
+            let hierarchy = file::build(bytes, &place, column_type, values)?;
+            Ok(Hierarchy { is_given: true, ..hierarchy })
+        };
         match spec {
-            HierarchySpec::File(path) => {
-                file::build(&file::read(path)?, &place, column_type, values)
+            HierarchySpec::File(path) => given(&file::read(path)?),
+            HierarchySpec::Rows(rows) => given(&rows.bytes),
+            HierarchySpec::Prefix => {
+                Ok(builtin::prefix(&place, column_type, values)?.placed_by_text())
             }
-            HierarchySpec::Rows(rows) => file::build(&rows.bytes, &place, column_type, values),
-            HierarchySpec::Prefix => builtin::prefix(&place, column_type, values),
             HierarchySpec::Ranges(sizes) => ranges::build(sizes, &place, column_type, values),
             HierarchySpec::Dates => builtin::dates(&place, column_type, values),
             HierarchySpec::Suppress => builtin::suppress(&place, values),
@@ -187,6 +200,39 @@ impl Hierarchy {
         self.added_top
     }
 
+    /// Whether its leaves are those of a file, whatever the values of the column: then they are known
+    /// to whoever knows the file.
+    pub fn is_given(&self) -> bool {
+        self.is_given
+    }
+
+    /// The place of a node's first leaf, from 0 on; the others follow it. Neither the order of codes
+    /// nor how many rows have a value has a part in it.
+    pub fn first_place(&self, node: Node) -> u32 {
+        self.levels[node.level].places[node.index]
+    }
+
+    /// The place of a leaf.
+    pub fn place(&self, code: Code) -> u32 {
+        self.levels[0].places[code.index()]
+    }
+
+    /// The same hierarchy with places in the order of the leaves' texts, in which those of a prefix
+    /// lie together: numbers of several lengths do not, in their own order.
+    fn placed_by_text(mut self) -> Hierarchy {
+        let labels = &self.levels[0].labels;
+        let mut order: Vec<u32> = (0..self.n_leaves()).collect();
+        order.sort_by_key(|&leaf| &labels[leaf as usize]);
+        let places = inverse(&order);
+        for level in &mut self.levels {
+            for (index, place) in level.places.iter_mut().enumerate() {
+                let leaves = level.starts[index].index()..level.starts[index + 1].index();
+                *place = places[leaves].iter().copied().min().unwrap_or(0);
+            }
+        }
+        self
+    }
+
     /// The same hierarchy with siblings in the order of falling row counts; ties keep their order.
     ///
     /// A cut between two codes can then separate the frequent values from the rest.
@@ -240,6 +286,11 @@ impl Hierarchy {
                 let named = self.node_by_label(&level.labels[index]).expect("labels are indexed");
                 assert!(named.level <= level_idx, "the lowest node of a label is indexed");
                 assert!(self.leaves_of(named) == leaves, "a label means one set of leaves");
+                let mut places: Vec<u32> =
+                    leaves.into_iter().map(|code| self.levels[0].places[code.index()]).collect();
+                places.sort_unstable();
+                let expected = level.places[index]..level.places[index] + leaves.len() as u32;
+                assert!(places.into_iter().eq(expected), "every node is a range of places");
             }
         }
         for pair in self.levels.windows(2) {
@@ -255,11 +306,20 @@ impl Hierarchy {
     /// A hierarchy without leaves, for a column without values.
     fn empty() -> Hierarchy {
         let top: Arc<str> = Arc::from(TOP);
-        let leaves = Level { labels: Vec::new(), starts: vec![Code::ZERO], node_of: Vec::new() };
-        let root =
-            Level { labels: vec![top.clone()], starts: vec![Code::ZERO; 2], node_of: Vec::new() };
+        let leaves = Level {
+            labels: Vec::new(),
+            starts: vec![Code::ZERO],
+            node_of: Vec::new(),
+            places: Vec::new(),
+        };
+        let root = Level {
+            labels: vec![top.clone()],
+            starts: vec![Code::ZERO; 2],
+            node_of: Vec::new(),
+            places: vec![0],
+        };
         let node_by_label = FxHashMap::from_iter([(top, Node { level: 1, index: 0 })]);
-        Hierarchy { levels: vec![leaves, root], node_by_label, added_top: false }
+        Hierarchy { levels: vec![leaves, root], node_by_label, added_top: false, is_given: false }
     }
 
     /// For each level, its present nodes in the order of a key within their parents.
@@ -306,10 +366,12 @@ impl Level {
             labels: Vec::with_capacity(order.len()),
             starts: Vec::with_capacity(order.len() + 1),
             node_of: Vec::with_capacity(self.node_of.len()),
+            places: Vec::with_capacity(order.len()),
         };
         for (new_index, &index) in order.iter().enumerate() {
             reordered.labels.push(self.labels[index as usize].clone());
             reordered.starts.push(Code::of_index(reordered.node_of.len()));
+            reordered.places.push(self.places[index as usize]);
             let n_leaves = self.leaves_of(index as usize).len();
             reordered.node_of.extend(std::iter::repeat_n(number(new_index), n_leaves));
         }

@@ -34,7 +34,7 @@ use arrow_schema::{Schema, SchemaRef};
 use crate::{Result, TableError};
 
 pub use self::batches::{BatchSink, Collected};
-pub use self::file::{FileSink, private_text};
+pub use self::file::{FileSink, private_text, sealed_file};
 pub use self::stream::StreamSink;
 
 /// What is known about a table that is to be written.

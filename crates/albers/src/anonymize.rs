@@ -4,17 +4,20 @@ use albers_storage::watch::Watch;
 use albers_table::sink::Sink;
 use albers_table::source::Source;
 
+use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::files;
+use crate::finding::Finding;
 use crate::job::Job;
 use crate::memory::{Memory, on_threads};
+use crate::model::ModelOrder;
 use crate::plan::Plan;
 use crate::report::{Prepared, Report};
 use crate::run;
 
 /// Runs a job: reads the source, finds classes, verifies, measures and writes them. There is a sink
 /// for the job's k, and one for each k of `also_k` after it; what the job says of files has no part
-/// in it.
+/// in it, but for the recoding function that it may keep.
 ///
 /// Whatever goes wrong, nothing appears at any of the sinks.
 ///
@@ -52,15 +55,31 @@ pub fn prepare(
     sinks: Vec<Box<dyn Sink>>,
     watch: &dyn Watch,
 ) -> Result<Prepared> {
+    prepare_found(job, source, sinks, watch, Vec::new())
+}
+
+/// The same where something is found already.
+fn prepare_found(
+    job: &Job,
+    source: &dyn Source,
+    sinks: Vec<Box<dyn Sink>>,
+    watch: &dyn Watch,
+    found: Vec<Finding>,
+) -> Result<Prepared> {
     if sinks.len() != 1 + job.also_k.len() {
         return Err(Error::usage(
             format!("{} sinks for {} releases", sinks.len(), 1 + job.also_k.len()),
             "give a sink for k, and one for each other k",
         ));
     }
-    let plan = Plan::of(&job.with_hierarchies()?, source.name(), source.columns())?;
+    let job = job.with_hierarchies()?;
+    let plan = Plan::of(&job, source.name(), source.columns())?;
+    let model = job.model.as_deref().map(|path| ModelOrder::of(&job, path)).transpose()?;
     on_threads(plan.resources.n_threads, || {
-        run::run(&plan, source, &Memory::of(&plan), None, sinks, watch)
+        let memory = Memory::of(&plan);
+        let mut context = Context::new(&plan, source, &memory, &sinks, watch)?;
+        (context.model, context.found_before) = (model, found);
+        run::run_with(context, None, sinks)
     })
 }
 
@@ -91,6 +110,7 @@ pub fn prepare_files(job: &Job, watch: &dyn Watch) -> Result<Prepared> {
     let sinks = files::open_outputs(job, &[])?;
     let source = files::open_input(job)?;
     let job = Job { spill_dir: Some(files::spill_folder(job)), ..job.clone() };
-    let prepared = prepare(&job, source.as_ref(), sinks, watch)?;
+    let found = files::model_findings(&job)?;
+    let prepared = prepare_found(&job, source.as_ref(), sinks, watch, found)?;
     files::with_owner_files(&job, prepared)
 }

@@ -2,8 +2,10 @@
 
 use albers_classes::Attribute;
 use albers_classes::space::Shown;
+use albers_index::rothko_tree::Passes;
 use albers_measure::relation::RelationOfParts;
 use albers_measure::{Loss, LossOfParts, PublishedAttribute, PublishedParts, Relation};
+use albers_partition::top::SampledTops;
 use albers_release::door::{Door, DoorPlan, Passage, Passed, RowStore};
 use albers_release::publish::{OutputColumn, Values};
 use albers_storage::watch::Watch;
@@ -18,10 +20,12 @@ use crate::finding::Finding;
 use crate::findings;
 use crate::findings::{CountedSink, OwnersCounts, PublishedCounts, SmallClasses};
 use crate::memory::Memory;
+use crate::model::ModelOrder;
 use crate::plan::{MethodPlan, Plan, no_means};
 use crate::report::{
     AUDIENCE, AlsoReport, ClassSize, Clock, ColumnReport, DROPPED, GeneralizationReport, KlBasis,
-    MEAN, MovedBytes, Note, Prepared, PrivacyReport, Report, peak_rss_bytes, shown_word,
+    MEAN, MovedBytes, Note, PLACES, PassesReport, Prepared, PrivacyReport, Report, SamplesReport,
+    peak_rss_bytes, shown_word,
 };
 use crate::rows::{Reading, Repeated};
 
@@ -38,6 +42,14 @@ pub(crate) struct Context<'r> {
     pub(crate) typed_output: bool,
     /// An identifier that some rows share, as far as it was found.
     pub(crate) repeated: Option<Repeated>,
+    /// The recoding function that is to be kept.
+    pub(crate) model: Option<ModelOrder>,
+    /// What is found before any class is.
+    pub(crate) found_before: Vec<Finding>,
+    /// Rows that a recoding function knows no place for, which never came to the door.
+    pub(crate) n_outside: u64,
+    /// How many rows miss the value of each quasi-identifier, where its domain does not tell it.
+    pub(crate) n_missing: Option<Vec<u64>>,
 }
 
 impl<'r> Context<'r> {
@@ -53,7 +65,20 @@ impl<'r> Context<'r> {
         let values = plan.show.values(typed_output);
         plan.check_bound_names(values, source.columns())?;
         let clock = Clock::start();
-        Ok(Context { plan, source, memory, watch, clock, values, typed_output, repeated: None })
+        Ok(Context {
+            plan,
+            source,
+            memory,
+            watch,
+            clock,
+            values,
+            typed_output,
+            repeated: None,
+            model: None,
+            found_before: Vec::new(),
+            n_outside: 0,
+            n_missing: None,
+        })
     }
 
     /// The same with another plan: what the rows have decided is no longer open in it.
@@ -182,6 +207,7 @@ impl<'r> Context<'r> {
         let mut findings = figures.findings(story, passage, self.values);
         let n_read = passage.classes.n_rows + passage.n_left_out;
         findings.extend(self.repeated.as_ref().map(|own| findings::rows_per_person(own, n_read)));
+        findings.extend_from_slice(&self.found_before);
         let (table_loss, divergence) = figures.table.finish();
         let in_table = plan.table.iter();
         let sensitive = in_table.filter(|column| column.role == Some(Role::Sensitive));
@@ -195,7 +221,7 @@ impl<'r> Context<'r> {
         Report {
             audience: AUDIENCE,
             rows: passage.classes.n_rows,
-            suppressed: passage.n_left_out,
+            suppressed: passage.n_left_out + self.n_outside,
             classes: n_classes,
             class_size: ClassSize {
                 min: passage.classes.min,
@@ -216,7 +242,8 @@ impl<'r> Context<'r> {
             kl_with_sensitive: (!sensitive.is_empty()).then_some(divergence.with_sensitive),
             kl_basis: KlBasis::over(quasi.collect(), sensitive),
             generalization: story.generalization.clone(),
-            passes: None,
+            samples: story.tops.map(SamplesReport::of),
+            passes: story.passes.map(PassesReport::of),
             columns: self.column_reports(story),
             findings,
             accepted: plan.accept.iter().map(ToString::to_string).collect(),
@@ -242,6 +269,7 @@ impl<'r> Context<'r> {
         findings: &[Finding],
     ) -> Vec<Note> {
         let mut notes = story.notes.clone();
+        notes.extend(story.tops.iter().flat_map(Note::of_samples));
         match story.ncp_before {
             None if passage.classes.n_classes == 1 => {
                 notes.push(Note::OneClass { is_cut: self.plan.method.is_cut() });
@@ -267,7 +295,20 @@ impl<'r> Context<'r> {
         }
     }
 
+    /// How many rows miss the value of a quasi-identifier.
+    fn n_missing_of(&self, story: &Story<'_>, attribute: &Attribute) -> u64 {
+        let name = attribute.domain.name();
+        let place = story.attributes.iter().position(|own| own.domain.name() == name);
+        let counted = self.n_missing.as_ref().zip(place).and_then(|(own, place)| own.get(place));
+        counted.copied().unwrap_or(attribute.domain.n_missing())
+    }
+
     /// What became of each column, in the order of the source.
+    /// Whether a quasi-identifier is shown by places.
+    fn shows_places(&self, attribute: &Attribute) -> bool {
+        self.plan.show.is_by_places(attribute.shown)
+    }
+
     fn column_reports(&self, story: &Story<'_>) -> Vec<ColumnReport> {
         let type_of = |name: &str| {
             let found = story.column_types.iter().find(|(column, _)| column == name);
@@ -278,12 +319,13 @@ impl<'r> Context<'r> {
             let attribute = story.attributes.iter().find(|own| own.domain.name() == name);
             let shown = match (column.role, attribute) {
                 (_, Some(_)) if self.plan.has_fixed_ranges(name) => shown_word(Shown::Interval),
+                (_, Some(attribute)) if self.shows_places(attribute) => PLACES,
                 (_, Some(attribute)) => shown_word(attribute.shown),
                 (Some(Role::Sensitive | Role::Keep), _) => "as is",
                 _ => DROPPED,
             };
             let is_climbed = match attribute {
-                Some(attribute) => attribute.shown == Shown::Label,
+                Some(attribute) => attribute.shown == Shown::Label || self.shows_places(attribute),
                 None => column.role == Some(Role::Sensitive),
             };
             let hierarchy = self.plan.hierarchy_of(name).filter(|_| is_climbed);
@@ -296,7 +338,7 @@ impl<'r> Context<'r> {
                 name: name.to_owned(),
                 role: column.role.map(|role| role.to_string()),
                 column_type: type_of(name),
-                missing: attribute.map(|attribute| attribute.domain.n_missing()),
+                missing: attribute.map(|attribute| self.n_missing_of(story, attribute)),
                 shown: shown.to_owned(),
                 statistics,
                 hierarchy: hierarchy.map(hierarchy_word),
@@ -335,6 +377,7 @@ impl<'a> Figures<'a> {
         let published = attributes.iter().map(|attribute| PublishedAttribute {
             attribute,
             hierarchy: plan.hierarchy_of(attribute.domain.name()),
+            shows_places: plan.show.is_by_places(attribute.shown),
         });
         Figures {
             table: LossOfParts::new(attributes),
@@ -364,7 +407,7 @@ impl<'a> Figures<'a> {
         let low_k = hides_nobody.then(|| findings::low_k(passage.classes.n_rows));
         let means = match values {
             Values::Mean => self.small.mean_below_five(&passage.requirement),
-            Values::Interval | Values::Bounds => None,
+            Values::Interval | Values::Bounds | Values::Features => None,
         };
         let n_listed = self.published.n_listed();
         let counted = self.counts.findings(k, story.attributes, &n_listed);
@@ -403,6 +446,10 @@ pub(crate) struct Story<'a> {
     pub(crate) has_history: bool,
     /// The levels of a full-domain release.
     pub(crate) generalization: Option<GeneralizationReport>,
+    /// What became of the trees that were grown on samples of a large table.
+    pub(crate) tops: Option<SampledTops>,
+    /// What was moved of a table that was cut by counts of its values.
+    pub(crate) passes: Option<Passes>,
     /// Things the user should know.
     pub(crate) notes: Vec<Note>,
     /// The ncp of a given release, where classes are given and their cells are understood.
@@ -438,6 +485,15 @@ impl<'a> Story<'a> {
     /// bounds of their rows where their regions are nested, may overlap.
     fn relation(&self, plan: &Plan, release: usize) -> Option<Relation> {
         let has_labels = self.attributes.iter().any(|own| own.shown == Shown::Label);
+        // Cuts are made in the order of codes, which under a hierarchy is not that of places.
+        let is_wider = |own: &Attribute| {
+            own.shown == Shown::Set
+                && plan.show.is_by_places(own.shown)
+                && own.domain.hierarchy().is_some()
+        };
+        if self.attributes.iter().any(is_wider) {
+            return None;
+        }
         match &plan.method {
             MethodPlan::FullDomain(_) | MethodPlan::Specialize { .. } => Some(Relation::Disjoint),
             MethodPlan::Local | MethodPlan::Given { .. } => None,

@@ -15,6 +15,8 @@ use albers_table::source::{FileSource, FilesSource, Source, StreamSource, expand
 use rustc_hash::FxHashMap;
 
 use crate::error::{Error, Result};
+use crate::finding;
+use crate::finding::{Finding, FindingName};
 use crate::job::Job;
 use crate::report::{ConcernedRows, Manifest, Prepared};
 
@@ -118,7 +120,7 @@ pub fn open_outputs(job: &Job, also_read: &[&Path]) -> Result<Vec<Box<dyn Sink>>
         ));
     }
     if is_standard(output) {
-        let owners = job.owner_report.iter().chain(&job.dendrogram);
+        let owners = job.owner_report.iter().chain(&job.dendrogram).chain(&job.model);
         let targets: Vec<&PathBuf> = job.manifest.iter().chain(owners).collect();
         check_targets(job, &targets, &inputs)?;
         return standard_output(job);
@@ -135,14 +137,46 @@ pub fn open_outputs(job: &Job, also_read: &[&Path]) -> Result<Vec<Box<dyn Sink>>
     if let Some(manifest) = &job.manifest {
         manifests[0] = manifest.clone();
     }
-    let targets: Vec<&PathBuf> =
-        releases.iter().chain(&manifests).chain(&job.owner_report).chain(&job.dendrogram).collect();
+    let owners = job.owner_report.iter().chain(&job.dendrogram).chain(&job.model);
+    let targets: Vec<&PathBuf> = releases.iter().chain(&manifests).chain(owners).collect();
     check_targets(job, &targets, &inputs)?;
     check_beside_parts(job, &releases)?;
+    let found = model_findings(job)?;
+    let findings = finding::not_accepted(&found, &job.accept);
+    if !findings.is_empty() {
+        return Err(Error::Severe { findings });
+    }
     let sinks = releases.iter().zip(manifests).map(|(path, manifest)| {
         Ok(Box::new(FileSink::new(path, job.to, Some(manifest))?) as Box<dyn Sink>)
     });
     sinks.collect()
+}
+
+/// Where rows for learning go: a file that only its owner may read, which has no manifest and never
+/// takes the place of a release that has one.
+pub(crate) fn open_private_output(job: &Job, model: &Path) -> Result<Box<dyn Sink>> {
+    let output = job.output.as_deref().ok_or_else(|| {
+        Error::usage("no output file", wording!["give ", Field::Output.of("FILE")])
+    })?;
+    if is_standard(output) {
+        return Ok(standard_output(job)?.remove(0));
+    }
+    if let Some(manifest) = Some(manifest_path(output)).filter(|path| path.exists()) {
+        return Err(Error::usage(
+            format!(
+                "{} stands beside {}: what is written for learning is no release, and would be \
+                 taken for one",
+                manifest.display(),
+                output.display()
+            ),
+            "name a file without a manifest",
+        ));
+    }
+    let mut inputs = files_read(job)?;
+    inputs.push(model.to_owned());
+    check_targets(job, &[&output.to_owned()], &inputs)?;
+    check_beside_parts(job, &[output.to_owned()])?;
+    Ok(Box::new(FileSink::new(output, job.to, None)?.private()))
 }
 
 /// Refuses outputs that cannot be written, two of one name, and ones that are there already unless
@@ -178,6 +212,34 @@ pub fn with_owner_files(job: &Job, mut prepared: Prepared) -> Result<Prepared> {
         prepared.add(private_text(path, &drawing)?);
     }
     Ok(prepared)
+}
+
+/// Whether a job's recoding function would lie in a folder with what it publishes, by whatever name
+/// the folder is called.
+pub(crate) fn model_findings(job: &Job) -> Result<Vec<Finding>> {
+    let (Some(model), Some(output)) = (&job.model, &job.output) else { return Ok(Vec::new()) };
+    let release = Some(output).filter(|path| !is_standard(path));
+    let published: Vec<&PathBuf> = release.into_iter().chain(&job.manifest).collect();
+    let folder = folder_of(model);
+    let is_beside = published.iter().any(|path| folder_of(path) == folder);
+    Ok(is_beside.then(model_beside_release).into_iter().collect())
+}
+
+/// A recoding function that would lie in a folder of its release.
+fn model_beside_release() -> Finding {
+    Finding {
+        name: FindingName::ModelBesideRelease,
+        column: None,
+        count: 1,
+        is_about: false,
+        is_severe: true,
+        sentence: wording![
+            "the recoding function would lie in the folder of the release, or of its manifest: it \
+             holds the values of the quasi-identifiers and where classes are cut, and a folder is \
+             easily published as a whole; name another folder with ",
+            Field::Model,
+        ],
+    }
 }
 
 /// Refuses releases in a folder of tables: the next run would take them for tables.

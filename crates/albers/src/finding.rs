@@ -26,12 +26,16 @@ pub enum FindingName {
     LowK,
     /// Means of classes so small that they tell single values.
     MeanBelowFive,
+    /// A recoding function that lies in the folder of its release.
+    ModelBesideRelease,
     /// Published ends that are the value of few rows.
     OwnValueBounds,
     /// Classes whose rule holds only by the rows of one person.
     PersonRulesClass,
     /// People who have several rows, and count several times.
     RowsPerPerson,
+    /// Rows that are recoded by the function of an earlier release, and are not those of it.
+    SecondRelease,
     /// Values of a secret that whole classes share, without a rule for it.
     SecretWithoutRule,
     /// A secret that cuts follow.
@@ -51,9 +55,11 @@ albers_storage::choices!(FindingName {
     Linkage: "linkage", "Several releases of an index together tell rows apart";
     LowK: "low-k", "k is 1 and no other rule is given";
     MeanBelowFive: "mean-below-5", "Means of classes of fewer than 5 are published";
+    ModelBesideRelease: "model-beside-release", "A recoding function lies beside its release";
     OwnValueBounds: "own-value-bounds", "Ends of intervals are the values of few rows";
     PersonRulesClass: "person-rules-class", "A rule holds only by the rows of one person";
     RowsPerPerson: "rows-per-person", "Rows share an identifier, and count as several people";
+    SecondRelease: "second-release", "Rows are recoded by the function of an earlier release";
     SecretWithoutRule: "secret-without-rule", "Classes share one value of a sensitive column";
     SensitiveTarget: "sensitive-target", "Cuts follow a sensitive column";
     TargetInClasses: "target-in-classes", "Classes share one value of a kept column that cuts follow";
@@ -70,7 +76,9 @@ impl FindingName {
             FindingName::Linkage
                 | FindingName::LowK
                 | FindingName::MeanBelowFive
+                | FindingName::ModelBesideRelease
                 | FindingName::RowsPerPerson
+                | FindingName::SecondRelease
                 | FindingName::UniqueKeeps
         )
     }
@@ -86,9 +94,11 @@ impl FindingName {
             | FindingName::UniqueKeeps => true,
             FindingName::KeepTellsQuasi
             | FindingName::Linkage
+            | FindingName::ModelBesideRelease
             | FindingName::OwnValueBounds
             | FindingName::PersonRulesClass
             | FindingName::RowsPerPerson
+            | FindingName::SecondRelease
             | FindingName::SensitiveTarget
             | FindingName::TargetInClasses => false,
         }

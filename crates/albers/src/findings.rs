@@ -2,11 +2,13 @@
 //!
 //! - `published`: counted on the very cells that are published.
 //! - `means`: told by the sizes of the classes that are published.
+//! - `recoded`: told of a recoding function.
 //! - `owners`: counted on the table itself, and told to its owner alone.
 
 mod means;
 mod owners;
 mod published;
+mod recoded;
 
 pub(crate) use means::SmallClasses;
 pub(crate) use owners::{
@@ -16,3 +18,4 @@ pub(crate) use published::{
     CountedSink, PublishedCounts, about, is_list_of_itself, is_listed, is_unique_severely, low_k,
     secret_without_rule, unique_keep, unique_keeps,
 };
+pub(crate) use recoded::second_release;

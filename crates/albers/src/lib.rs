@@ -57,9 +57,11 @@ pub mod living;
 pub mod measure;
 mod memory;
 mod method;
+mod model;
 mod names;
 pub mod plan;
 mod protection;
+pub mod recode;
 mod released;
 pub mod report;
 mod resolutions;
@@ -104,5 +106,9 @@ pub use lattice::{LatticeReport, LatticeRequest, MinimalReport, SortBy, lattice}
 pub use living::{Index, ReleaseRequest};
 pub use measure::{MeasureReport, MeasuredSelection, MeasuredSelections, MeasuredTarget, measure};
 pub use plan::Plan;
+pub use recode::{
+    LearningReport, Outside, PreparedTable, RecodeJob, prepare_learning, prepare_learning_files,
+    prepare_recode, prepare_recode_files, recode, recode_files,
+};
 pub use report::{ConcernedRows, Manifest, Note, Prepared, PrivacyReport, Report};
 pub use resolutions::{ResolutionReport, ResolutionsReport, resolutions};

@@ -25,7 +25,9 @@ impl Memory {
         let Resources { memory_bytes, is_memory_given, spill_folder, .. } = &plan.resources;
         let goes_on_outside = match &plan.method {
             MethodPlan::Cuts { cuts } => !cuts.is_only_in_memory(),
-            MethodPlan::Index { .. } | MethodPlan::FullDomain(_) => true,
+            MethodPlan::Index { .. } | MethodPlan::FullDomain(_) | MethodPlan::Recoded { .. } => {
+                true
+            }
             _ => false,
         };
         let is_bounded = *is_memory_given || goes_on_outside;

@@ -20,6 +20,7 @@ mod workload;
 
 use std::ops::RangeInclusive;
 
+use albers_classes::space::Shown;
 use albers_release::publish::Values;
 use albers_storage::wording;
 use albers_storage::wording::Field;
@@ -63,6 +64,8 @@ pub struct Plan {
     pub(crate) show: Show,
     /// Findings that do not stop the release.
     pub(crate) accept: Vec<Acceptance>,
+    /// Whether the recoding function is kept.
+    pub(crate) writes_model: bool,
     /// What the job may use.
     pub(crate) resources: Resources,
 }
@@ -94,6 +97,11 @@ impl Show {
     pub(crate) fn values(&self, is_typed: bool) -> Values {
         self.values.unwrap_or(if is_typed { Values::Bounds } else { Values::Interval })
     }
+
+    /// Whether what is shown in this way is shown by its places in an order.
+    pub(crate) fn is_by_places(&self, shown: Shown) -> bool {
+        self.values == Some(Values::Features) && shown != Shown::Interval
+    }
 }
 
 /// The weights that leave a sum of losses exact enough to compare cuts.
@@ -110,6 +118,20 @@ impl Plan {
         };
         let plan = Plan::with_method(job, table, columns, ks, method)?;
         Ok(Plan { identifiers: counted_identifiers(job, columns), ..plan })
+    }
+
+    /// The plan of a release of other rows by the recoding function of a job.
+    pub(crate) fn of_recoding(job: &Job, table: &str, columns: &[SourceColumn]) -> Result<Plan> {
+        let mut plan = Plan::of(job, table, columns)?;
+        plan.method = match plan.method {
+            MethodPlan::Cuts { cuts } | MethodPlan::Index { cuts, .. } => {
+                MethodPlan::Recoded { cuts }
+            }
+            other => other,
+        };
+        // Nothing is cut, so that nobody looks at the cells of features.
+        plan.columns.iter_mut().for_each(|column| column.is_feature = false);
+        Ok(plan)
     }
 
     /// The plan of a search of the lattice: what only a release needs is left out.
@@ -160,7 +182,8 @@ impl Plan {
             if !column.role.is_some_and(|role| roles.contains(&role)) {
                 *column = ColumnJob::default();
             }
-            if is_by_bounds(name) {
+            // Whoever says that labels are shown means places by the two columns.
+            if is_by_bounds(name) && job.categories != Some(Categories::Label) {
                 column.hierarchy = None;
             }
         }
@@ -219,6 +242,7 @@ impl Plan {
                 delimiter: (job.to == Some(Format::Csv)).then_some(b','),
             },
             accept: job.accept.clone(),
+            writes_model: job.model.is_some(),
             resources: Resources::of(job)?,
         })
     }
@@ -229,7 +253,10 @@ impl Plan {
             MethodPlan::FullDomain(search) => search.suppress,
             MethodPlan::Specialize { suppress, .. } => *suppress,
             // What the given release leaves out stays left out, and what is not drawn.
-            MethodPlan::Given { .. } | MethodPlan::Private { .. } => 1.0,
+            // Of rows that came later, those that miss the requirement are left out.
+            MethodPlan::Given { .. } | MethodPlan::Private { .. } | MethodPlan::Recoded { .. } => {
+                1.0
+            }
             _ => 0.0,
         };
         // A share such as 0.07 of 100 rows is 7 rows, though the product is a little less.
@@ -269,9 +296,10 @@ impl Plan {
     /// nothing.
     pub(crate) fn check_bound_names(&self, values: Values, columns: &[SourceColumn]) -> Result<()> {
         match values {
-            Values::Bounds => columns::check_bound_names(self, columns, false),
-            Values::Mean => columns::check_bound_names(self, columns, true),
             Values::Interval => Ok(()),
+            Values::Bounds | Values::Mean | Values::Features => {
+                columns::check_bound_names(self, columns, values)
+            }
         }
     }
 }

@@ -108,12 +108,17 @@ impl Protection {
         Protection::with_ks(plan, &plan.ks, facts)
     }
 
+    /// The same where rows that miss it are left out: what all rows together satisfy has no say.
+    pub(crate) fn of_some(plan: &Plan, facts: &TableFacts<'_>) -> Result<Protection> {
+        Rules::of(plan, facts, false)?.protect(plan, &plan.ks, facts, false)
+    }
+
     /// The same with another k for each release than the plan has.
     pub(crate) fn with_ks(plan: &Plan, ks: &[u64], facts: &TableFacts<'_>) -> Result<Protection> {
         for &k in ks {
             check_k(k, facts)?;
         }
-        Rules::of(plan, facts)?.protect(plan, ks, facts)
+        Rules::of(plan, facts, true)?.protect(plan, ks, facts, true)
     }
 
     /// The requirement that implies all others: they differ in k only.
@@ -134,7 +139,8 @@ struct Rules {
 }
 
 impl Rules {
-    fn of(plan: &Plan, facts: &TableFacts<'_>) -> Result<Rules> {
+    /// What is asked; refuses, where all rows count, what even these cannot satisfy.
+    fn of(plan: &Plan, facts: &TableFacts<'_>, all_count: bool) -> Result<Rules> {
         let mut all =
             Rules { columns: Vec::new(), rules: Vec::new(), ruled: Vec::new(), notes: Vec::new() };
         let sensitive = plan.columns.iter().filter(|column| column.role == Role::Sensitive);
@@ -142,7 +148,9 @@ impl Rules {
         {
             for criterion in &column.criteria {
                 // Leaves of a hierarchy that no row has are values of the domain, but of no class.
-                check_l(domain, counts.len(), criterion)?;
+                if all_count {
+                    check_l(domain, counts.len(), criterion)?;
+                }
                 all.rules.push((all.columns.len(), *criterion));
             }
             if !column.criteria.is_empty() {
@@ -153,7 +161,13 @@ impl Rules {
         Ok(all)
     }
 
-    fn protect(self, plan: &Plan, ks: &[u64], facts: &TableFacts<'_>) -> Result<Protection> {
+    fn protect(
+        self,
+        plan: &Plan,
+        ks: &[u64],
+        facts: &TableFacts<'_>,
+        all_count: bool,
+    ) -> Result<Protection> {
         let Rules { columns, rules, ruled, notes } = self;
         let counts: Vec<Vec<(u32, u64)>> =
             ruled.iter().map(|&column| value_counts(&facts.sensitive[column].1)).collect();
@@ -167,7 +181,8 @@ impl Rules {
             let all = ClassSummary::of_counts(shape, facts.n_rows, n_subjects, &counts);
             if requirement.is_only_row_count().is_none() {
                 requirement.bind(&all);
-                if !requirement.holds(&all) && !may_hold_without_some(plan, &requirement, facts) {
+                let misses = all_count && !requirement.holds(&all);
+                if misses && !may_hold_without_some(plan, &requirement, facts) {
                     let violations = requirement.violations(&all);
                     return Err(Error::CannotHold { n_rows: facts.n_rows, violations });
                 }

@@ -27,7 +27,7 @@ pub use notes::{Distance, Note};
 pub(crate) use owner::{AUDIENCE, DROPPED, LEVEL, MEAN};
 pub use owner::{
     AlsoReport, ColumnReport, GeneralizationReport, KlBasis, MovedBytes, PassesReport, Report,
-    Seconds,
+    SamplesReport, Seconds,
 };
 pub use prepared::Prepared;
 
@@ -74,6 +74,9 @@ pub(crate) fn shown_word(shown: Shown) -> &'static str {
         Shown::Label => "label",
     }
 }
+
+/// The word for labels and sets that are shown by their places in an order.
+pub(crate) const PLACES: &str = "places";
 
 /// The most memory this process has held, where the system tells it.
 pub(crate) fn peak_rss_bytes() -> u64 {

@@ -30,7 +30,7 @@ use albers_storage::StorageError;
 use albers_storage::memory_budget::Reservation;
 use albers_storage::watch::{Phase, Watch};
 use albers_table::TableError;
-use albers_table::coding::{CodingPlan, Look};
+use albers_table::coding::{Coding, CodingPlan, ColumnCoding, Look};
 use albers_table::schema::{ColumnType, Role};
 use albers_table::source::{
     ColumnRequest, CountedRows, RequestedTypes, Source, SourceChunk, SpilledChunks, for_each_chunk,
@@ -113,6 +113,8 @@ pub(crate) struct KnownColumns {
     identifiers: (Vec<ColumnRequest>, RequestedTypes),
     /// How each would be shown.
     pub(crate) shown: Vec<Shown>,
+    /// The coding of the quasi-identifiers, where other rows have settled it.
+    settled: Option<Coding>,
 }
 
 impl KnownColumns {
@@ -125,7 +127,8 @@ impl KnownColumns {
         let counted: Vec<ColumnRequest> =
             reading.plan.identifiers.iter().map(|name| as_text(name)).collect();
         let identifiers = (counted.clone(), reading.source.types(&counted)?);
-        let known = KnownColumns { shown: Vec::new(), planned, requests, types, identifiers };
+        let (shown, settled) = (Vec::new(), None);
+        let known = KnownColumns { shown, planned, requests, types, identifiers, settled };
         Ok(known.shown_by(reading.plan))
     }
 
@@ -135,8 +138,24 @@ impl KnownColumns {
         let requests = planned.iter().map(PlannedColumn::request).collect();
         let none = RequestedTypes { column_types: Vec::new(), data_types: Vec::new() };
         let identifiers = (Vec::new(), none);
-        let known = KnownColumns { shown: Vec::new(), planned, requests, types, identifiers };
+        let (shown, settled) = (Vec::new(), None);
+        let known = KnownColumns { shown, planned, requests, types, identifiers, settled };
         known.shown_by(plan)
+    }
+
+    /// The same columns, whose quasi-identifiers are coded as other rows have settled it.
+    pub(crate) fn settled(mut self, coding: Coding) -> KnownColumns {
+        self.settled = Some(coding);
+        self
+    }
+
+    /// The coding that other rows have settled for a column.
+    fn settled_coding(&self, column_idx: usize) -> Option<&ColumnCoding> {
+        let coding = self.settled.as_ref()?;
+        let is_quasi = |column: &PlannedColumn| column.role == Role::Quasi;
+        let (before, own) = self.planned.split_at(column_idx);
+        let place = before.iter().filter(|&column| is_quasi(column)).count();
+        coding.columns().get(place).filter(|_| own.first().is_some_and(is_quasi))
     }
 
     /// Asks for more columns behind the others, whose cells are texts.
@@ -176,22 +195,36 @@ impl KnownColumns {
 
     fn shown_by(mut self, plan: &Plan) -> KnownColumns {
         let kinds = self.planned.iter().zip(&self.types.column_types);
-        let categories = plan.show.categories;
-        let shown = kinds.map(|(column, &kind)| match column.fixed {
-            Some(_) => Shown::Label,
-            None => shown_as(kind, column.hierarchy.is_some(), categories),
-        });
+        let shown = kinds.map(|(column, &kind)| KnownColumns::shown_of(plan, column, kind));
         self.shown = shown.collect();
         self
+    }
+
+    /// How a column of this type would be shown.
+    pub(crate) fn shown_of(plan: &Plan, column: &PlannedColumn, kind: ColumnType) -> Shown {
+        match column.fixed {
+            Some(_) => Shown::Label,
+            None => shown_as(kind, column.hierarchy.is_some(), plan.show.categories),
+        }
     }
 
     /// Whether the text of a carried column becomes typed: not where the source is typed already,
     /// unless the job says what its text is.
     pub(crate) fn typing(&self, column_idx: usize, typed_output: bool) -> Typing {
         let declared = self.planned.get(column_idx).and_then(|own| own.column_type);
-        match (&self.types.data_types[column_idx], declared) {
+        let is_typed = self.types.data_types[column_idx].is_some();
+        KnownColumns::typing_of(is_typed, declared, typed_output)
+    }
+
+    /// The same of a column of a source that is typed or not, whose type the job may say.
+    pub(crate) fn typing_of(
+        is_typed: bool,
+        declared: Option<ColumnType>,
+        typed_output: bool,
+    ) -> Typing {
+        match (is_typed, declared) {
             _ if !typed_output => Typing::AsRead,
-            (Some(_), None) => Typing::AsRead,
+            (true, None) => Typing::AsRead,
             (_, declared) => Typing::ByCells(declared),
         }
     }
@@ -237,6 +270,9 @@ impl KnownColumns {
     }
 
     fn first_look(&self, column_idx: usize) -> Look {
+        if let Some(coding) = self.settled_coding(column_idx) {
+            return coding.later_look();
+        }
         match self.coding(column_idx) {
             Some(coding) => Look::for_column(self.types.column_types[column_idx], coding),
             None => Look::Ends,
@@ -397,7 +433,7 @@ impl<'s> Reading<'s> {
     fn sample_tuples(&self, known: &KnownColumns) -> usize {
         let is_quasi = |column: &&PlannedColumn| column.role == Role::Quasi;
         let n_attributes = known.planned.iter().filter(is_quasi).count();
-        let grain = self.plan.method.grain().filter(Grain::has_samples);
+        let grain = self.plan.method.sample_grain().filter(Grain::has_samples);
         grain.map_or(0, |grain| grain.sample_tuples(n_attributes))
     }
 }

@@ -31,7 +31,16 @@ pub(crate) fn run(
     sinks: Vec<Box<dyn Sink>>,
     watch: &dyn Watch,
 ) -> Result<Prepared> {
-    let mut context = Context::new(plan, source, memory, &sinks, watch)?;
+    run_with(Context::new(plan, source, memory, &sinks, watch)?, given, sinks)
+}
+
+/// The same in a context that knows more already.
+pub(crate) fn run_with(
+    mut context: Context<'_>,
+    given: Option<GivenRelease<'_>>,
+    sinks: Vec<Box<dyn Sink>>,
+) -> Result<Prepared> {
+    let (plan, memory) = (context.plan, context.memory);
     let key = given.as_ref().map(|given| given.key);
     let wanted = method::wanted(plan, memory);
     let reading = context.reading(key);

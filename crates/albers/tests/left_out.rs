@@ -214,6 +214,8 @@ fn what_is_published_tells_nothing_of_rows_that_are_left_out_but_their_number() 
                 (Values::Bounds, "parquet"),
                 (Values::Mean, "csv"),
                 (Values::Mean, "parquet"),
+                (Values::Features, "csv"),
+                (Values::Features, "parquet"),
             ] {
                 if values == Values::Mean && method != Method::OrderedSet {
                     // Labels have no means.

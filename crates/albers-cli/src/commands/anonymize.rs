@@ -97,7 +97,7 @@ fn written_files(job: &Job) -> String {
         None => format!("{output}.manifest.json"),
     };
     let mut files = vec![output, manifest];
-    let owners = job.owner_report.iter().chain(&job.dendrogram);
+    let owners = job.owner_report.iter().chain(&job.dendrogram).chain(&job.model);
     files.extend(owners.map(|path| path.display().to_string()));
     let last = files.pop().unwrap_or_default();
     format!("{} and {last}", files.join(", "))

@@ -19,7 +19,7 @@ pub fn jobs() -> impl Iterator<Item = String> {
 }
 
 /// Job files, types of Parquet, points in time with offsets, and the ends of what can be asked for.
-const RELEASES: [&str; 59] = [
+const RELEASES: [&str; 62] = [
     "--job tables/job.toml -o out.csv",
     "--job tables/job.toml -o out.parquet -k 4 --split compact --weight age=1 --seed 2",
     "--job tables/job.toml -o out.csv --hierarchy born=suppress --quasi code --keep pay",
@@ -124,6 +124,13 @@ const RELEASES: [&str; 59] = [
     "tables/adult.parquet -o out.parquet -k 6 --quasi age,sex --method grid --no-compact
         --scale age=equal:0..100:4",
     "tables/visits.csv -o out.csv -k 4 --quasi age,born,smoker --subject person --method grid",
+    "tables/visits.csv -o out.csv -k 4 --quasi age,born,code,city,smoker --method mondrian
+        --hierarchy code=prefix --values features",
+    "tables/adult.parquet -o out.parquet -k 6 --quasi age,sex,education --sensitive occupation
+        --l-diversity occupation=3 --hierarchy age=ranges:5,20 --values features --no-compact",
+    "tables/adult.csv -o out.csv -k 8 --quasi age,sex,race --hierarchy age=ranges:5,10
+        --hierarchy sex=suppress --hierarchy race=suppress --method incognito --suppress 0.05
+        --values features",
 ];
 
 /// Above 131,072 rows the top of the tree is grown on a sample.

@@ -9,6 +9,7 @@ use albers_partition::plan::CellFacts;
 use albers_partition::split::Point;
 use albers_partition::split::extent::Extent;
 use albers_partition::split_tree::SplitTree;
+use albers_partition::top::SampledTops;
 
 /// A cell, grown.
 #[derive(Default)]
@@ -19,6 +20,8 @@ pub struct GrownCell {
     pub rows: Vec<u32>,
     /// The boxes of its leaves.
     pub boxes: Vec<Span>,
+    /// What became of trees that were grown on samples of its rows.
+    pub tops: SampledTops,
 }
 
 /// Where the rows of a cell come from.
@@ -76,6 +79,7 @@ fn grown<const L: usize>(
     GrownCell {
         boxes: boxes_of::<L>(&tree, &cell.points, layout.n_attributes()),
         tree,
+        tops: cell.tops,
         rows: cell.places.into_iter().map(|place| rows[place as usize]).collect(),
     }
 }

@@ -6,12 +6,13 @@
 //! | a set | (members - 1) / (names that occur in the column - 1) |
 //! | a label of a file | (leaves below - 1) / (leaves of the file - 1) |
 //! | a label of a built-in hierarchy | its level / the height, both told by the text |
+//! | places, from lo to hi | as `[lo, hi]`, whatever they stand for |
 //! | a value, or only the missing one | 0 |
-//! | `*`, and an interval or a label with the missing value | 1 |
+//! | `*`, and an interval, a label or places with the missing value | 1 |
 
 use albers_classes::Attribute;
 use albers_classes::space::Shown;
-use albers_release::describe::CellContent;
+use albers_release::describe::{CellContent, PlaceEnd, PlaceNumbers};
 use albers_release::{Describer, ShownCell};
 use albers_table::domain::OrderedValue;
 use albers_table::exact_sum::ExactSum;
@@ -46,6 +47,8 @@ enum Cells {
     },
     /// Rows by label.
     Labels(FxHashMap<Node, u64>),
+    /// Rows by the ends of their places: those that end there less those that begin there.
+    Places(FxHashMap<PlaceEnd, i128>),
 }
 
 /// The ends of intervals: the least and the greatest, and the lengths of all rows.
@@ -56,8 +59,9 @@ enum Ends {
 
 impl ColumnSums {
     /// Of no class yet.
-    pub(super) fn zero(attribute: &Attribute) -> ColumnSums {
+    pub(super) fn zero(attribute: &Attribute, shows_places: bool) -> ColumnSums {
         let cells = match attribute.shown {
+            Shown::Set | Shown::Label if shows_places => Cells::Places(FxHashMap::default()),
             Shown::Interval => Cells::Intervals(None),
             Shown::Set => Cells::Sets { n_more: 0, occurs: Vec::new() },
             Shown::Label => Cells::Labels(FxHashMap::default()),
@@ -69,12 +73,21 @@ impl ColumnSums {
     pub(super) fn n_listed(&self) -> Option<u64> {
         match &self.cells {
             Cells::Sets { occurs, .. } => Some(occurs.iter().filter(|&&own| own).count() as u64),
-            Cells::Intervals(_) | Cells::Labels(_) => None,
+            Cells::Intervals(_) | Cells::Labels(_) | Cells::Places(_) => None,
         }
     }
 
     /// Adds the cell of a class of so many rows.
     pub(super) fn add(&mut self, describer: &Describer<'_>, cell: ShownCell, n_rows: u64) {
+        if let Cells::Places(rows) = &mut self.cells {
+            let Some((lo, hi)) = describer.place_ends(cell) else { return };
+            let is_any = describer.tells_of_missing(cell);
+            let n_shown = if is_any { 0 } else { i128::from(n_rows) };
+            *rows.entry(lo).or_insert(0) -= n_shown;
+            *rows.entry(hi).or_insert(0) += n_shown;
+            self.n_any += if is_any { n_rows } else { 0 };
+            return;
+        }
         match (describer.content(cell), &mut self.cells) {
             (CellContent::Interval { with_missing, .. }, Cells::Intervals(ends)) => {
                 let (n_any, n_rows) = if with_missing { (n_rows, 0) } else { (0, n_rows) };
@@ -113,6 +126,9 @@ impl ColumnSums {
             (Cells::Labels(rows), Cells::Labels(others)) => {
                 others.into_iter().for_each(|(node, n)| *rows.entry(node).or_insert(0) += n);
             }
+            (Cells::Places(rows), Cells::Places(others)) => {
+                others.into_iter().for_each(|(end, n)| *rows.entry(end).or_insert(0) += n);
+            }
             _ => unreachable!("a column is shown in one way"),
         }
     }
@@ -129,6 +145,7 @@ impl ColumnSums {
                 Some(hierarchy) => labels_share(hierarchy, spec, rows),
                 None => 0.0,
             },
+            Cells::Places(rows) => places_share(attribute, rows),
         };
         shares + self.n_any as f64
     }
@@ -137,6 +154,18 @@ impl ColumnSums {
 /// So many steps by a length; nothing where there is no length.
 fn share(n_steps: u128, length: u64) -> f64 {
     if length == 0 { 0.0 } else { n_steps as f64 / length as f64 }
+}
+
+/// What rows lose by their places.
+fn places_share(attribute: &Attribute, rows: &FxHashMap<PlaceEnd, i128>) -> f64 {
+    let numbers = PlaceNumbers::of(attribute, rows.keys().copied());
+    let (mut least, mut greatest, mut length) = (i64::MAX, i64::MIN, 0);
+    for (&end, n_rows) in rows {
+        let number = numbers.number(end);
+        (least, greatest) = (least.min(number), greatest.max(number));
+        length += i128::from(number) * n_rows;
+    }
+    if greatest > least { length as f64 / (greatest - least) as f64 } else { 0.0 }
 }
 
 /// What rows lose by their labels.

@@ -34,6 +34,7 @@ impl Describer<'_> {
     /// A number that depends on the text of the cell and on nothing else.
     pub fn content_hash(&self, cell: ShownCell) -> u64 {
         let (hash, with_missing) = match self.attribute.shown {
+            Shown::Set if self.shows_places => self.places_hash(cell),
             Shown::Set if self.is_bit_set => (self.bits_hash(bits_of(cell)), false),
             Shown::Set => (self.numbers.hash_of(cell.a), false),
             Shown::Interval if !self.is_missing(cell) => {
@@ -70,6 +71,17 @@ impl Describer<'_> {
             }
             CellContent::Missing | CellContent::Set(_) => (TextHash::of(""), false),
             CellContent::Everything => (TextHash::of(ANY), false),
+        }
+    }
+
+    /// The number of a set that is shown by its least and its greatest value, and whether the missing
+    /// value is shown beside them.
+    fn places_hash(&self, cell: ShownCell) -> (u64, bool) {
+        match &self.set_order {
+            Some(order) if !self.is_missing(cell) => {
+                (self.interval_hash(self.end_codes(order, cell)), cell.with_missing())
+            }
+            _ => (TextHash::of(""), false),
         }
     }
 

@@ -5,12 +5,15 @@
 
 use albers_classes::space::Shown;
 use albers_table::domain::OrderedValue;
+use albers_table::hierarchy::Hierarchy;
 use albers_table::value::{Decimal, TickFormat};
+use rustc_hash::FxHashSet;
 
+use super::places::PlaceEnd;
 use super::{Describer, ShownCell, bits_of};
 
 /// What some cells of an attribute show.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ShownFacts {
     /// Whether one shows nothing but the missing value.
     pub has_missing_alone: bool,
@@ -20,15 +23,26 @@ pub struct ShownFacts {
     pub n_whole_digits: u8,
     /// The most digits after the point, for decimals.
     pub n_fraction_digits: u8,
+    /// The ends of labels and sets that are shown by places.
+    pub ends: FxHashSet<PlaceEnd>,
 }
 
 impl ShownFacts {
     /// Adds what other cells show.
-    pub fn add(&mut self, other: ShownFacts) {
+    pub fn add(&mut self, other: &ShownFacts) {
         self.has_missing_alone |= other.has_missing_alone;
         self.shows_missing |= other.shows_missing;
         self.n_whole_digits = self.n_whole_digits.max(other.n_whole_digits);
         self.n_fraction_digits = self.n_fraction_digits.max(other.n_fraction_digits);
+        self.ends.extend(&other.ends);
+    }
+
+    /// Adds what a cell shows.
+    pub(crate) fn add_cell(&mut self, describer: &Describer<'_>, cell: ShownCell) {
+        self.add(&describer.facts(cell));
+        if let Some((lo, hi)) = describer.place_ends(cell) {
+            self.ends.extend([lo, hi]);
+        }
     }
 
     /// Adds what the cells of a class show to the facts of all attributes.
@@ -39,28 +53,35 @@ impl ShownFacts {
     ) {
         all.resize(describers.len(), ShownFacts::default());
         for ((facts, describer), &cell) in all.iter_mut().zip(describers).zip(cells) {
-            facts.add(describer.facts(cell));
+            facts.add_cell(describer, cell);
         }
     }
 
     /// Adds the facts of all attributes of other classes.
     pub(crate) fn add_all(all: &mut Vec<ShownFacts>, others: &[ShownFacts]) {
         all.resize(all.len().max(others.len()), ShownFacts::default());
-        all.iter_mut().zip(others).for_each(|(own, &other)| own.add(other));
+        all.iter_mut().zip(others).for_each(|(own, other)| own.add(other));
     }
 }
 
 impl Describer<'_> {
-    /// What a cell shows.
+    /// What a cell shows, the ends of places left out.
     pub fn facts(&self, cell: ShownCell) -> ShownFacts {
         let Some(missing) = self.missing else { return self.digits(cell) };
         let has_missing_alone = match self.attribute.shown {
+            Shown::Set if self.shows_places() => self.is_missing(cell),
             Shown::Set if self.is_bit_set => bits_of(cell) == 1 << missing.get(),
             Shown::Set => self.numbers.is_only(cell.a, missing),
             Shown::Interval | Shown::Label => self.is_missing(cell),
         };
         let is_beside = match self.attribute.shown {
-            Shown::Set => false,
+            Shown::Set => self.shows_places() && cell.with_missing(),
+            // Whether a top that all classes show tells of missing values is asked in the end.
+            Shown::Label if self.shows_places() => {
+                let is_top = |own: &Hierarchy| self.attribute.level == Some(own.height());
+                let is_top = self.attribute.domain.hierarchy().is_some_and(is_top);
+                !is_top && self.tells_of_missing(cell)
+            }
             Shown::Interval | Shown::Label => self.stands_for_missing(cell),
         };
         let shows_missing = has_missing_alone || is_beside;

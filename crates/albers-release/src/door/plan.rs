@@ -103,6 +103,7 @@ impl<'a> DoorPlan<'a> {
             is_nested: self.is_nested,
             n_features: self.features.len(),
             shows_means: self.values == Values::Mean,
+            shows_places: self.values == Values::Features,
         }
     }
 

@@ -16,9 +16,9 @@ use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, PrimitiveArr
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field, TimeUnit};
 
-use super::means;
 use super::slab::Slab;
-use crate::describe::{CellContent, Describer, ShownFacts};
+use super::{means, places};
+use crate::describe::{CellContent, Describer, PlaceNumbers, ShownFacts};
 
 /// How intervals of ordered values are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +29,9 @@ pub enum Values {
     Bounds,
     /// The same and the mean of the class's values, `age_mean`.
     Mean,
+    /// Bounds, and labels and sets by their least and greatest place in a public order, as whole
+    /// numbers: every class is a point in twice as many dimensions.
+    Features,
 }
 
 /// A value that every class shows beside its quasi-identifiers, such as the depth of its region.
@@ -79,15 +82,21 @@ albers_storage::choices!(Values {
     Interval: "interval", "One column of text, [48, 62] (default for CSV)";
     Bounds: "bounds", "Two typed columns, age_min and age_max (default for Parquet)";
     Mean: "mean", "The same, and age_mean: the mean of each class, with few digits";
+    Features: "features",
+        "Bounds for all: labels and sets as job_min and job_max, whole numbers that tell places in an \
+         order";
 } but not {
     "median": "a median is the value of somebody, or lies half-way between two of them, and the \
                medians of classes do not tell that of their union; 'mean' publishes means";
 });
 
 /// The fields that show an attribute in a release that shows this of it.
-pub fn fields(describer: &Describer<'_>, values: Values, facts: ShownFacts) -> Vec<Field> {
+pub fn fields(describer: &Describer<'_>, values: Values, facts: &ShownFacts) -> Vec<Field> {
     let name = describer.attribute().domain.name();
     let has_nulls = facts.has_missing_alone;
+    if describer.shows_places() {
+        return places::fields(describer, facts);
+    }
     if values == Values::Interval || describer.attribute().shown != Shown::Interval {
         return vec![Field::new(name, DataType::Utf8, has_nulls)];
     }
@@ -109,8 +118,11 @@ pub fn arrays(
     slab: &Slab,
     attribute: usize,
     values: Values,
-    facts: ShownFacts,
+    (facts, places): (&ShownFacts, &PlaceNumbers),
 ) -> Vec<ArrayRef> {
+    if describer.shows_places() {
+        return places::arrays(describer, slab, attribute, (facts, places));
+    }
     let cells = slab.cells_of(attribute);
     if values == Values::Interval || describer.attribute().shown != Shown::Interval {
         let mut builder = StringBuilder::with_capacity(slab.n_rows, slab.n_rows * 8);
@@ -159,7 +171,7 @@ struct Bounds {
 }
 
 /// The type of the bounds: the column's own in a typed file, else the natural one.
-fn bounds_type(describer: &Describer<'_>, facts: ShownFacts) -> DataType {
+fn bounds_type(describer: &Describer<'_>, facts: &ShownFacts) -> DataType {
     let domain = &describer.attribute().domain;
     let natural = match domain.column_type() {
         ColumnType::Integer => DataType::Int64,
@@ -286,7 +298,7 @@ pub(super) fn nulls_of<V>(slab: &Slab, values: &[Option<V>]) -> NullBuffer {
 }
 
 /// One value per piece of a class, repeated for its rows.
-fn repeat<V: Copy>(slab: &Slab, values: impl Iterator<Item = V>) -> Vec<V> {
+pub(super) fn repeat<V: Copy>(slab: &Slab, values: impl Iterator<Item = V>) -> Vec<V> {
     let mut repeated = Vec::with_capacity(slab.n_rows);
     for (value, &size) in values.zip(&slab.sizes) {
         repeated.extend(std::iter::repeat_n(value, size as usize));

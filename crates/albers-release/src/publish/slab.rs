@@ -49,6 +49,12 @@ pub struct Slab {
 }
 
 impl Slab {
+    /// Pieces of so many rows, and what the class of each shows, attribute by attribute.
+    pub fn of_pieces(sizes: Vec<u32>, cells: Vec<ShownCell>) -> Slab {
+        let n_rows = sizes.iter().map(|&size| size as usize).sum();
+        Slab { n_rows, sizes, cells, ..Slab::default() }
+    }
+
     /// What the pieces show on one attribute.
     pub fn cells_of(&self, attribute: usize) -> impl Iterator<Item = ShownCell> + '_ {
         let n_attributes = self.cells.len() / self.sizes.len();
@@ -258,6 +264,7 @@ mod tests {
             is_nested: false,
             n_features: 0,
             shows_means: false,
+            shows_places: false,
         };
         let attributes = [attribute];
         let describers = options.describers(&attributes, &[]);

@@ -401,6 +401,16 @@ pub struct ColumnCoder {
 }
 
 impl ColumnCoder {
+    /// Of a coding that was made before.
+    pub(super) fn of(coding: ColumnCoding) -> ColumnCoder {
+        ColumnCoder { coding, seen: Vec::new(), counts: Vec::new() }
+    }
+
+    /// The coding, as far as it is known before all chunks are coded.
+    pub fn coding(&self) -> &ColumnCoding {
+        &self.coding
+    }
+
     /// The domain, as far as it is known before all chunks are coded.
     pub fn domain(&self) -> &Domain {
         &self.coding.domain

@@ -33,6 +33,12 @@ enum Change {
 }
 
 impl CodeMap {
+    /// The map that leaves every code as it is.
+    pub(super) fn identity() -> CodeMap {
+        let (first, new_first) = (Code::ZERO, Code::ZERO);
+        CodeMap { change: Change::Line { first, new_first, factor: 1 } }
+    }
+
     /// Whether it leaves every code as it is.
     pub fn is_identity(&self) -> bool {
         match &self.change {
@@ -120,6 +126,11 @@ impl ColumnCoding {
             }
             survey.add(ChunkSurvey::of(chunk, Look::Values))?;
         }
+        self.grown_by(survey)
+    }
+
+    /// The same with the values that a survey saw, which began with the unit of the coding.
+    pub(super) fn grown_by(&self, survey: ColumnSurvey) -> Result<(ColumnCoding, CodeMap)> {
         survey.check_offsets()?;
         let factor = self.factor_to(survey.unit)?;
         let n_missing = self.domain.n_missing + survey.n_missing;
@@ -152,7 +163,7 @@ impl ColumnCoding {
         }
     }
 
-    fn kind_with(&self, unit: Option<TickUnit>) -> ColumnKind<'_> {
+    pub(super) fn kind_with(&self, unit: Option<TickUnit>) -> ColumnKind<'_> {
         let Domain { name, column_type, .. } = &self.domain;
         ColumnKind { name, column_type: *column_type, unit }
     }

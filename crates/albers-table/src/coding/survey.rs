@@ -125,7 +125,12 @@ impl ColumnSurvey {
 
     /// Of all values of more rows, by a coding whose ticks count this.
     pub(super) fn continuing(name: &str, unit: Option<TickUnit>) -> ColumnSurvey {
-        let mut survey = ColumnSurvey { unit, ..ColumnSurvey::new(name, Look::Values) };
+        ColumnSurvey::of_unit(name, Look::Values, unit)
+    }
+
+    /// Of no row yet, by a coding whose ticks count this.
+    pub(super) fn of_unit(name: &str, look: Look, unit: Option<TickUnit>) -> ColumnSurvey {
+        let mut survey = ColumnSurvey { unit, ..ColumnSurvey::new(name, look) };
         if let Some(TickUnit::Timestamp { zoned }) = unit {
             survey.zoned_seen[usize::from(zoned)] = true;
         }
@@ -142,6 +147,11 @@ impl ColumnSurvey {
             sample.add(mix(FxBuildHasher.hash_one(&name)), 1);
         }
         self.estimate = Some(sample);
+    }
+
+    /// Rows that miss the value.
+    pub fn n_missing(&self) -> u64 {
+        self.n_missing
     }
 
     /// What it looks for.
@@ -244,6 +254,23 @@ impl ColumnSurvey {
     /// Whether no value came as a name.
     pub(super) fn has_no_names(&self) -> bool {
         self.names.is_empty()
+    }
+
+    /// The keys that were seen, in any order.
+    pub(super) fn keys(&self) -> impl Iterator<Item = i64> + '_ {
+        self.keys.keys().copied()
+    }
+
+    /// The names that were seen, in any order.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> + '_ {
+        self.names.keys().map(String::as_str)
+    }
+
+    /// Values that one row has each, where values were looked for.
+    pub(super) fn n_single(&self) -> Option<u64> {
+        let counts = self.keys.values().chain(self.names.values());
+        let n_single = counts.filter(|&&n_rows| n_rows == 1).count() as u64;
+        (self.look == Look::Values).then_some(n_single)
     }
 
     /// The keys in their order, and the rows of each.

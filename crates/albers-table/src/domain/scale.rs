@@ -88,6 +88,26 @@ impl Scale {
         }
     }
 
+    /// How many of its values have lesser keys.
+    pub fn n_below_key(&self, key: i128) -> usize {
+        match &self.values {
+            Values::Ticks(ticks, _) => ticks.partition_point(|&own| i128::from(own) < key),
+            Values::Floats(floats) => {
+                floats.partition_point(|&own| i128::from(key_of_float(own)) < key)
+            }
+        }
+    }
+
+    /// The keys of its least and its greatest value, if there is any.
+    pub fn end_keys(&self) -> Option<(i64, i64)> {
+        Some(match &self.values {
+            Values::Ticks(ticks, _) => (*ticks.first()?, *ticks.last()?),
+            Values::Floats(floats) => {
+                (key_of_float(*floats.first()?), key_of_float(*floats.last()?))
+            }
+        })
+    }
+
     /// The codes of its values, ascending.
     pub fn codes(&self) -> &[u32] {
         &self.codes

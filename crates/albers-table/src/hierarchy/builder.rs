@@ -139,7 +139,7 @@ impl Builder {
             .into_iter()
             .map(|(label, id)| (label, lowest[id as usize].expect("every label has a node")))
             .collect();
-        Ok(Hierarchy { levels, node_by_label, added_top })
+        Ok(Hierarchy { levels, node_by_label, added_top, is_given: false })
     }
 
     fn label_id(&mut self, label: &str) -> u32 {
@@ -241,6 +241,8 @@ impl OrderedDraft {
 
     fn finish(self, labels: &[Arc<str>]) -> Level {
         let labels = self.labels.iter().map(|&label| labels[label as usize].clone()).collect();
-        Level { labels, starts: self.starts, node_of: self.node_of }
+        // Before siblings change places, codes are places.
+        let places = self.starts[..self.labels.len()].iter().map(|start| start.get()).collect();
+        Level { labels, starts: self.starts, node_of: self.node_of, places }
     }
 }

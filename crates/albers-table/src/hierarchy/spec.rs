@@ -47,12 +47,12 @@ impl HierarchyRows {
     }
 
     /// The bytes of a file, unpacked.
-    pub(crate) fn of_bytes(origin: &str, bytes: Vec<u8>) -> HierarchyRows {
+    pub fn of_bytes(origin: &str, bytes: Vec<u8>) -> HierarchyRows {
         HierarchyRows { origin: origin.to_owned(), bytes }
     }
 
     /// The bytes of the file, unpacked.
-    pub(crate) fn bytes(&self) -> &[u8] {
+    pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 }

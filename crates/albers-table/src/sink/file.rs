@@ -20,6 +20,7 @@ pub struct FileSink {
     name: String,
     format: Format,
     manifest: Option<PathBuf>,
+    is_private: bool,
     writer: Option<TableWriter<PackedOutput>>,
 }
 
@@ -32,7 +33,14 @@ impl FileSink {
         }
         let format = format.map_or_else(|| Format::for_writing(path), Ok)?;
         let name = path.display().to_string();
-        Ok(FileSink { path: path.to_owned(), name, format, manifest, writer: None })
+        let (path, is_private) = (path.to_owned(), false);
+        Ok(FileSink { path, name, format, manifest, is_private, writer: None })
+    }
+
+    /// The same file, which only its owner may read.
+    pub fn private(mut self) -> FileSink {
+        self.is_private = true;
+        self
     }
 
     /// Ends a table that has no manifest, and lets it appear.
@@ -74,7 +82,10 @@ impl Sink for FileSink {
     fn seal(self: Box<Self>) -> Result<Box<dyn Sealed>> {
         let writer = self.writer.expect("a table begins before it ends");
         let output = writer.finish().map_err(|source| write_error(&self.path, source))?;
-        let (data, digest) = output.seal(&self.path)?;
+        let (data, digest) = match self.is_private {
+            true => output.seal_private(&self.path)?,
+            false => output.seal(&self.path)?,
+        };
         let files = SealedFiles::new(vec![data]);
         Ok(Box::new(SealedTable { files, digest, manifest: self.manifest }))
     }
@@ -111,6 +122,11 @@ impl Sealed for SealedTable {
 /// A text that waits for its name, in a file that only its owner may read.
 pub fn private_text(path: &Path, text: &str) -> Result<Box<dyn Sealed>> {
     Ok(Box::new(SealedFiles::new(vec![text_file(path, text)?.seal_private()?])))
+}
+
+/// A file that waits for its name.
+pub fn sealed_file(file: SealedFile) -> Box<dyn Sealed> {
+    Box::new(SealedFiles::new(vec![file]))
 }
 
 /// A file with a small text.

@@ -13,7 +13,7 @@ use rustc_hash::FxHashSet;
 
 use super::texts::{ANY, ShownTexts, WITH_MISSING, end_of, ends_of};
 use super::whole::InternedColumn;
-use crate::report::{Manifest, PublishedColumn};
+use crate::report::{Manifest, PLACES, PublishedColumn};
 
 /// What the texts of a release lose, filled in by an audit that has all of them.
 pub(super) struct TextLoss<'m> {
@@ -67,7 +67,7 @@ impl<'m> TextLoss<'m> {
 /// The sum of what the cells of a column lose; nothing if their texts do not tell it.
 fn lost(own: &PublishedColumn, texts: &Texts) -> Option<f64> {
     match (own.shown.as_str(), own.hierarchy.as_deref()) {
-        ("interval", _) => lost_by_intervals(texts),
+        ("interval" | PLACES, _) => lost_by_intervals(texts),
         ("set", _) => Some(lost_by_sets(texts)),
         ("label", Some("suppress")) => lost_by_labels(texts, |_| Some(0.0)),
         ("label", Some("dates")) => lost_by_labels(texts, date_share),

@@ -16,11 +16,13 @@ use albers_measure::released::Pairing;
 use albers_measure::{CarriedCells, EndParts, ReleasedColumn, TellParts, ruled_by_one_of_released};
 use albers_partition::grain::Grain;
 use albers_privacy::{ClassSummary, Facts};
+use albers_release::parse::CellProblem;
 use albers_storage::memory_budget::Reservation;
 use albers_storage::watch::Watch;
 use albers_storage::wording;
 use albers_storage::wording::Field;
 use albers_table::coding::CodedColumn;
+use albers_table::hierarchy::HierarchySpec;
 use albers_table::schema::Role;
 use albers_table::source::{Source, place_of};
 use albers_table::value;
@@ -33,14 +35,14 @@ use crate::columns::{WantedColumn, intern, level_of, read_columns};
 use crate::error::{Error, Result};
 use crate::finding::Finding;
 use crate::findings::{keep_tells_quasi, own_value_bounds, person_rules_class};
-use crate::job::Job;
+use crate::job::{Categories, ColumnJob, Job};
 use crate::measure::{check_has_no_more_rows, check_key};
 use crate::memory::Memory;
 use crate::method::works_in_memory;
 use crate::plan::{Plan, criteria_of};
 use crate::protection::{interleave, sensitive_codes};
 use crate::released::{Released, ReleasedColumns, codes_of, differing_quasi, find_sets, pairs};
-use crate::report::{Manifest, Note};
+use crate::report::{Manifest, Note, PLACES};
 use crate::rows::{Reading, Rows, Table, Wanted};
 
 /// The table that a release was made of.
@@ -102,6 +104,24 @@ pub(super) fn told_by(job: &Job, manifest: Option<&Manifest>) -> Result<Job> {
             own.t_closeness = own.t_closeness.or(Some(t));
         }
     }
+    for column in manifest.columns.iter().filter(|own| own.shown == PLACES) {
+        let own = told.columns.get(&column.name);
+        let has_file = |own: &ColumnJob| {
+            matches!(own.hierarchy, Some(HierarchySpec::File(_) | HierarchySpec::Rows(_)))
+        };
+        if column.hierarchy.as_deref() != Some("file") || !own.is_some_and(has_file) {
+            return Err(unknown_order(&column.name));
+        }
+        told.categories = Some(Categories::Label);
+    }
+    if told.categories == Some(Categories::Label) {
+        for column in manifest.columns.iter().filter(|own| own.shown == "interval") {
+            // Bounds, and no places.
+            if let Some(own) = told.columns.get_mut(&column.name) {
+                own.hierarchy = None;
+            }
+        }
+    }
     for column in manifest.columns.iter().filter(|own| own.shown == "label") {
         let own = told.columns.get_mut(&column.name);
         if let Some(own) = own.filter(|own| own.role == Some(Role::Quasi)) {
@@ -110,6 +130,13 @@ pub(super) fn told_by(job: &Job, manifest: Option<&Manifest>) -> Result<Job> {
         }
     }
     Ok(told)
+}
+
+/// The refusal of a column that is shown by places in an order that the release does not tell.
+fn unknown_order(column: &str) -> Error {
+    let problem = CellProblem::UnknownOrder;
+    let sentence = format!("column '{column}': {}", problem.problem());
+    Error::usage(sentence, problem.hint(column))
 }
 
 impl Comparison<'_> {

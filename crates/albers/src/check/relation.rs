@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 
 use super::texts::{ANY, ShownTexts, WITH_MISSING, end_of, ends_of};
 use super::whole::InternedColumn;
-use crate::report::PublishedColumn;
+use crate::report::{PLACES, PublishedColumn};
 
 /// How a column is shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -125,7 +125,7 @@ fn prefix_cover(text: &str, is_label: bool, names: &[String]) -> Cover {
 
 fn notation_told(told: &PublishedColumn) -> Option<Notation> {
     Some(match (told.shown.as_str(), told.hierarchy.as_deref()) {
-        ("interval", _) => Notation::Intervals,
+        ("interval" | PLACES, _) => Notation::Intervals,
         ("set", _) => Notation::Sets,
         ("label", Some("prefix")) => Notation::Prefixes,
         ("label", Some("dates")) => Notation::Dates,

@@ -38,7 +38,9 @@ impl<'a> OwnersCounts<'a> {
     /// Of no class yet.
     pub(crate) fn of_nothing(plan: &Plan, attributes: &'a [Attribute]) -> OwnersCounts<'a> {
         let is_compact = match &plan.method {
-            MethodPlan::Cuts { cuts, .. } | MethodPlan::Index { cuts, .. } => !cuts.shows_regions,
+            MethodPlan::Cuts { cuts }
+            | MethodPlan::Index { cuts, .. }
+            | MethodPlan::Recoded { cuts } => !cuts.shows_regions,
             MethodPlan::Grid { shows_regions, .. } => !shows_regions,
             _ => false,
         };

@@ -123,6 +123,11 @@ fn refused(job: &Job) -> Vec<(bool, Wording, &'static str)> {
             "the means of two releases tell the values of the rows between them",
         ),
         (
+            job.values == Some(Values::Features),
+            wording![Field::Values.of("features")],
+            "places are among the names of one release, and differ in the next",
+        ),
+        (
             job.exact == Some(true) || job.external.is_some(),
             wording![if job.external.is_some() { Field::External } else { Field::Exact }],
             "its cuts are made before its later rows have come",

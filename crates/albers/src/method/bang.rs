@@ -105,7 +105,7 @@ pub(super) fn publish<'r>(
     };
     let buffers = KeyBuffers::new(bang, &tuples, n_rows, surveyed.payload_bytes)?;
     drop(tuples);
-    let loaded = load(&run, surveyed, buffers, None)?;
+    let loaded = load(&run, surveyed, buffers, None, None)?;
     run.clock.read();
     let sensitive_facts = sensitive_facts(&layout, &facts, n_kept);
     publish_loaded(run, &bulk, loaded, &protection, &sensitive_facts, sinks)
@@ -120,7 +120,7 @@ fn publish_loaded(
     sensitive_facts: &[usize],
     sinks: Vec<Box<dyn Sink>>,
 ) -> Result<Prepared> {
-    let LoadedRows { table, intake: buffers, payload, fingerprint, notes, _memory } = loaded;
+    let LoadedRows { table, intake: buffers, payload, fingerprint, notes, _memory, .. } = loaded;
     let (n_rows, payload_bytes) = (buffers.n_rows(), buffers.n_payload_bytes());
     run.watch.phase(Phase::Partition, Some(n_rows));
     let mut file = buffers.sort(run.watch)?;

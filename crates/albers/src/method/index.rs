@@ -7,19 +7,22 @@
 //! ```
 
 use albers_classes::TargetCodes;
-use albers_classes::packed::FactColumns;
-use albers_index::buffer_tree::{BufferTree, BulkPlan, Intake, Loaded, Sizes, Subtree};
+use albers_classes::packed::RowBlock;
+use albers_index::buffer_tree::{BufferTree, BulkPlan, Giant, Intake, Loaded, Sizes, Subtree};
 use albers_index::granularity::dendrogram::{Closeness, Dendrogram};
 use albers_index::granularity::{self, Coarsening, FAN_OUT, Granularity};
+use albers_index::rothko_tree::Passes;
 use albers_partition::cell::TableSize;
 use albers_partition::mondrian::Plan as CutSettings;
 use albers_partition::plan::PlannedWorkload;
 use albers_partition::sample::Tuples;
 use albers_partition::split::workload::TargetPlace;
+use albers_partition::top::SampledTops;
 use albers_privacy::Facts;
 use albers_release::ReleaseError;
 use albers_release::door::{Door, GiantLeaf, LeafClasses, LeafRows, PackedRows, RowStore};
 use albers_storage::watch::Phase;
+use albers_table::coding::Coding;
 use albers_table::schema::Role;
 use albers_table::sink::Sink;
 
@@ -30,6 +33,7 @@ use super::packed::{PackedTable, layout_of, n_subject_facts, sensitive_facts, sp
 use super::targets::{TableWorkload, TargetDomains};
 use crate::context::{Context, DoorRows, Story};
 use crate::error::Result;
+use crate::model::{LeafShape, ModelWriter};
 use crate::plan::CutPlan;
 use crate::protection::{Protection, TableFacts};
 use crate::report::{Note, Prepared};
@@ -59,7 +63,6 @@ pub(super) fn publish<'r>(
     let (layout, facts) = layout_of(&surveyed, &protection, carried);
     let n_kept = surveyed.n_kept_facts();
     let table = TableSize::of(surveyed.n_rows, &cuts.grain);
-    let tuples = tuples_of(&run, &mut surveyed, &cuts, table, &facts)?;
     let no_targets = TargetCodes::default();
     let no_facts = Facts { subjects: Vec::new(), sensitive: Vec::new(), n_sensitive: 0 };
     let bulk = BulkPlan {
@@ -88,28 +91,68 @@ pub(super) fn publish<'r>(
         sizes: Sizes::within(budget.limit_bytes()),
     };
     let n_rows = surveyed.n_rows;
+    let tuples = tuples_of(&run, &mut surveyed, &bulk)?;
     let rooted = bulk.rooted(&tuples, n_rows);
     let bulk = bulk.with_workload(rooted.as_ref());
     let top = bulk.top_of_table(&tuples, n_rows);
     drop(tuples);
     let tree = BufferTree::new(&bulk, top, n_rows, surveyed.payload_bytes)?;
     let selects = workload.as_ref().map(|own| &own.selects);
-    let loaded = load(&run, surveyed, tree, selects)?;
+    let model = model_of(&mut run, &surveyed, cuts.shows_regions)?;
+    let printer = model.as_ref().map(|own| own.printer);
+    let loaded = load(&run, surveyed, tree, selects, printer)?;
     run.clock.read();
     let sensitive_facts = sensitive_facts(&layout, &facts, n_kept);
+    let loaded = (loaded, model);
     publish_loaded(run, &bulk, loaded, &protection, (&sensitive_facts, coarser), sinks)
 }
 
+/// The recoding function, where it is to be kept.
+pub(super) fn model_of(
+    run: &mut Context<'_>,
+    surveyed: &Surveyed<'_>,
+    has_regions: bool,
+) -> Result<Option<ModelWriter>> {
+    let Some(order) = run.model.take() else { return Ok(None) };
+    let codings = surveyed.coders_of(Role::Quasi).map(|coder| coder.coding().clone());
+    let coding = Coding::new(codings.collect());
+    let writer = order.begin(run.plan, &surveyed.known, &coding, (surveyed.n_rows, has_regions))?;
+    Ok(Some(writer))
+}
+
+/// What is told of a tree whose parts have been handed on.
+#[derive(Default)]
+pub(super) struct Drained {
+    pub(super) tops: Option<SampledTops>,
+    pub(super) passes: Option<Passes>,
+}
+
+/// Where the parts of a tree go.
+pub(super) type PartSink<'s> = dyn FnMut(Loaded<'_>) -> std::result::Result<(), ReleaseError> + 's;
+
+/// A tree that has its rows, and hands on its parts from left to right.
+pub(super) trait Drain<'a>: Intake<'a> {
+    fn drain_into(self, sink: &mut PartSink<'_>) -> std::result::Result<Drained, ReleaseError>;
+}
+
+impl<'a> Drain<'a> for BufferTree<'a> {
+    fn drain_into(self, sink: &mut PartSink<'_>) -> std::result::Result<Drained, ReleaseError> {
+        let is_large = self.table() == TableSize::Large;
+        let tops = self.drain(sink)?;
+        Ok(Drained { tops: is_large.then_some(tops), passes: None })
+    }
+}
+
 /// Publishes all releases of a tree that has its rows.
-fn publish_loaded(
+pub(super) fn publish_loaded<'a>(
     mut run: Context<'_>,
     bulk: &BulkPlan<'_>,
-    loaded: LoadedRows<BufferTree<'_>>,
+    (loaded, model): (LoadedRows<impl Drain<'a>>, Option<ModelWriter>),
     protection: &Protection,
     (sensitive_facts, coarser): (&[usize], Coarser),
     sinks: Vec<Box<dyn Sink>>,
 ) -> Result<Prepared> {
-    let LoadedRows { table, intake: tree, payload, fingerprint, notes, _memory } = loaded;
+    let LoadedRows { table, intake: tree, payload, fingerprint, print, notes, _memory } = loaded;
     let rows = PackedRows {
         layout: bulk.layout,
         facts: bulk.facts,
@@ -128,15 +171,36 @@ fn publish_loaded(
         rows: RowStore::Packed(rows),
     })?;
     let mut door = Door::open(&door_plan, protection.requirements.clone(), run.watch)?;
-    let mut picture = coarser.draws.then(Picture::default);
-    drain(&run, bulk, tree, coarser.granularity, (&mut door, &mut picture))?;
+    let shape = LeafShape::of(&table.attributes);
+    let mut outlets = Outlets {
+        door: &mut door,
+        picture: coarser.draws.then(Picture::default),
+        model: model.map(|writer| (writer, &shape)),
+    };
+    run.watch.phase(Phase::Partition, Some(tree.n_rows()));
+    let drained = tree.drain_into(&mut |loaded| {
+        admit_loaded(&run, bulk, &loaded, coarser.granularity, &mut outlets)
+    })?;
+    let (picture, model) = (outlets.picture, outlets.model.map(|(writer, _)| writer));
     let drawing = picture.map(Picture::draw).transpose()?;
     run.clock.partition();
     let mut notes = [protection.notes.clone(), notes].concat();
     notes.extend((sinks.len() > 1).then_some(Note::BoundTogether));
-    let mut prepared = run.close(door, sinks, &story_of(&table, notes))?;
+    let Drained { tops, passes } = drained;
+    let story = Story { tops, passes, ..story_of(&table, notes) };
+    let mut prepared = run.close(door, sinks, &story)?;
     prepared.drawing = drawing;
+    if let Some(model) = model {
+        prepared.add(model.finish(print)?);
+    }
     Ok(prepared)
+}
+
+/// Where the parts of an index go: to the door, and to what its owner keeps of it.
+struct Outlets<'o, 'a> {
+    door: &'o mut Door<'a>,
+    picture: Option<Picture>,
+    model: Option<(ModelWriter, &'o LeafShape)>,
 }
 
 pub(super) fn story_of(table: &PackedTable, notes: Vec<Note>) -> Story<'_> {
@@ -146,6 +210,8 @@ pub(super) fn story_of(table: &PackedTable, notes: Vec<Note>) -> Story<'_> {
         may_overlap: false,
         has_history: false,
         generalization: None,
+        tops: None,
+        passes: None,
         notes,
         ncp_before: None,
         n_given_notes: 0,
@@ -182,62 +248,51 @@ fn workload_of<'s>(
     Ok(Some(workload))
 }
 
-/// The sample on which the top of the tree of a large table is grown, with what its rows carry of a
-/// workload.
+/// The sample on which the top of the tree of a large table is grown, with what its rows hold that
+/// tests look at, and what they carry of a workload.
 fn tuples_of<'s>(
     run: &Context<'s>,
     surveyed: &mut Surveyed<'s>,
-    cuts: &CutPlan,
-    table: TableSize,
-    facts: &FactColumns,
+    bulk: &BulkPlan<'_>,
 ) -> Result<Tuples> {
-    if table == TableSize::Small {
+    if bulk.table == TableSize::Small {
         surveyed.sample.clear();
         return Ok(Tuples::default());
     }
     let mut tuples = surveyed.tuples()?;
     surveyed.sample.clear();
-    if !facts.targets.is_empty() {
-        let limit = cuts.grain.sample_tuples(surveyed.coders_of(Role::Quasi).count());
+    let BulkPlan { plan, facts, .. } = bulk;
+    let tested = facts.ruled.iter().filter(|_| plan.n_tested_columns() > 0);
+    let places: Vec<usize> = tested.chain(&facts.targets).copied().collect();
+    if !places.is_empty() {
+        let limit = plan.grain.sample_tuples(surveyed.coders_of(Role::Quasi).count());
         // Facts take about as much again as the sample, and more.
-        let n_bytes = 2 * cuts.grain.sample_bytes;
-        let _memory = run.memory.budget.try_reserve("a sample of the targets", n_bytes)?;
-        surveyed.count_targets(&run.reading(None), &mut tuples, &facts.targets, limit)?;
+        let n_bytes = 2 * plan.grain.sample_bytes;
+        let _memory = run.memory.budget.try_reserve("what a sample holds", n_bytes)?;
+        surveyed.count_facts(&run.reading(None), &mut tuples, &places, limit)?;
     }
     Ok(tuples)
 }
 
-/// Builds the index part by part, and hands the classes of each part to all releases.
-fn drain(
-    run: &Context<'_>,
-    bulk: &BulkPlan<'_>,
-    tree: BufferTree<'_>,
-    granularity: Granularity,
-    (door, picture): (&mut Door<'_>, &mut Option<Picture>),
-) -> Result<()> {
-    run.watch.phase(Phase::Partition, Some(tree.n_rows()));
-    tree.drain(&mut |loaded| -> std::result::Result<(), ReleaseError> {
-        admit_loaded(run, bulk, &loaded, granularity, (door, picture))
-    })?;
-    Ok(())
-}
-
 /// Hands the classes of a part to all releases.
-pub(super) fn admit_loaded(
+fn admit_loaded(
     run: &Context<'_>,
     bulk: &BulkPlan<'_>,
     loaded: &Loaded<'_>,
     granularity: Granularity,
-    (door, picture): (&mut Door<'_>, &mut Option<Picture>),
+    outlets: &mut Outlets<'_, '_>,
 ) -> std::result::Result<(), ReleaseError> {
     match loaded {
         Loaded::Subtree(subtree) => {
-            admit(bulk, subtree, granularity, (door, picture))?;
+            admit(bulk, subtree, granularity, outlets)?;
             Ok(run.watch.done(subtree.tree.n_rows() as u64)?)
         }
         Loaded::Giant(giant) => {
-            picture.iter_mut().for_each(|own| own.add_leaf(giant.n_rows));
-            door.admit_giant(GiantLeaf {
+            outlets.picture.iter_mut().for_each(|own| own.add_leaf(giant.n_rows));
+            if let Some((writer, shape)) = &mut outlets.model {
+                keep_giant(bulk, giant, writer, shape)?;
+            }
+            outlets.door.admit_giant(GiantLeaf {
                 layout: bulk.layout,
                 store: bulk.store,
                 blocks: &giant.blocks,
@@ -254,7 +309,7 @@ fn admit(
     bulk: &BulkPlan<'_>,
     subtree: &Subtree<'_>,
     granularity: Granularity,
-    (door, picture): (&mut Door<'_>, &mut Option<Picture>),
+    outlets: &mut Outlets<'_, '_>,
 ) -> std::result::Result<(), ReleaseError> {
     let region = subtree.region.as_ref().filter(|_| bulk.plan.keep_regions);
     let regions = region.map(|whole| subtree.tree.leaf_regions(whole));
@@ -266,11 +321,40 @@ fn admit(
         boxes: subtree.tree.leaf_boxes(),
         regions: regions.as_deref(),
     };
+    let Outlets { door, picture, model } = outlets;
+    if let Some((writer, shape)) = model {
+        let (tree, n_attributes) = (&subtree.tree, bulk.layout.n_attributes());
+        let mut shown = |leaf: u32| {
+            let rows = subtree.order[tree.rows_of(leaf..leaf + 1)].iter().map(|&row| row as usize);
+            let around = leaf as usize * n_attributes..(leaf as usize + 1) * n_attributes;
+            let mut codes = shape.nothing();
+            codes.add(bulk.layout, subtree.rows, rows, Some(&tree.leaf_boxes()[around]));
+            codes
+        };
+        writer.add_tree(&subtree.way, tree, regions.as_ref(), &mut shown)?;
+    }
     let classes = match door.n_releases() {
         1 => vec![LeafClasses::default()],
         _ => nested_classes(bulk, subtree, granularity, leaves, (door, picture))?,
     };
     door.admit_leaves(leaves, &classes)
+}
+
+/// Keeps a leaf whose rows do not fit in memory.
+fn keep_giant(
+    bulk: &BulkPlan<'_>,
+    giant: &Giant,
+    writer: &mut ModelWriter,
+    shape: &LeafShape,
+) -> std::result::Result<(), ReleaseError> {
+    let mut codes = shape.nothing();
+    for block in &giant.blocks {
+        let mut rows = RowBlock::default();
+        rows.read_from(bulk.layout, &bulk.store.read(block)?);
+        codes.add(bulk.layout, &rows, 0..rows.n_rows(), None);
+    }
+    let region = giant.region.as_ref().filter(|_| bulk.plan.keep_regions);
+    Ok(writer.add_leaf(&giant.way, region, &codes)?)
 }
 
 /// The classes of each of several releases: each made of those of the next finer one, as shown.

@@ -6,28 +6,26 @@
 //! ```
 
 use albers_classes::TargetCodes;
-use albers_index::buffer_tree::{BulkPlan, Intake, Sizes};
-use albers_index::rothko_tree::{Passes, RothkoPlan, RothkoTree};
+use albers_index::buffer_tree::{BulkPlan, Sizes};
+use albers_index::rothko_tree::{RothkoPlan, RothkoTree};
 use albers_partition::cell::TableSize;
 use albers_partition::counts;
 use albers_partition::mondrian::Plan as CutSettings;
 use albers_partition::plan::PlannedWorkload;
 use albers_privacy::Facts;
 use albers_release::ReleaseError;
-use albers_release::door::{Door, PackedRows, RowStore};
-use albers_storage::watch::Phase;
 use albers_table::schema::Role;
 use albers_table::sink::Sink;
 
-use super::index::{admit_loaded, story_of};
-use super::load::{LoadedRows, load};
+use super::index::{Coarser, Drain, Drained, PartSink, model_of, publish_loaded};
+use super::load::load;
 use super::packed::{layout_of, sensitive_facts, space_of};
 use super::targets::{TableWorkload, TargetDomains};
-use crate::context::{Context, DoorRows};
+use crate::context::Context;
 use crate::error::Result;
 use crate::plan::CutPlan;
 use crate::protection::{Protection, TableFacts};
-use crate::report::{PassesReport, Prepared};
+use crate::report::Prepared;
 use crate::rows::Surveyed;
 
 /// Cuts a table part by part and publishes its release.
@@ -79,46 +77,17 @@ pub(super) fn publish<'r>(
     let quasi = surveyed.coders_of(Role::Quasi);
     let greatest: Vec<u32> = quasi.map(|own| own.domain().greatest_code().get()).collect();
     let tree = RothkoTree::new(&plan, surveyed.n_rows, &greatest)?;
-    let loaded = load(&run, surveyed, tree, None)?;
+    let model = model_of(&mut run, &surveyed, cuts.shows_regions)?;
+    let printer = model.as_ref().map(|own| own.printer);
+    let loaded = load(&run, surveyed, tree, None, printer)?;
     run.clock.read();
     let sensitive_facts = sensitive_facts(&layout, &facts, n_kept);
-    publish_loaded(run, &bulk, loaded, (&protection, &sensitive_facts), sinks)
+    let loaded = (loaded, model);
+    publish_loaded(run, &bulk, loaded, &protection, (&sensitive_facts, Coarser::default()), sinks)
 }
 
-/// Publishes the release of a tree that has its rows.
-fn publish_loaded(
-    mut run: Context<'_>,
-    bulk: &BulkPlan<'_>,
-    loaded: LoadedRows<RothkoTree<'_>>,
-    (protection, sensitive_facts): (&Protection, &[usize]),
-    sinks: Vec<Box<dyn Sink>>,
-) -> Result<Prepared> {
-    let LoadedRows { table, intake: tree, payload, fingerprint, notes, _memory } = loaded;
-    let rows = PackedRows {
-        layout: bulk.layout,
-        facts: bulk.facts,
-        sensitive_facts,
-        payload: &payload,
-        payload_bytes: tree.n_payload_bytes(),
-        budget: bulk.budget,
-        store: &run.memory.release_store,
-    };
-    let door_plan = run.door_plan(DoorRows {
-        attributes: &table.attributes,
-        columns: &table.output_columns,
-        shows_regions: bulk.plan.keep_regions,
-        n_rows: tree.n_rows(),
-        fingerprint,
-        rows: RowStore::Packed(rows),
-    })?;
-    let mut door = Door::open(&door_plan, protection.requirements.clone(), run.watch)?;
-    run.watch.phase(Phase::Partition, Some(tree.n_rows()));
-    let passes: Passes = tree.drain(&mut |loaded| -> std::result::Result<(), ReleaseError> {
-        admit_loaded(&run, bulk, &loaded, Default::default(), (&mut door, &mut None))
-    })?;
-    run.clock.partition();
-    let notes = [protection.notes.clone(), notes].concat();
-    let mut prepared = run.close(door, sinks, &story_of(&table, notes))?;
-    prepared.report.passes = Some(PassesReport::of(passes));
-    Ok(prepared)
+impl<'a> Drain<'a> for RothkoTree<'a> {
+    fn drain_into(self, sink: &mut PartSink<'_>) -> std::result::Result<Drained, ReleaseError> {
+        Ok(Drained { tops: None, passes: Some(self.drain(sink)?) })
+    }
 }

@@ -6,7 +6,7 @@ use albers_index::bang_file::scale::ScaleSpec;
 use albers_index::grid::fixed::FixedScale;
 use albers_partition::mondrian::MAX_ATTRIBUTES;
 use albers_privacy::{Criterion, PrivacyError};
-use albers_release::publish::{FeatureColumn, FeatureKind};
+use albers_release::publish::{FeatureColumn, FeatureKind, Values};
 use albers_storage::wording;
 use albers_storage::wording::{Field, Wording};
 use albers_table::hierarchy::HierarchySpec;
@@ -291,15 +291,19 @@ pub(super) fn check_level_name(job: &Job, features: &[FeatureColumn]) -> Result<
 pub(super) fn check_bound_names(
     plan: &Plan,
     columns: &[SourceColumn],
-    shows_means: bool,
+    values: Values,
 ) -> Result<()> {
+    let shows_means = values == Values::Mean;
+    let may_show = |column: &&PlannedColumn| {
+        values == Values::Features || may_show_bounds(plan, columns, column)
+    };
     let is_taken = |name: &str| {
         plan.table.iter().any(|own| own.name == name && own.role.is_some())
             || plan.method.features().iter().any(|own| own.name == name)
     };
     let quasi = plan.columns.iter().filter(|column| column.role == Role::Quasi);
     let mut n_shown = 0;
-    for column in quasi.filter(|column| may_show_bounds(plan, columns, column)) {
+    for column in quasi.filter(may_show) {
         n_shown += 1;
         let endings = BOUND_ENDINGS.into_iter().chain(shows_means.then_some(MEAN_ENDING));
         for bound in endings.map(|ending| format!("{}{ending}", column.name)) {
@@ -312,7 +316,7 @@ pub(super) fn check_bound_names(
                         column.name
                     ),
                     wording![
-                        "rename the column, or write intervals with ",
+                        "rename the column, or write one column of text with ",
                         Field::Values.of("interval")
                     ],
                 ));

@@ -79,6 +79,11 @@ pub(crate) enum MethodPlan {
         /// What is promised, and what keeps it.
         promise: DifferentialPrivacy,
     },
+    /// The leaves of a recoding function, which was found on other rows.
+    Recoded {
+        /// How its leaves were split, and are shown.
+        cuts: CutPlan,
+    },
     /// The classes of a given release.
     Given {
         /// The k that the job asks for; without one, the given release tells it.
@@ -126,11 +131,16 @@ impl CutPlan {
         self.is_exact && self.external.is_none()
     }
 
+    /// Whether a table is cut by counts of values although it may fit in memory.
+    pub(crate) fn counts_outside(&self) -> bool {
+        self.external == Some(External::Tree) && self.knobs.memory_rows.is_some()
+    }
+
     /// How far a sample is trusted, where tests tell it.
     pub(crate) fn trust(&self) -> Option<Trust> {
-        let Knobs { test, height, sample_rows, .. } = self.knobs;
+        let Knobs { test, height, .. } = self.knobs;
         let is_tested = self.external == Some(External::Sample);
-        is_tested.then_some(Trust { test, height, sample_rows })
+        is_tested.then_some(Trust { test, height })
     }
 }
 
@@ -233,6 +243,7 @@ impl MethodPlan {
             MethodPlan::Access { method, .. } => method.to_string(),
             MethodPlan::Grid { .. } => "grid".to_owned(),
             MethodPlan::Private { .. } => "grid, drawn in secret".to_owned(),
+            MethodPlan::Recoded { cuts } => format!("recoded, {}", cuts.words()),
             MethodPlan::Given { .. } => "compaction of a given release".to_owned(),
         }
     }
@@ -258,9 +269,19 @@ impl MethodPlan {
     /// Sizes that decide which cuts are made, where there are cuts.
     pub(crate) fn grain(&self) -> Option<Grain> {
         match self {
-            MethodPlan::Cuts { cuts } | MethodPlan::Index { cuts, .. } => Some(cuts.grain),
+            MethodPlan::Cuts { cuts }
+            | MethodPlan::Index { cuts, .. }
+            | MethodPlan::Recoded { cuts } => Some(cuts.grain),
             MethodPlan::Bang { grain, .. } => Some(*grain),
             _ => None,
+        }
+    }
+
+    /// The same where a sample of the rows has a say.
+    pub(crate) fn sample_grain(&self) -> Option<Grain> {
+        match self {
+            MethodPlan::Recoded { .. } => None,
+            other => other.grain(),
         }
     }
 
@@ -342,9 +363,15 @@ fn is_exact(job: &Job) -> bool {
 
 /// The sizes that follow from the least memory that a job is planned for.
 fn grain_of(job: &Job) -> Result<Grain> {
-    Ok(match job.least_memory {
-        _ if is_exact(job) => Grain::exact(),
+    let grain = match job.least_memory {
+        _ if is_exact(job) => return Ok(Grain::exact()),
         None => Grain::default(),
         Some(size) => Grain::of(usize::try_from(checked_bytes(size)?).unwrap_or(usize::MAX)),
-    })
+    };
+    if job.external != Some(External::Sample) {
+        return Ok(grain);
+    }
+    let Knobs { sample_rows, memory_rows, .. } = job.knobs;
+    let whole_rows = memory_rows.unwrap_or(grain.whole_rows).max(1);
+    Ok(Grain { whole_rows, cell_rows: whole_rows / 8, sample_rows, ..grain })
 }

@@ -67,12 +67,13 @@ pub struct PublishedColumn {
     pub name: String,
     /// Its role; `level` for the column that tells how deep the regions of classes lie.
     pub role: String,
-    /// `interval`, `label`, `set`, `depth` or `as is`.
+    /// `interval`, `label`, `set`, `places` (in the order of the hierarchy file, else among the ends that
+    /// the release shows), `depth` or `as is`.
     pub shown: String,
     /// What classes show of its values beside that: `mean`.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub statistics: Vec<String>,
-    /// The hierarchy that labels or distances are of: `file`, or the name of a built-in one.
+    /// The hierarchy that labels, places or distances are of: `file`, or the name of a built-in one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub hierarchy: Option<String>,
     /// How much a loss on a quasi-identifier counts, where that is not 1.

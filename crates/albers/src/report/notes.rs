@@ -3,6 +3,7 @@
 use std::fmt;
 
 use albers_lattice::choose::Minimize;
+use albers_partition::top::SampledTops;
 use albers_storage::wording;
 use albers_storage::wording::{Field, Wording};
 use serde::{Serialize, Serializer};
@@ -99,6 +100,16 @@ pub enum Note {
     },
     /// How many rows satisfy a selection is not told.
     LeftOutUnknown,
+    /// Rows have values that a recoding function does not know.
+    OutsideModel {
+        /// How many.
+        n_rows: u64,
+    },
+    /// Rows are in leaves of a recoding function that miss the requirement.
+    BelowRequirement {
+        /// How many.
+        n_rows: u64,
+    },
     /// Cells of a column are in no range of a fixed grid.
     Unfit {
         /// The column.
@@ -115,6 +126,16 @@ pub enum Note {
     NothingDrawn {
         /// How many would be enough.
         k: u64,
+    },
+    /// Samples supported no cut of some parts.
+    NotSupported {
+        /// How many.
+        n_parts: u64,
+    },
+    /// Parts too large to be cut at once stayed whole.
+    MaybeDivisible {
+        /// How many.
+        n_parts: u64,
     },
     /// A finding is accepted that there is not.
     NothingToAccept {
@@ -137,6 +158,14 @@ pub enum Distance {
 }
 
 impl Note {
+    /// What the owner should know of cuts that were chosen on samples.
+    pub(crate) fn of_samples(tops: &SampledTops) -> impl Iterator<Item = Note> + use<> {
+        let told = |n_parts: u64| (n_parts > 0).then_some(n_parts);
+        let not_supported = told(tops.fell_back).map(|n_parts| Note::NotSupported { n_parts });
+        let whole = told(tops.maybe_divisible).map(|n_parts| Note::MaybeDivisible { n_parts });
+        not_supported.into_iter().chain(whole)
+    }
+
     /// What it says, with settings that each face names in its own words.
     pub fn wording(&self) -> Wording {
         match self {
@@ -223,6 +252,15 @@ impl fmt::Display for Note {
             | Note::SelectsFew { .. }
             | Note::LeftOutUnknown
             | Note::NothingToAccept { .. } => write!(f, "{}", self.wording()),
+            Note::OutsideModel { n_rows } => write!(
+                f,
+                "{n_rows} rows have values that the model does not know, and are left out"
+            ),
+            Note::BelowRequirement { n_rows } => write!(
+                f,
+                "{n_rows} rows are in classes of the model that miss the requirement with these \
+                 rows, and are left out"
+            ),
             Note::Unfit { column, n_rows } => write!(
                 f,
                 "{n_rows} cells of '{column}' are in none of its ranges, and count as missing"
@@ -233,6 +271,16 @@ impl fmt::Display for Note {
             Note::NothingDrawn { k } => write!(
                 f,
                 "no class has {k} drawn rows, so that the release has none: use fewer or longer ranges"
+            ),
+            Note::NotSupported { n_parts } => write!(
+                f,
+                "the samples of {n_parts} parts of the table supported no cut that held with all \
+                 rows: these parts were divided without a test"
+            ),
+            Note::MaybeDivisible { n_parts } => write!(
+                f,
+                "{n_parts} classes have more rows than are cut at once, and no sample showed how to \
+                 divide them: some cut of them may still be allowable"
             ),
             Note::NotInOriginal { column, n_rows } => write!(
                 f,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use albers_index::rothko_tree::Passes;
 use albers_measure::{Loss, PublishedLoss, Relation};
+use albers_partition::top::SampledTops;
 use serde::Serialize;
 
 use crate::finding::Finding;
@@ -65,6 +66,9 @@ pub struct Report {
     /// The levels of a full-domain release.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generalization: Option<GeneralizationReport>,
+    /// What became of the first cuts of a large table, which are chosen on samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub samples: Option<SamplesReport>,
     /// Bytes of rows that were moved, where a table was cut outside of memory by counts of its values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub passes: Option<PassesReport>,
@@ -157,6 +161,35 @@ pub struct GeneralizationReport {
     /// How far this one is above that bound, as a share.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gap: Option<f64>,
+}
+
+/// What became of the cuts of a large table that were chosen on samples. The figures are the same
+/// whatever the memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct SamplesReport {
+    /// How often rows were divided anew at most: trees one below the other.
+    pub repartitions: u64,
+    /// Trees that were grown on samples, and along which rows were divided.
+    pub trees: u64,
+    /// Their splits.
+    pub splits: u64,
+    /// Splits that were undone, since with all rows some part violated the requirement.
+    pub pruned: u64,
+    /// Parts whose sample supported no split that held with all rows, and that were divided without
+    /// a test.
+    pub fell_back: u64,
+    /// Parts too large to be cut at once that stayed whole, although some split of them may be
+    /// allowable.
+    pub maybe_divisible: u64,
+}
+
+impl SamplesReport {
+    /// Of what was counted.
+    pub(crate) fn of(tops: SampledTops) -> SamplesReport {
+        let SampledTops { repartitions, trees, splits, pruned, fell_back, maybe_divisible } = tops;
+        SamplesReport { repartitions, trees, splits, pruned, fell_back, maybe_divisible }
+    }
 }
 
 /// Bytes of rows that were moved while a table was cut outside of memory, before they are packed for

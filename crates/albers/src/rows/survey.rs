@@ -9,7 +9,7 @@ use albers_storage::StorageError;
 use albers_storage::memory_budget::{MemoryBudget, Reservation};
 use albers_table::TableError;
 use albers_table::chunk::ColumnChunk;
-use albers_table::coding::{ChunkSurvey, ColumnCoder, ColumnSurvey, Look};
+use albers_table::coding::{ChunkSurvey, CodeMap, ColumnCoder, ColumnSurvey, Look};
 use albers_table::schema::Role;
 use albers_table::source::SourceChunk;
 use albers_table::value_hash::value_hashes;
@@ -39,6 +39,10 @@ pub(crate) struct Surveyed<'s> {
     pub(crate) sample: Sample,
     /// The cells of the features, when they are known: rows are coded with theirs.
     pub(crate) feature_space: Option<FeatureSpace>,
+    /// How the codes of quasi-identifiers that other rows have settled change, column by column.
+    pub(crate) changes: Vec<CodeMap>,
+    /// How many rows miss the value of each of these.
+    pub(crate) n_missing: Vec<u64>,
     /// What the values of the columns take.
     pub(crate) values: Reservation,
     /// What reading takes besides, for as long as there are rows to come.
@@ -190,8 +194,11 @@ impl Survey {
         lookout: &Lookout<'_>,
     ) -> albers_table::Result<Survey> {
         let known = lookout.known;
-        let names = known.surveyed().map(|column_idx| known.planned[column_idx].name.as_str());
-        let columns = names.zip(&lookout.looks).map(|(name, &look)| ColumnSurvey::new(name, look));
+        let surveyed = known.surveyed().zip(&lookout.looks);
+        let columns = surveyed.map(|(column_idx, &look)| match known.settled_coding(column_idx) {
+            Some(coding) => coding.later_survey(look),
+            None => ColumnSurvey::new(&known.planned[column_idx].name, look),
+        });
         let carried = known.requests.iter().enumerate().filter(|(_, request)| request.carried);
         let carried = carried.map(|(column_idx, _)| {
             CarriedSurvey::nothing(known.typing(column_idx, lookout.typed_output))
@@ -256,7 +263,7 @@ impl Survey {
             let what = "the values of the columns";
             return Err(StorageError::OverBudget { what, needed_bytes, limit_bytes }.into());
         }
-        match reading.plan.method.grain() {
+        match reading.plan.method.sample_grain() {
             Some(grain) if self.is_sample_over && self.n_rows > grain.whole_rows as u64 => {
                 let limit_bytes = reading.memory.budget.limit_bytes() as u64;
                 let needed_bytes = limit_bytes + 4 * grain.sample_bytes as u64;
@@ -378,7 +385,16 @@ impl<'s> Surveyed<'s> {
         }
         let mut columns = survey.columns.into_iter();
         let mut coders = Vec::with_capacity(known.planned.len());
+        let (mut changes, mut n_missing) = (Vec::new(), Vec::new());
         for column_idx in 0..known.planned.len() {
+            if let Some(coding) = known.settled_coding(column_idx) {
+                let survey = columns.next().expect("one survey per coded column");
+                n_missing.push(survey.n_missing());
+                let (coder, change) = coding.for_later(survey)?;
+                coders.push(Some(coder));
+                changes.push(change);
+                continue;
+            }
             coders.push(match known.coding(column_idx) {
                 None => None,
                 Some(coding) => {
@@ -404,6 +420,8 @@ impl<'s> Surveyed<'s> {
                 memory: survey.sample_memory,
             },
             feature_space: None,
+            changes,
+            n_missing,
             values: survey.values_memory,
             _reading: survey.reading_memory,
             again,
@@ -460,9 +478,9 @@ impl<'s> Surveyed<'s> {
         ))
     }
 
-    /// Counts what the rows of each tuple of the sample carry of a workload: the facts at these
-    /// places. Rows are looked at once more for that.
-    pub(crate) fn count_targets(
+    /// Counts what the rows of each tuple of the sample hold: the facts at these places. Rows are
+    /// looked at once more for that.
+    pub(crate) fn count_facts(
         &mut self,
         reading: &Reading<'s>,
         tuples: &mut Tuples,

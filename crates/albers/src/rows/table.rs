@@ -242,7 +242,7 @@ fn sample_of(
     n_rows: usize,
 ) -> Vec<(u64, u64, RowIdx)> {
     let is_large = |grain: &Grain| n_rows > grain.whole_rows;
-    if reading.plan.method.grain().filter(is_large).is_none() {
+    if reading.plan.method.sample_grain().filter(is_large).is_none() {
         return Vec::new();
     }
     let seed = reading.plan.show.seed;

@@ -74,6 +74,11 @@ impl PayloadField {
         PayloadField { name: name.to_owned(), read_as, typing, counts, is_folded: true }
     }
 
+    /// Its name, and whether its text becomes typed.
+    pub(in crate::publish) fn naming(&self) -> (String, Typing) {
+        (self.name.clone(), self.typing)
+    }
+
     /// Its field in a release from which rows with such cells are left out.
     pub fn field(&self, left_out: &CellCounts) -> Field {
         let mut published = self.counts.clone();
