@@ -10,6 +10,9 @@
 //! goes the way of the greater, on which side of a cut it lies in a coding that has grown by it.
 //! Cost: a look at the ends of each chunk; a search for each row where something is not inside.
 
+#[cfg(test)]
+mod tests;
+
 use super::column::Lookup;
 use super::survey::present_keys;
 use super::{ColumnCoder, ColumnCoding, ColumnSurvey, Look};

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub(super) const FRAME_BYTES: usize = 1 << 16;
 
 /// An item of a model.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) enum Item {
     /// The way to the next part.
     Turns {

@@ -8,6 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use albers_release::ReleaseError;
+use albers_storage::wording;
+use albers_storage::wording::Field;
 use albers_table::TableError;
 use albers_table::chunk::ColumnChunk;
 use albers_table::coding::{Coding, ColumnCoding, Fit};
@@ -248,6 +250,6 @@ pub(super) fn unknown_value(row: albers_table::row::RowId, column: &str) -> Tabl
     TableError::Column {
         column: column.to_owned(),
         problem: format!("the model does not know its value in row {row}"),
-        hint: "leave the row out, or drop --outside refuse".into(),
+        hint: wording!["leave the row out, or drop ", Field::Outside.of("refuse")],
     }
 }
