@@ -153,15 +153,12 @@ fn has_deep_parts(table: &Table, setup: &Setup, outcome: &Outcome) -> bool {
 }
 
 /// The classes of the same table by Mondrian, as the leaves of [`content`].
-fn mondrian(table: &Table, setup: &Setup) -> Vec<(Vec<u32>, Option<Region>)> {
+fn mondrian(table: &Table, setup: &Setup) -> Leaves {
     mondrian_counted(table, setup).0
 }
 
 /// The same, with what became of the trees that were grown on samples.
-pub fn mondrian_counted(
-    table: &Table,
-    setup: &Setup,
-) -> (Vec<(Vec<u32>, Option<Region>)>, Option<SampledTops>) {
+pub fn mondrian_counted(table: &Table, setup: &Setup) -> (Leaves, Option<SampledTops>) {
     let n_attributes = table.rows[0].len();
     let column = |axis: usize| vec![table.rows.iter().map(|row| row[axis]).collect()];
     let points = Points::new((0..n_attributes).map(column).collect());
@@ -206,7 +203,10 @@ pub fn mondrian_counted(
 
 /// What an index says, without any order: each leaf as its rows and its region, and each class as
 /// its rows. `row` gives the rows their numbers in the table.
-type Content = (Vec<(Vec<u32>, Option<Region>)>, Vec<Vec<Vec<u32>>>);
+type Content = (Leaves, Vec<Vec<Vec<u32>>>);
+
+/// The rows and the region of each leaf.
+pub type Leaves = Vec<(Vec<u32>, Option<Region>)>;
 
 fn content(outcome: &Outcome, row: impl Fn(u32) -> u32) -> Content {
     let sorted = |rows: &[u32]| {

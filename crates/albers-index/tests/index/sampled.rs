@@ -1,6 +1,5 @@
 //! What must be true where tests tell how far a sample is trusted.
 
-use albers_classes::Region;
 use albers_index::buffer_tree::{Loaded, Sizes};
 use albers_partition::split::Policy;
 use albers_partition::top::SampledTops;
@@ -11,11 +10,8 @@ use proptest::prelude::*;
 
 use super::load::{Setup, checked_giant, checked_row, pool, store, tuples_of, visit, with_plan};
 use super::oracle;
-use super::properties::{config, mondrian_counted, policies, sizes};
+use super::properties::{Leaves, config, mondrian_counted, policies, sizes};
 use super::table::Table;
-
-/// The rows and the region of each leaf, in the order of their rows.
-type Leaves = Vec<(Vec<u32>, Option<Region>)>;
 
 /// The leaves of a table that is loaded outside of memory, and what became of sampled trees.
 fn loaded(table: &Table, setup: &Setup, n_threads: usize) -> (Leaves, SampledTops) {
