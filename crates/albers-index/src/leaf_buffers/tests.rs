@@ -49,8 +49,14 @@ fn leaf_of(nodes: &[Option<Cut>], codes: &[u32]) -> u32 {
     leaf
 }
 
+/// So many cases, unless `PROPTEST_CASES` asks for another number.
+fn config() -> ProptestConfig {
+    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
+    ProptestConfig::with_cases(asked.unwrap_or(64))
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(config())]
 
     #[test]
     fn every_row_comes_with_its_leaf_in_any_memory_and_as_often_as_asked(
@@ -62,6 +68,7 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let budget = MemoryBudget::new(budget_bytes);
         let store = SpillStore::in_folder(folder.path(), budget.clone());
+        let store = store.with_room(budget_bytes / 5 * 3);
         let layout = RowLayout::new(&[39, 39], &[], true);
         let sizes = Sizes { part_bytes: 1_500, buffer_bytes: 4_096, block_bytes: 512 };
         let plan = LeafPlan { layout: &layout, budget: &budget, store: &store, sizes };

@@ -101,7 +101,7 @@ impl ShownCodes<'_> {
         &mut self,
         layout: &RowLayout,
         rows: &RowBlock,
-        places: impl Iterator<Item = usize> + Clone,
+        places: &(impl Iterator<Item = usize> + Clone),
         around: Option<&[Span]>,
     ) {
         self.n_rows += places.clone().count() as u64;

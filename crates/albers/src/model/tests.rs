@@ -69,7 +69,7 @@ fn write(path: &Path, parts: &[OneLeaf]) {
             rows.push(&layout, RowId::new(u64::from(code)), [code].into_iter(), &[]);
         }
         let mut codes = shape.nothing();
-        codes.add(&layout, &rows, 0..rows.n_rows(), None);
+        codes.add(&layout, &rows, &(0..rows.n_rows()), None);
         let way: Vec<Turn> = way.iter().map(|&(cut, is_inside)| Turn { cut, is_inside }).collect();
         writer.add_leaf(&way, Some(&vec![span(*lo, *hi)]), &codes).unwrap();
     }
@@ -163,8 +163,14 @@ fn any_item() -> impl Strategy<Value = Item> {
     ]
 }
 
+/// So many cases, unless `PROPTEST_CASES` asks for another number.
+fn config() -> ProptestConfig {
+    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
+    ProptestConfig::with_cases(asked.unwrap_or(64))
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(config())]
 
     #[test]
     fn whatever_bytes_have_the_right_checksum_are_refused_or_read_and_never_panic(

@@ -38,8 +38,14 @@ fn number(text: &str) -> Option<f64> {
     text.parse().ok()
 }
 
+/// So many cases, unless `PROPTEST_CASES` asks for another number.
+fn config() -> ProptestConfig {
+    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
+    ProptestConfig::with_cases(asked.unwrap_or(64))
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(config())]
 
     #[test]
     fn a_later_value_is_inside_if_it_lies_between_known_ones_and_goes_the_way_of_the_next(
