@@ -49,6 +49,50 @@ fn leaf_of(nodes: &[Option<Cut>], codes: &[u32]) -> u32 {
     leaf
 }
 
+/// The leaf of every row that is shown: leaf by leaf from left to right, in boxes around them.
+fn seen(groups: &mut LeafGroups<'_>, layout: &RowLayout, store: &SpillStore) -> BTreeMap<u64, u32> {
+    let mut found: BTreeMap<u64, u32> = BTreeMap::new();
+    let mut last = None;
+    groups
+        .visit(&mut |recoded| -> Result<()> {
+            match recoded {
+                Recoded::Leaves(LoadedLeaves { leaves, rows, order, ends, boxes }) => {
+                    let mut start = 0;
+                    for (place, (&leaf, &end)) in leaves.iter().zip(&ends).enumerate() {
+                        assert!(last < Some(leaf), "leaves come from left to right, once");
+                        last = Some(leaf);
+                        for &row in &order[start..end as usize] {
+                            let at = row as usize;
+                            found.insert(rows.row_id(layout, at).get(), leaf);
+                            for axis in 0..2 {
+                                let (lo, hi) = boxes[place * 2 + axis];
+                                let code = rows.code(layout, at, axis);
+                                assert!((lo.get()..=hi.get()).contains(&code));
+                            }
+                        }
+                        start = end as usize;
+                    }
+                }
+                Recoded::Giant { leaf, blocks, n_rows } => {
+                    assert!(last < Some(leaf));
+                    last = Some(leaf);
+                    let before = found.len();
+                    for block in blocks {
+                        let mut rows = RowBlock::default();
+                        rows.read_from(layout, &store.read(block)?);
+                        for row in 0..rows.n_rows() {
+                            found.insert(rows.row_id(layout, row).get(), leaf);
+                        }
+                    }
+                    assert_eq!(found.len() - before, n_rows as usize);
+                }
+            }
+            Ok(())
+        })
+        .unwrap();
+    found
+}
+
 /// So many cases, unless `PROPTEST_CASES` asks for another number.
 fn config() -> ProptestConfig {
     let asked = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
@@ -92,43 +136,7 @@ proptest! {
             .map(|(row, own)| (row, leaf_of(&nodes, &[own.0, own.1])))
             .collect();
         for _ in 0..2 {
-            let mut found: BTreeMap<u64, u32> = BTreeMap::new();
-            let mut last = None;
-            groups.visit(&mut |recoded| -> Result<()> {
-                match recoded {
-                    Recoded::Leaves(LoadedLeaves { leaves, rows, order, ends, boxes }) => {
-                        let mut start = 0;
-                        for (place, (&leaf, &end)) in leaves.iter().zip(&ends).enumerate() {
-                            assert!(last < Some(leaf), "leaves come from left to right, once");
-                            last = Some(leaf);
-                            for &row in &order[start..end as usize] {
-                                let at = row as usize;
-                                found.insert(rows.row_id(&layout, at).get(), leaf);
-                                for axis in 0..2 {
-                                    let (lo, hi) = boxes[place * 2 + axis];
-                                    let code = rows.code(&layout, at, axis);
-                                    assert!((lo.get()..=hi.get()).contains(&code));
-                                }
-                            }
-                            start = end as usize;
-                        }
-                    }
-                    Recoded::Giant { leaf, blocks, n_rows } => {
-                        assert!(last < Some(leaf));
-                        last = Some(leaf);
-                        let before = found.len();
-                        for block in blocks {
-                            let mut rows = RowBlock::default();
-                            rows.read_from(&layout, &store.read(block)?);
-                            for row in 0..rows.n_rows() {
-                                found.insert(rows.row_id(&layout, row).get(), leaf);
-                            }
-                        }
-                        assert_eq!(found.len() - before, n_rows as usize);
-                    }
-                }
-                Ok(())
-            }).unwrap();
+            let found = seen(&mut groups, &layout, &store);
             prop_assert_eq!(&found, &expected);
         }
         // What does not fit is written, and what fits is not.

@@ -17,7 +17,7 @@ use super::column::Lookup;
 use super::survey::present_keys;
 use super::{ColumnCoder, ColumnCoding, ColumnSurvey, Look};
 use crate::Result;
-use crate::chunk::{Cells, ColumnChunk, TickUnit};
+use crate::chunk::{Cells, ColumnChunk, TickUnit, tick_bounds};
 use crate::coding::grow::CodeMap;
 use crate::domain::DomainKind;
 use crate::domain::scale::{Scale, all_keys, names_and_numbers};
@@ -75,9 +75,9 @@ impl ColumnCoding {
         }
         match (self.line(), &chunk.cells) {
             (Some(line), _) => {
-                let keys = present_keys(chunk);
-                let (lo, hi) =
-                    keys.fold((i64::MAX, i64::MIN), |(lo, hi), key| (lo.min(key), hi.max(key)));
+                let around = |(lo, hi): (i64, i64), key: i64| (lo.min(key), hi.max(key));
+                let by_key = || present_keys(chunk).fold((i64::MAX, i64::MIN), around);
+                let (lo, hi) = tick_bounds(chunk).unwrap_or_else(by_key);
                 let steps = self.steps(chunk.unit());
                 [lo, hi].iter().all(|&key| line.fit(steps.key(key)) == Fit::Inside)
             }

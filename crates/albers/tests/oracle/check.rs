@@ -78,7 +78,7 @@ pub fn check_recoded(case: &Case, tally: &Tally) {
     pair.check_cells();
     let n_left_out = pair.report.pointer("/suppressed").and_then(Json::as_u64);
     assert_eq!(n_left_out, Some(pair.n_left_out() as u64), "rows are not accounted for");
-    pair.tally(tally);
+    pair.tally_left_out(tally);
 }
 
 /// The manifest of the finest release tells of the others what theirs do.
@@ -203,7 +203,7 @@ impl<'a> Pair<'a> {
         assert!(published == *expected, "classes are not those of the levels");
     }
 
-    fn tally(&self, tally: &Tally) {
+    fn tally_left_out(&self, tally: &Tally) {
         if self.n_left_out() > 0 {
             tally.count("rows left out");
             tally.count(format!("rows left out by {}", self.case.method));
@@ -211,6 +211,10 @@ impl<'a> Pair<'a> {
                 tally.count("rows left out under t-closeness");
             }
         }
+    }
+
+    fn tally(&self, tally: &Tally) {
+        self.tally_left_out(tally);
         let quasi = self.case.with_role(Role::Quasi);
         let shows_labels = { quasi }.any(|column| column.shown == Shown::Label);
         if let Some(name) = self.case.level_column(&self.release.header).filter(|_| !shows_labels) {
