@@ -29,6 +29,7 @@ fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("examples");
     std::fs::create_dir(&copy).unwrap();
+    std::fs::create_dir(folder.path().join("own")).unwrap();
     for name in ["patients.csv", "new-patients.csv", "diagnosis.csv", "job.toml"] {
         std::fs::copy(root().join("examples").join(name), copy.join(name)).unwrap();
     }
@@ -106,6 +107,12 @@ fn anonymize_levels(readme: &str) -> String {
     command.trim().strip_prefix("albers ").expect("it is the program").to_owned()
 }
 
+/// The command that keeps a model.
+fn anonymize_with_model(examples: Vec<Example>) -> String {
+    let mut commands = examples.into_iter().map(|example| example.command);
+    commands.find(|command| command.contains("--model ")).expect("a model is kept")
+}
+
 #[test]
 fn the_readme_shows_what_its_examples_print() {
     let (readme, folder) = (readme(), folder());
@@ -124,10 +131,10 @@ fn the_readmes_other_commands_run() {
     albers(folder.path(), "anonymize --job examples/job.toml");
     albers(folder.path(), &anonymize_regions(&readme));
     albers(folder.path(), &anonymize_levels(&readme));
+    run(folder.path(), &anonymize_with_model(examples(&readme)));
     let commands = table_commands(&readme);
-    let expected =
-        "init, check thrice, measure, compact, lattice, index twice, generate and experiment";
-    assert_eq!(commands.len(), 11, "{expected}");
+    let expected = "init, check thrice, measure, compact, recode, lattice, index twice, generate and experiment";
+    assert_eq!(commands.len(), 12, "{expected}");
     for words in commands {
         albers(folder.path(), words);
     }

@@ -17,6 +17,9 @@
 //! Cost: the tree in memory, 24 bytes for each split and each leaf; every row is written and read
 //! once, and once more where a run turns out to be larger than it was thought.
 
+#[cfg(test)]
+mod tests;
+
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -145,6 +145,31 @@ impl ColumnChunk {
         Some(())
     }
 
+    /// Brings decimals to fewer digits after the point, where no value needs more.
+    pub(crate) fn shorten(&mut self, scale: u8) {
+        let Some(TickUnit::Decimal(own)) = self.unit() else { return };
+        let Some(factor) = own.checked_sub(scale).and_then(|n| 10i64.checked_pow(u32::from(n)))
+        else {
+            return;
+        };
+        let ticks: Vec<i64> = match &self.cells {
+            Cells::Ticks { base, offsets, .. } => {
+                offsets.iter().map(|&offset| base.wrapping_add(i64::from(offset))).collect()
+            }
+            Cells::WideTicks { ticks, .. } => ticks.clone(),
+            Cells::Floats(_) | Cells::Names { .. } => return,
+        };
+        let mut holes = self.missing.iter().peekable();
+        let needs_more = |(row, tick): (usize, &i64)| {
+            let is_missing = holes.next_if(|&&hole| hole as usize == row).is_some();
+            !is_missing && tick % factor != 0
+        };
+        if !ticks.iter().enumerate().any(needs_more) {
+            let ticks = ticks.into_iter().map(|tick| tick / factor).collect();
+            self.cells = narrow_ticks(ticks, &self.missing, TickUnit::Decimal(scale));
+        }
+    }
+
     /// Shows each distinct name with the number of its rows.
     pub fn for_each_name(&self, mut see: impl FnMut(&str, u64)) {
         let Cells::Names { names, places } = &self.cells else { return };
@@ -164,17 +189,7 @@ impl ColumnChunk {
         fn pick<T: Copy>(values: &[T], rows: &[u32]) -> Vec<T> {
             rows.iter().map(|&row| values[row as usize]).collect()
         }
-        let cells = match &self.cells {
-            Cells::Ticks { base, offsets, unit } => {
-                Cells::Ticks { base: *base, offsets: pick(offsets, rows), unit: *unit }
-            }
-            Cells::WideTicks { ticks, unit } => {
-                Cells::WideTicks { ticks: pick(ticks, rows), unit: *unit }
-            }
-            Cells::Floats(floats) => Cells::Floats(pick(floats, rows)),
-            Cells::Names { names, places } => select_names(names, &pick(places, rows)),
-        };
-        let mut missing = Vec::new();
+        let mut missing: Vec<u32> = Vec::new();
         let mut holes = self.missing.iter().peekable();
         for (place, &row) in rows.iter().enumerate() {
             while holes.next_if(|&&hole| hole < row).is_some() {}
@@ -182,6 +197,22 @@ impl ColumnChunk {
                 missing.push(place as u32);
             }
         }
+        let cells = match &self.cells {
+            // The least of these rows need not be the least of all.
+            Cells::Ticks { base, offsets, unit } => {
+                let ticks = pick(offsets, rows).into_iter();
+                let ticks = ticks.map(|offset| base.wrapping_add(i64::from(offset)));
+                narrow_ticks(ticks.collect(), &missing, *unit)
+            }
+            Cells::WideTicks { ticks, unit } => narrow_ticks(pick(ticks, rows), &missing, *unit),
+            Cells::Floats(floats) => Cells::Floats(pick(floats, rows)),
+            Cells::Names { names, places } => {
+                let mut places = pick(places, rows);
+                // What stands in the place of a missing cell is no name of these rows.
+                missing.iter().for_each(|&row| places[row as usize] = u32::MAX);
+                select_names(names, &places)
+            }
+        };
         ColumnChunk { cells, missing }
     }
 }
@@ -192,7 +223,7 @@ fn select_names(names: &[String], places: &[u32]) -> Cells {
     let mut new_places = vec![UNUSED; names.len()];
     let mut kept = Vec::new();
     let renumbered = places.iter().map(|&place| {
-        // A chunk whose cells are all missing has places without a name.
+        // A missing cell has a place without a name.
         let Some(new_place) = new_places.get_mut(place as usize) else { return 0 };
         if *new_place == UNUSED {
             *new_place = kept.len() as u32;

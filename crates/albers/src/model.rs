@@ -27,6 +27,8 @@ mod items;
 mod read;
 mod write;
 
+use albers_storage::wording;
+use albers_storage::wording::Field;
 use albers_table::coding::Coding;
 use albers_table::hierarchy::{HierarchyRows, HierarchySpec};
 use albers_table::schema::ColumnType;
@@ -118,8 +120,12 @@ impl Head {
 fn coding_bytes(coding: &Coding) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let written = coding.write_to(&mut bytes);
-    written.map_err(|_| Error::usage("the values cannot be written down", "leave --model out"))?;
+    written.map_err(|_| too_much())?;
     Ok(bytes)
+}
+
+fn too_much() -> Error {
+    Error::usage("the recoding function cannot be written down", wording!["drop ", Field::Model])
 }
 
 #[cfg(test)]

@@ -27,10 +27,11 @@ mod accept;
 use std::path::Path;
 
 use albers::{
-    ByteSize, Choice, Error, ErrorKind, Job, Method, Report, Role, Silent, anonymize_files,
+    ByteSize, Choice, Error, ErrorKind, FindingName, Job, Method, RecodeJob, Report, Role, Silent,
+    anonymize_files, recode_files,
 };
 use oracle::case::{Case, OF_TREES, can_leave_out, releases};
-use oracle::check::check_releases;
+use oracle::check::{check_recoded, check_releases};
 use oracle::column::Shown;
 use oracle::dice::Dice;
 use oracle::require::{Diversity, Secret, exp_entropy, max_share, n_distinct, top_over_tail};
@@ -123,6 +124,7 @@ static CHECKED: Tally = Tally::new();
 static REPEATED: Tally = Tally::new();
 static OUTSIDE: Tally = Tally::new();
 static INDEXED: Tally = Tally::new();
+static RECODED: Tally = Tally::new();
 
 proptest! {
     #![proptest_config(config(1500))]
@@ -245,6 +247,100 @@ proptest! {
         done(&Job { threads: Some(3), ..roomy.clone() })?;
         prop_assert!(bytes_of(&roomy) == found, "row order changes a release in memory");
     }
+}
+
+/// A job of one release that keeps its model, and the recoding of its table.
+fn with_model(case: &mut Case, folder: &Path) -> RecodeJob {
+    let own = folder.join("own");
+    std::fs::create_dir(&own).expect("a folder");
+    case.job.also_k.clear();
+    case.job.granularity = None;
+    case.job.model = Some(own.join("model"));
+    let accept = accept::all();
+    let Job { input, force, threads, .. } = case.job.clone();
+    let Job { output, owner_report, .. } = renamed(&case.job, "recoded");
+    let job = Job { input, output, owner_report, force, threads, accept, ..Job::default() };
+    RecodeJob { model: own.join("model"), job, ..RecodeJob::default() }
+}
+
+fn any_cuts() -> impl Strategy<Value = Method> {
+    prop::sample::select(&[Method::Auto, Method::Mondrian, Method::Rtree][..])
+}
+
+proptest! {
+    #![proptest_config(config(300))]
+
+    fn recode_its_own_rows(sizes in sizes(), method in any_cuts(), least in any::<bool>()) {
+        let folder = folder();
+        let mut case = Case::draw(method, sizes, folder.path());
+        let again = with_model(&mut case, folder.path());
+        let plain = Job { model: None, ..renamed(&case.job, "plain") };
+        if least {
+            case.job.least_memory = Some("64KB".parse().expect("a size"));
+        }
+        let plain = Job { least_memory: case.job.least_memory, ..plain };
+        done(&plain)?;
+        let report = done(&case.job)?;
+        prop_assert!(bytes_of(&plain) == bytes_of(&case.job), "a model changes the release");
+        let mut order: Vec<usize> = (0..case.n_rows).collect();
+        Dice::new(sizes.0).shuffle(&mut order);
+        case.write_table(order);
+        let failed = |error: Error| TestCaseError::fail(format!("no recoding: {error}"));
+        let recoded = recode_files(&again, &Silent).map_err(failed)?;
+        let again = bytes_of(&Job { k: Some(1), ..again.job.clone() });
+        prop_assert!(bytes_of(&case.job) == again, "the same rows come to another release");
+        let is_second = |own: &albers::Finding| own.name == FindingName::SecondRelease;
+        prop_assert!(!recoded.findings.iter().any(is_second), "the same rows are a second release");
+        prop_assert_eq!(recoded.loss, report.loss);
+        prop_assert_eq!(recoded.table_loss.ncp, report.table_loss.ncp);
+    }
+
+    fn recode_other_rows(sizes in sizes(), method in any_cuts()) {
+        let folder = folder();
+        let mut case = Case::draw(method, sizes, folder.path());
+        for secret in &mut case.secrets {
+            let column = &case.columns[secret.column];
+            // Whether a value is missing decides what is close, and not all rows are published.
+            secret.asked.t = secret.asked.t.filter(|_| !column.has_missing);
+            secret.asked.write(case.job.column(&column.name));
+        }
+        let later = with_model(&mut case, folder.path());
+        let mut dice = Dice::new(!sizes.0);
+        let known: Vec<usize> = (0..case.n_rows).filter(|_| dice.chance(0.7)).collect();
+        case.write_table(known);
+        if anonymize_files(&case.job, &Silent).is_err() {
+            RECODED.count("a part is refused");
+            return Ok(());
+        }
+        case.write_table((0..case.n_rows).collect());
+        match recode_files(&later, &Silent) {
+            Err(error) if error.kind() == ErrorKind::Requirement => RECODED.count("nothing left"),
+            Err(error) => prop_assert!(false, "no recoding: {error}"),
+            Ok(report) => {
+                RECODED.count("recoded");
+                case.job.output = later.job.output.clone();
+                case.job.suppress = Some(1.0);
+                if report.notes.iter().any(|note| note.to_string().contains("does not know")) {
+                    RECODED.count("values outside");
+                }
+                check_recoded(&case, &RECODED);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_rows_of_a_model_give_their_release_again() {
+    recode_its_own_rows();
+}
+
+#[test]
+fn recoded_releases_satisfy_and_cover_as_brute_force_says() {
+    recode_other_rows();
+    let n_cases = n_cases(300);
+    RECODED.assert_at_least(n_cases / 3, &["recoded"]);
+    RECODED.assert_at_least(n_cases / 10, &["rows left out", "values outside"]);
+    RECODED.assert_at_least(n_cases / 100, &["rows left out under t-closeness"]);
 }
 
 #[test]

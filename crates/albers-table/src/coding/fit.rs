@@ -10,10 +10,14 @@
 //! goes the way of the greater, on which side of a cut it lies in a coding that has grown by it.
 //! Cost: a look at the ends of each chunk; a search for each row where something is not inside.
 
+#[cfg(test)]
+mod tests;
+
 use super::column::Lookup;
+use super::survey::present_keys;
 use super::{ColumnCoder, ColumnCoding, ColumnSurvey, Look};
 use crate::Result;
-use crate::chunk::{Cells, ColumnChunk, TickUnit};
+use crate::chunk::{Cells, ColumnChunk, TickUnit, tick_bounds};
 use crate::coding::grow::CodeMap;
 use crate::domain::DomainKind;
 use crate::domain::scale::{Scale, all_keys, names_and_numbers};
@@ -71,9 +75,9 @@ impl ColumnCoding {
         }
         match (self.line(), &chunk.cells) {
             (Some(line), _) => {
-                let keys = super::survey::present_keys(chunk);
-                let (lo, hi) =
-                    keys.fold((i64::MAX, i64::MIN), |(lo, hi), key| (lo.min(key), hi.max(key)));
+                let around = |(lo, hi): (i64, i64), key: i64| (lo.min(key), hi.max(key));
+                let by_key = || present_keys(chunk).fold((i64::MAX, i64::MIN), around);
+                let (lo, hi) = tick_bounds(chunk).unwrap_or_else(by_key);
                 let steps = self.steps(chunk.unit());
                 [lo, hi].iter().all(|&key| line.fit(steps.key(key)) == Fit::Inside)
             }
@@ -81,7 +85,10 @@ impl ColumnCoding {
                 names.iter().all(|name| self.code_of_name(name).is_some())
             }
             (None, _) => {
-                super::survey::present_keys(chunk).all(|key| self.code_of_key(key).is_some())
+                let steps = self.steps(chunk.unit());
+                let is_known =
+                    |key| steps.exact(key).and_then(|key| self.code_of_key(key)).is_some();
+                present_keys(chunk).all(is_known)
             }
         }
     }
@@ -114,8 +121,9 @@ impl ColumnCoding {
                 }
             }
             (None, cells) => {
+                let steps = self.steps(chunk.unit());
                 for (row, key) in all_keys(cells).enumerate() {
-                    if let Some(code) = self.code_of_key(key) {
+                    if let Some(code) = steps.exact(key).and_then(|key| self.code_of_key(key)) {
                         set(row, Fit::Inside, code);
                     }
                 }
@@ -129,6 +137,18 @@ impl ColumnCoding {
             }
         }
         placed
+    }
+
+    /// A chunk of values that are inside, with no more digits after the point than the coding has
+    /// where its values need no more: others that stood beside them may have had some.
+    pub fn fitted(&self, mut chunk: ColumnChunk) -> ColumnChunk {
+        if let (Some(TickUnit::Decimal(own)), Some(TickUnit::Decimal(later))) =
+            (self.unit, chunk.unit())
+            && later > own
+        {
+            chunk.shorten(own);
+        }
+        chunk
     }
 
     /// What codes the later rows that a survey saw, all of which lie inside, and how the codes of
@@ -234,6 +254,12 @@ struct Steps {
 }
 
 impl Steps {
+    /// The key in the coding's unit, where there is one.
+    fn exact(self, key: i64) -> Option<i64> {
+        let (above, below) = self.key(key);
+        i64::try_from(above).ok().filter(|_| above == below)
+    }
+
     /// The least key of the coding's unit that is not below the value, and the greatest that is not
     /// above it.
     fn key(self, key: i64) -> (i128, i128) {

@@ -299,7 +299,7 @@ fn admit(
             let rows = subtree.order[tree.rows_of(leaf..leaf + 1)].iter().map(|&row| row as usize);
             let around = leaf as usize * n_attributes..(leaf as usize + 1) * n_attributes;
             let mut codes = shape.nothing();
-            codes.add(bulk.layout, subtree.rows, rows, Some(&tree.leaf_boxes()[around]));
+            codes.add(bulk.layout, subtree.rows, &rows, Some(&tree.leaf_boxes()[around]));
             codes
         };
         writer.add_tree(&subtree.way, tree, regions.as_ref(), &mut shown)?;
@@ -322,7 +322,7 @@ fn keep_giant(
     for block in &giant.blocks {
         let mut rows = RowBlock::default();
         rows.read_from(bulk.layout, &bulk.store.read(block)?);
-        codes.add(bulk.layout, &rows, 0..rows.n_rows(), None);
+        codes.add(bulk.layout, &rows, &(0..rows.n_rows()), None);
     }
     let region = giant.region.as_ref().filter(|_| bulk.plan.keep_regions);
     Ok(writer.add_leaf(&giant.way, region, &codes)?)

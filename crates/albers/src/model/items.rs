@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub(super) const FRAME_BYTES: usize = 1 << 16;
 
 /// An item of a model.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) enum Item {
     /// The way to the next part.
     Turns {
@@ -101,7 +101,7 @@ impl ShownCodes<'_> {
         &mut self,
         layout: &RowLayout,
         rows: &RowBlock,
-        places: impl Iterator<Item = usize> + Clone,
+        places: &(impl Iterator<Item = usize> + Clone),
         around: Option<&[Span]>,
     ) {
         self.n_rows += places.clone().count() as u64;

@@ -15,7 +15,7 @@ use albers_table::sink::{Sealed, sealed_file};
 use super::fingerprint::{RowPrinter, key_of};
 use super::items::{FRAME_BYTES, Item, ShownCodes, StoredCut, StoredTurn};
 use super::{Head, MAGIC, ModelJob, VERSION, coding_bytes};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::job::Job;
 use crate::plan::Plan;
 use crate::rows::KnownColumns;
@@ -78,9 +78,8 @@ impl From<Cut> for StoredCut {
 }
 
 impl ModelWriter {
-    fn begin(file: OutputFile, head: &Head, printer: RowPrinter) -> Result<ModelWriter> {
-        let head = postcard::to_stdvec(head)
-            .map_err(|_| Error::usage("the model cannot be written down", "leave --model out"))?;
+    pub(super) fn begin(file: OutputFile, head: &Head, printer: RowPrinter) -> Result<ModelWriter> {
+        let head = postcard::to_stdvec(head).map_err(|_| super::too_much())?;
         let mut writer = ModelWriter {
             out: BufWriter::new(Digested::new(file)),
             frame: Vec::new(),

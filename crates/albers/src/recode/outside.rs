@@ -8,7 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use albers_release::ReleaseError;
+use albers_storage::wording;
+use albers_storage::wording::Field;
 use albers_table::TableError;
+use albers_table::chunk::ColumnChunk;
 use albers_table::coding::{Coding, ColumnCoding, Fit};
 use albers_table::schema::{ColumnType, Role};
 use albers_table::source::{
@@ -214,15 +217,22 @@ fn inside(
         let kept = is_inside.get_or_insert_with(|| vec![true; chunk.n_rows]);
         kept.iter_mut().zip(fits).for_each(|(kept, fit)| *kept &= fit == Fit::Inside);
     }
+    let fitted = |(place, cells): (usize, ColumnChunk)| match codings.get(place).copied().flatten()
+    {
+        Some(coding) => coding.fitted(cells),
+        None => cells,
+    };
     let Some(is_inside) = is_inside else {
         rows.n_inside.fetch_add(chunk.n_rows as u64, Ordering::Relaxed);
-        return Ok(chunk);
+        let coded = chunk.coded.into_iter().enumerate().map(fitted).collect();
+        return Ok(SourceChunk { coded, ..chunk });
     };
     let places: Vec<u32> =
         (0u32..).zip(&is_inside).filter(|(_, inside)| **inside).map(|(row, _)| row).collect();
     rows.n_inside.fetch_add(places.len() as u64, Ordering::Relaxed);
     rows.n_outside.fetch_add((chunk.n_rows - places.len()) as u64, Ordering::Relaxed);
-    let coded = chunk.coded.iter().map(|cells| cells.select(&places)).collect();
+    let selected = chunk.coded.iter().map(|cells| cells.select(&places));
+    let coded = selected.enumerate().map(fitted).collect();
     let taken = UInt32Array::from(places);
     let pick = |array: &ArrayRef| take(array.as_ref(), &taken, None);
     let carried = chunk.carried.iter().map(pick).collect::<std::result::Result<_, _>>();
@@ -240,6 +250,6 @@ pub(super) fn unknown_value(row: albers_table::row::RowId, column: &str) -> Tabl
     TableError::Column {
         column: column.to_owned(),
         problem: format!("the model does not know its value in row {row}"),
-        hint: "leave the row out, or drop --outside refuse".into(),
+        hint: wording!["leave the row out, or drop ", Field::Outside.of("refuse")],
     }
 }

@@ -179,6 +179,13 @@ impl Note {
                 " behind it is not known: name a column that is unique in both files with ",
                 Field::Key
             ],
+            Note::OutsideModel { n_rows } => wording![format!(
+                "{n_rows} rows have values that the model does not know, and are left out"
+            )],
+            Note::BelowRequirement { n_rows } => wording![format!(
+                "{n_rows} rows are in classes of the model that miss the requirement with these \
+                 rows, and are left out"
+            )],
             Note::NothingToAccept { accepted } => {
                 wording![Field::Accept.of(accepted.to_string()), " meets no finding"]
             }
@@ -232,16 +239,9 @@ impl fmt::Display for Note {
             | Note::NoKeyForPersons
             | Note::SelectsFew { .. }
             | Note::LeftOutUnknown
+            | Note::OutsideModel { .. }
+            | Note::BelowRequirement { .. }
             | Note::NothingToAccept { .. } => write!(f, "{}", self.wording()),
-            Note::OutsideModel { n_rows } => write!(
-                f,
-                "{n_rows} rows have values that the model does not know, and are left out"
-            ),
-            Note::BelowRequirement { n_rows } => write!(
-                f,
-                "{n_rows} rows are in classes of the model that miss the requirement with these \
-                 rows, and are left out"
-            ),
             Note::Unfit { column, n_rows } => write!(
                 f,
                 "{n_rows} cells of '{column}' are in none of its ranges, and count as missing"

@@ -17,7 +17,7 @@ use arrow_array::ArrayRef;
 use rustc_hash::FxHashSet;
 
 use super::again::RowsAgain;
-use super::tuples::{LeastTuples, tuple_hashes, tuples_of};
+use super::tuples::{LeastTuples, halves, tuple_hashes, tuples_of};
 use super::{KnownColumns, Reading, array_bytes};
 use crate::error::Result;
 
@@ -584,11 +584,6 @@ impl<'s> Surveyed<'s> {
         }
         (memory, unknown)
     }
-}
-
-/// The halves of numbers, the lower ones first.
-fn halves(numbers: &[u64]) -> [Vec<u32>; 2] {
-    [0, 32].map(|shift| numbers.iter().map(|number| (number >> shift) as u32).collect())
 }
 
 fn as_table_error(error: albers_release::ReleaseError) -> TableError {

@@ -105,3 +105,8 @@ impl<T: Copy> LeastTuples<T> {
         self.found.iter().map(|(&hash, &(n_rows, about))| (hash, n_rows, about))
     }
 }
+
+/// The halves of numbers, the lower ones first.
+pub(super) fn halves(numbers: &[u64]) -> [Vec<u32>; 2] {
+    [0, 32].map(|shift| numbers.iter().map(|number| (number >> shift) as u32).collect())
+}
