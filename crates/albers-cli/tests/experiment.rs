@@ -5,10 +5,12 @@ mod common;
 use common::Folder;
 use serde_json::Value;
 
-const NAMES: [&str; 6] = [
+const NAMES: [&str; 8] = [
     "class-size-by-k",
     "entropy-by-l",
     "imprecision-by-k",
+    "sample-size",
+    "pruning",
     "nested-boxes-by-k",
     "incremental-cost",
     "incremental-quality",

@@ -42,7 +42,6 @@ use std::sync::Arc;
 use albers_classes::Span;
 use albers_partition::grain::Grain;
 use albers_partition::split::rule::Allowance;
-use albers_privacy::Requirement;
 use albers_storage::Result;
 use albers_storage::watch::{Phase, Watch};
 
@@ -147,7 +146,7 @@ impl BangFile {
         watch.check()?;
         let rule = plan.allowance.rule;
         let asked = rule.map(|rule| rule.requirement);
-        let mut lots = Lots::new(&plan.space, asked, asked.map(Requirement::shape));
+        let mut lots = Lots::new(&plan.space, asked, asked.map(|own| own.shape()));
         lots.extend(&keys, (plan.lot_sizes.lot_rows, false), |places, summary| {
             let rows = &keys.row_ids()[places.start as usize..places.end as usize];
             let facts = rule.iter().flat_map(|rule| rows.iter().map(|&row| (rule.facts, row)));

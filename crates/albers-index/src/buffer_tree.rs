@@ -40,7 +40,7 @@ use albers_partition::sample::Tuples;
 use albers_partition::split::cut::Turn;
 use albers_partition::split::extent::has_small_sets;
 use albers_partition::split::workload::Workload;
-use albers_partition::top::{Top, cells_of_rows};
+use albers_partition::top::{SampledTops, Top, cells_of_rows};
 use albers_privacy::Requirement;
 use albers_storage::memory_budget::{MemoryBudget, Reservation};
 use albers_storage::spill::{Block, SpillStore};
@@ -277,16 +277,22 @@ impl<'a> BufferTree<'a> {
         Ok(BufferTree { plan, top, root, roots, router, parts, depth, way, buffers })
     }
 
+    /// Whether the table is cut with all its rows at hand.
+    pub fn table(&self) -> TableSize {
+        self.plan.table
+    }
+
     /// Number of parts.
     pub fn n_parts(&self) -> usize {
         self.parts.len()
     }
 
-    /// Builds all parts and hands them on, unit by unit; the sink may fail in its own way.
+    /// Builds all parts and hands them on, unit by unit; the sink may fail in its own way. Tells what
+    /// became of the trees that were grown on samples.
     pub fn drain<E: From<StorageError>>(
         self,
         sink: &mut dyn FnMut(Loaded<'_>) -> std::result::Result<(), E>,
-    ) -> std::result::Result<(), E> {
+    ) -> std::result::Result<SampledTops, E> {
         drain::drain(self, sink)
     }
 }

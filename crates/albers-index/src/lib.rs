@@ -3,6 +3,7 @@
 //! - [`rplus_tree`]: the index: disjoint regions, minimum bounding boxes, leaves that satisfy the
 //!   requirement.
 //! - [`buffer_tree`]: loads it from more rows than fit in memory.
+//! - [`rothko_tree`]: cuts more rows than fit in memory as they would be cut there.
 //! - [`bang_file`]: another index: regions that may lie in each other.
 //! - [`key_buffers`]: loads it from more rows than fit in memory.
 //! - [`leaf_buffers`]: later rows by the leaves of a tree that was grown before.
@@ -19,6 +20,7 @@ pub mod grid;
 pub mod key_buffers;
 pub mod leaf_buffers;
 pub mod living;
+pub mod rothko_tree;
 pub mod rplus_tree;
 
 #[cfg(test)]

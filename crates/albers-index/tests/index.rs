@@ -13,5 +13,7 @@ mod index {
     mod oracle;
     pub mod properties;
     mod recoding;
+    mod rothko;
+    mod sampled;
     pub mod table;
 }

@@ -13,13 +13,16 @@ mod divide;
 use albers_classes::Region;
 
 use crate::grain::Grain;
-use crate::grow::{Arity, Grower, grow};
+use crate::grow::{Arity, Grower, grow_from};
 use crate::plan::{CellFacts, Plan};
 use crate::sample::tuple_hash;
 use crate::split::place::Placement;
 use crate::split::rule::{Allowance, Rule};
+use crate::split::selection::Selected;
+use crate::split::state::NodeState;
 use crate::split::{Chooser, Point, Policy};
 use crate::split_tree::SplitTree;
+use crate::top::SampledTops;
 
 /// How often parts may be divided again before what is left is taken for indivisible.
 pub const MAX_DEPTH: usize = 64;
@@ -49,13 +52,29 @@ pub struct Cell<const L: usize> {
     pub points: Vec<Point<L>>,
     /// Their places, which move along.
     pub places: Vec<u32>,
+    /// What became of the trees that were grown on samples of them.
+    pub tops: SampledTops,
+}
+
+/// What is known of points from the splits above them.
+#[derive(Clone, Default)]
+pub struct Start {
+    /// What their node knows.
+    pub state: NodeState,
+    /// Where cuts are placed, where regions are known.
+    pub placement: Option<Placement>,
 }
 
 impl<const L: usize> Cell<L> {
     /// Points in their order.
     pub fn new(points: Vec<Point<L>>) -> Cell<L> {
         let places = (0..points.len() as u32).collect();
-        Cell { points, places }
+        Cell::at(points, places)
+    }
+
+    /// Points with their places.
+    fn at(points: Vec<Point<L>>, places: Vec<u32>) -> Cell<L> {
+        Cell { points, places, tops: SampledTops::default() }
     }
 
     /// Splits the points until no allowable split is left. `facts` are by place. More points than
@@ -80,21 +99,39 @@ impl<const L: usize> Cell<L> {
         table: TableSize,
         region: Option<&Region>,
     ) -> SplitTree {
-        let rule = facts.rule.map(|facts| Rule { requirement: plan.requirement, facts });
-        let allowance = Allowance { min_rows: plan.min_rows(), rule };
         if table == TableSize::Large && plan.policy == Policy::Compact {
             self.order_by_content(plan.space.axes.len(), plan.seed);
         }
-        let Cell { points, places } = self;
+        let selected = region.and_then(|own| Selected::new(own, plan.predicates()));
+        let start = Start {
+            state: NodeState::root(selected),
+            placement: plan.needs_regions().then(|| Placement::among(&self.points, plan.space)),
+        };
+        self.grow_below::<M>(plan, facts, table, start)
+    }
+
+    /// Splits points that lie below other splits, all of them at once, until no allowable split is
+    /// left. A workload must know the impurities of the whole table.
+    pub fn grow_below<const M: usize>(
+        &mut self,
+        plan: &Plan<'_>,
+        facts: CellFacts<'_>,
+        table: TableSize,
+        start: Start,
+    ) -> SplitTree {
+        let rule = facts.rule.map(|facts| Rule { requirement: plan.requirement, facts });
+        let allowance = Allowance { min_rows: plan.min_rows(), rule };
+        let Cell { points, places, .. } = self;
         let grower = Grower::<L, M> {
             chooser: Chooser::new(plan.space, plan.policy, table == TableSize::Large)
+                .with_exactness(plan.is_exact)
                 .with_predicates(plan.predicates())
                 .with_gains(plan.gains(facts.targets, points)),
             stop: &|_| Some(allowance),
             arity: Arity::Many,
-            placement: plan.needs_regions().then(|| Placement::among(points, plan.space)),
+            placement: start.placement,
         };
-        grow(&grower, points, places, region)
+        grow_from(&grower, points, places, start.state)
     }
 
     /// Puts the points in an order that depends on their codes alone, so that a sample of those at

@@ -13,12 +13,13 @@
 //! | --- | --- | --- | --- |
 //! | cells of Mondrian and of the index | where no split is allowable | many | moved where regions are kept |
 //! | the top of a large table | at the share of a cell in the sample | two | moved |
+//! | the same, where tests ask the sample | where it supports no split | two | moved |
 //! | cells of `local` | at some thousand tuples | many | as chosen |
 
 use albers_classes::Region;
 use albers_classes::space::AxisKind;
 
-use crate::split::apply::{apply, as_binary, move_first};
+use crate::split::apply::{apply, as_allowed, as_binary, move_first};
 use crate::split::cut::Cut;
 use crate::split::place::Placement;
 use crate::split::rule::Allowance;
@@ -38,6 +39,8 @@ pub type Stop<'a> = dyn Fn(&[u32]) -> Option<Allowance<'a>> + Sync + 'a;
 pub enum Arity {
     /// In two.
     Two,
+    /// In two that are both allowable, also where there are more parts to choose from.
+    TwoAllowed,
     /// Into as many as were chosen.
     Many,
 }
@@ -67,6 +70,9 @@ impl<'a, const L: usize, const M: usize> Grower<'a, L, M> {
         let split = self.chooser.choose(&allowance, points, places, state, scratch)?;
         let split = match self.arity {
             Arity::Two => as_binary(split, self.chooser.space, points, self.chooser.labels_apart),
+            Arity::TwoAllowed => {
+                as_allowed(split, &self.chooser, &allowance, (points, places), scratch)?
+            }
             Arity::Many => split,
         };
         Some((split, allowance))
@@ -89,7 +95,17 @@ pub fn grow<const L: usize, const M: usize>(
     region: Option<&Region>,
 ) -> SplitTree {
     let selected = region.and_then(|own| Selected::new(own, grower.chooser.predicates));
-    grow_node(grower, Node { points, places, state: NodeState::root(selected) })
+    grow_from(grower, points, places, NodeState::root(selected))
+}
+
+/// The same below other splits, of which the points' node knows.
+pub fn grow_from<const L: usize, const M: usize>(
+    grower: &Grower<'_, L, M>,
+    points: &mut [Point<L>],
+    places: &mut [u32],
+    state: NodeState,
+) -> SplitTree {
+    grow_node(grower, Node { points, places, state })
 }
 
 /// A stretch of points that is still to be split.

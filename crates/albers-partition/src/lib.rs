@@ -3,6 +3,7 @@
 //! - [`split`]: policies that choose where to cut a set of points.
 //! - [`features`]: what is known beside the attributes, as cells.
 //! - [`grain`]: sizes that decide which cuts are made.
+//! - [`counts`]: the same splits, chosen by counts of values.
 //! - [`grow`]: the one grower; [`split_tree`]: what it grows.
 //! - [`cell`]: points that are split to the end, at once or divided first.
 //! - [`local`]: local recoding, rows grouped by least added loss.
@@ -10,9 +11,11 @@
 //! - [`plan`]: what all of them are given.
 //! - [`sample`]: a sample of a table that is a function of its content.
 //! - [`specialize`]: one recoding of each attribute for all rows, found by specialization.
-//! - [`top`]: the first cuts of a large table, chosen on a sample. [`trust`]: which of them it supports.
+//! - [`top`]: the first cuts of a large table, chosen on a sample.
+//! - [`trust`]: which cuts a sample supports.
 
 pub mod cell;
+pub mod counts;
 pub mod features;
 pub mod grain;
 pub mod grow;

@@ -286,6 +286,8 @@ mod tests {
             policy,
             keep_regions,
             labels_apart,
+            is_exact: false,
+            trust: None,
             grain,
             seed: 0,
         };

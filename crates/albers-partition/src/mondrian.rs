@@ -19,9 +19,9 @@
 
 mod routed;
 
+use albers_classes::Region;
 use albers_classes::class_block::{ClassBlock, Groups};
 use albers_classes::points::Points;
-use albers_classes::{Region, TargetCodes};
 use albers_storage::Result;
 use albers_storage::watch::{Phase, Watch};
 use albers_table::row::RowIdx;
@@ -32,7 +32,7 @@ use crate::plan::{CellFacts, whole_region};
 use crate::sample::{TupleSample, Tuples, tuple_hash};
 use crate::split::extent::has_small_sets;
 use crate::split_tree::SplitTree;
-use crate::top::Top;
+use crate::top::{SampledTops, Top};
 use routed::route;
 
 pub use crate::plan::{MAX_ATTRIBUTES, Plan};
@@ -45,6 +45,17 @@ pub fn partition(
     plan: &Plan<'_>,
     watch: &dyn Watch,
 ) -> Result<Groups> {
+    partition_counted(points, tuples, plan, watch).map(|(groups, _)| groups)
+}
+
+/// The same, with what became of the trees that were grown on samples, where the table is too large
+/// to be cut at once.
+pub fn partition_counted(
+    points: Points,
+    tuples: Option<Tuples>,
+    plan: &Plan<'_>,
+    watch: &dyn Watch,
+) -> Result<(Groups, Option<SampledTops>)> {
     assert!(points.n_attributes() <= MAX_ATTRIBUTES, "checked when the job was planned");
     watch.phase(Phase::Partition, Some(points.n_rows() as u64));
     let sets = has_small_sets(plan.space);
@@ -56,17 +67,17 @@ fn partition_lanes<const L: usize, const M: usize>(
     tuples: Option<Tuples>,
     plan: &Plan<'_>,
     watch: &dyn Watch,
-) -> Result<Groups> {
+) -> Result<(Groups, Option<SampledTops>)> {
     let n_attributes = points.n_attributes();
     if points.n_rows() <= plan.grain.whole_rows {
         let rows = CellRows::<L>::whole(points, plan);
-        let block = Cutter { plan, watch }.cut::<L, M>(rows, TableSize::Small)?;
-        return Ok(Groups::of_all(n_attributes, vec![block]));
+        let (block, _) = Cutter { plan, watch }.cut::<L, M>(rows, TableSize::Small)?;
+        return Ok((Groups::of_all(n_attributes, vec![block]), None));
     }
     let n_rows = points.n_rows() as u64;
     let mut tuples = tuples.unwrap_or_else(|| tuples_of_points(&points, plan));
-    if let Some(carried) = plan.carried_targets() {
-        count_targets(&mut tuples, &points, carried, plan);
+    if plan.has_carried_targets() || plan.n_tested_columns() > 0 {
+        count_facts(&mut tuples, &points, plan);
     }
     let rooted = plan.workload.map(|own| tuples.rooted::<L>(own.workload, n_rows, plan));
     let plan = &plan.with_workload(rooted.as_ref());
@@ -74,21 +85,31 @@ fn partition_lanes<const L: usize, const M: usize>(
     let top = Top::of_table::<L, M>(&tuples, n_rows, plan);
     drop(tuples);
     let routed = route(&top, points, plan);
-    let blocks: Vec<ClassBlock> = (0..routed.n_cells())
+    let cut: Vec<(ClassBlock, SampledTops)> = (0..routed.n_cells())
         .into_par_iter()
         .map(|cell_idx| cutter.cut::<L, M>(routed.cell(cell_idx), TableSize::Large))
         .collect::<Result<_>>()?;
-    Ok(Groups::of_all(n_attributes, blocks))
+    let mut below = SampledTops::default();
+    cut.iter().for_each(|(_, own)| below.merge(own));
+    let tops = below.below(top.n_cells(), routed.n_kept());
+    let blocks = cut.into_iter().map(|(block, _)| block).collect();
+    Ok((Groups::of_all(n_attributes, blocks), Some(tops)))
 }
 
-/// Counts what the rows of each tuple carry of the workload.
-fn count_targets(tuples: &mut Tuples, points: &Points, carried: &TargetCodes, plan: &Plan<'_>) {
+/// Counts what the rows of each tuple hold that tests look at, and what they carry of the workload.
+fn count_facts(tuples: &mut Tuples, points: &Points, plan: &Plan<'_>) {
+    let is_tested = plan.n_tested_columns() > 0;
+    let mut own = Vec::new();
     let mut counter = tuples.fact_counter(plan.grain.sample_tuples(points.n_attributes()));
     let mut codes = vec![0; points.n_attributes()];
     for chunk in points.chunks() {
         for row in 0..chunk.n_rows {
             codes.iter_mut().zip(&chunk.columns).for_each(|(code, own)| *code = own[row]);
-            counter.add(&codes, carried.of_row(chunk.first_row.index() + row));
+            let row_idx = chunk.first_row.index() + row;
+            own.clear();
+            own.extend(is_tested.then(|| plan.facts.codes(row_idx)).into_iter().flatten());
+            own.extend(plan.carried_targets().into_iter().flat_map(|all| all.of_row(row_idx)));
+            counter.add(&codes, &own);
         }
     }
 }
@@ -145,7 +166,7 @@ impl Cutter<'_> {
         &self,
         rows: CellRows<L>,
         table: TableSize,
-    ) -> Result<ClassBlock> {
+    ) -> Result<(ClassBlock, SampledTops)> {
         let CellRows { points, row_idxs, region } = rows;
         let plan = self.plan;
         let rule = plan.has_rule().then(|| {
@@ -158,7 +179,7 @@ impl Cutter<'_> {
         let tree = cell.grow::<M>(plan, facts, table, region.as_ref());
         self.watch.done(row_idxs.len() as u64)?;
         let shown = region.as_ref().filter(|_| plan.keep_regions);
-        Ok(self.block(&cell, &tree, &row_idxs, shown))
+        Ok((self.block(&cell, &tree, &row_idxs, shown), cell.tops))
     }
 
     /// The leaves of a grown cell as classes.

@@ -4,6 +4,7 @@ use albers_classes::region::ALL_CODES;
 use albers_classes::space::Space;
 use albers_classes::{Region, TargetCodes};
 use albers_privacy::{Facts, Requirement};
+use albers_table::mix::mix;
 
 use crate::grain::Grain;
 use crate::split::Point;
@@ -52,6 +53,24 @@ impl Plan<'_> {
     /// Whether more than the number of rows decides.
     pub fn has_rule(&self) -> bool {
         self.requirement.is_only_row_count().is_none()
+    }
+
+    /// What the sample of a whole table is asked of the requirement: the codes of so many columns, if
+    /// tests look at them. Otherwise its first cuts are made by counts alone.
+    pub fn n_tested_columns(&self) -> usize {
+        match self.trust.is_some() && self.has_rule() {
+            true => self.requirement.columns().len(),
+            false => 0,
+        }
+    }
+
+    /// Decides which tuples of a part are sampled, below so many other samples. Where tests ask the
+    /// sample, it must not be the one that chose the cuts above.
+    pub fn sample_seed(&self, depth: usize) -> u64 {
+        match self.trust {
+            None => self.seed,
+            Some(_) => self.seed ^ mix(depth as u64 + 1),
+        }
     }
 
     /// Whether rows carry something of the workload.

@@ -210,7 +210,7 @@ impl Tuples {
     ) -> Workload {
         let n_points = plan.grain.sample_tuples(self.n_attributes);
         let sample = self.points::<L>(n_points, n_rows);
-        let (_, targets) = sample.known(0);
+        let (_, targets) = sample.known(plan.n_tested_columns());
         workload.rooted(&sample.points, targets.as_ref())
     }
 

@@ -120,6 +120,8 @@ pub struct Chooser<'a, const L: usize, const M: usize> {
     policy: Policy,
     /// Whether cuts of large nodes may be weighed on a sample of their points.
     may_sample: bool,
+    /// Whether every cut is weighed from the start.
+    is_exact: bool,
     /// Whether a label is never cut into two runs of its children, which both might show it.
     pub(crate) labels_apart: bool,
     /// The vector instructions of this machine.
@@ -162,9 +164,22 @@ impl<'a, const L: usize, const M: usize> Chooser<'a, L, M> {
             gains: None,
             policy,
             may_sample,
+            is_exact: false,
             labels_apart: false,
             arch,
         }
+    }
+
+    /// The same; if `is_exact`, every cut of a node is weighed on all its points, however large it
+    /// is.
+    pub fn with_exactness(self, is_exact: bool) -> Chooser<'a, L, M> {
+        Chooser { is_exact, may_sample: self.may_sample && !is_exact, ..self }
+    }
+
+    /// The ways in which cuts are weighed, one after another as long as none is allowable: between
+    /// any two values if it tells so, between stretches of codes where a node is large otherwise.
+    pub(crate) fn passes(&self) -> &'static [bool] {
+        if self.is_exact { &[true] } else { &[false, true] }
     }
 
     /// The same; if `labels_apart`, no class on one side of a split in two can show what one on the
@@ -286,28 +301,37 @@ pub(crate) fn kept_parts(
     scratch: &mut RuleScratch,
 ) -> Option<Vec<bool>> {
     let parts: Vec<&[u64]> = keys.chunk_by(|a, b| value_of(*a) == value_of(*b)).collect();
-    let mut is_allowed = |parts: &mut dyn Iterator<Item = &&[u64]>| {
-        let parts: Vec<&[u64]> = parts.copied().collect();
-        allowance.holds(parts.iter().map(|part| part.len()).sum(), scratch, || {
-            parts.iter().flat_map(|part| part.iter().map(|&key| locals[place_of(key)]))
+    let part_rows: Vec<usize> = parts.iter().map(|part| part.len()).collect();
+    kept_of(&part_rows, |some| {
+        let own = || some.iter().map(|&at| parts[at]);
+        allowance.holds(own().map(<[u64]>::len).sum(), scratch, || {
+            own().flat_map(|part| part.iter().map(|&key| locals[place_of(key)]))
         })
-    };
-    let mut kept: Vec<bool> =
-        parts.iter().map(|part| is_allowed(&mut std::iter::once(part))).collect();
-    let mut smallest_first: Vec<usize> = (0..parts.len()).filter(|&at| kept[at]).collect();
-    smallest_first.sort_by_key(|&at| parts[at].len());
+    })
+}
+
+/// The same for parts of so many rows, where `is_allowed` tells whether some of them satisfy the
+/// requirement together.
+pub(crate) fn kept_of(
+    part_rows: &[usize],
+    mut is_allowed: impl FnMut(&[usize]) -> bool,
+) -> Option<Vec<bool>> {
+    let n_parts = part_rows.len();
+    let mut kept: Vec<bool> = (0..n_parts).map(|at| is_allowed(&[at])).collect();
+    let mut smallest_first: Vec<usize> = (0..n_parts).filter(|&at| kept[at]).collect();
+    smallest_first.sort_by_key(|&at| part_rows[at]);
     let mut n_joined = 0;
     loop {
-        let mut rest = parts.iter().zip(&kept).filter(|(_, kept)| !**kept).map(|(part, _)| part);
-        if kept.iter().all(|&kept| kept) || is_allowed(&mut rest) {
+        let rest: Vec<usize> = (0..n_parts).filter(|&at| !kept[at]).collect();
+        if rest.is_empty() || is_allowed(&rest) {
             break;
         }
         kept[*smallest_first.get(n_joined)?] = false;
         n_joined += 1;
     }
     let n_kept = smallest_first.len() - n_joined;
-    let n_parts = n_kept + usize::from(n_kept < parts.len());
-    (n_kept > 0 && n_parts > 1).then_some(kept)
+    let n_shown = n_kept + usize::from(n_kept < n_parts);
+    (n_kept > 0 && n_shown > 1).then_some(kept)
 }
 
 /// The value of a key, without its place.

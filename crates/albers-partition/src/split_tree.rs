@@ -8,6 +8,9 @@
 //!  leaf 0    leaf 1
 //! ```
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use albers_classes::Region;
 
 use crate::split::cut::Cut;
@@ -30,6 +33,14 @@ pub enum TreeNode {
     Cut(Cut),
     /// What the cut above leaves outside is cut further by the same split; two children follow.
     Next(Cut),
+}
+
+/// What lies below a node.
+struct Below {
+    n_rows: u32,
+    /// The place of the first node after it.
+    end: usize,
+    children: Option<[usize; 2]>,
 }
 
 impl SplitTree {
@@ -55,6 +66,54 @@ impl SplitTree {
             true => *self = tree,
             false => self.nodes.append(&mut tree.nodes),
         }
+    }
+
+    /// The same with only some of its splits: none below so many others, and of all these those of
+    /// the largest nodes, until there are as many leaves as there may be.
+    pub fn trimmed(&self, max_leaves: usize, max_height: usize) -> SplitTree {
+        // From the end, so that children come before their parents.
+        let mut found: Vec<Below> = Vec::with_capacity(self.nodes.len());
+        let mut roots: Vec<usize> = Vec::new();
+        for (place, node) in self.nodes.iter().enumerate().rev() {
+            let below = match *node {
+                TreeNode::Leaf { n_rows } => Below { n_rows, end: place + 1, children: None },
+                TreeNode::Cut(_) | TreeNode::Next(_) => {
+                    let children = [(); 2].map(|()| roots.pop().expect("a split has two children"));
+                    let [left, right] = children.map(|own| &found[self.nodes.len() - 1 - own]);
+                    let n_rows = left.n_rows + right.n_rows;
+                    Below { n_rows, end: right.end, children: Some(children) }
+                }
+            };
+            found.push(below);
+            roots.push(place);
+        }
+        found.reverse();
+        let mut is_split = vec![false; self.nodes.len()];
+        let mut largest_first = BinaryHeap::from([(found[0].n_rows, Reverse(0), 0)]);
+        let mut n_leaves = 1;
+        while let Some((_, Reverse(place), height)) = largest_first.pop() {
+            let Some(children) = found[place].children.filter(|_| height < max_height) else {
+                continue;
+            };
+            if n_leaves == max_leaves {
+                break;
+            }
+            is_split[place] = true;
+            n_leaves += 1;
+            largest_first
+                .extend(children.map(|child| (found[child].n_rows, Reverse(child), height + 1)));
+        }
+        let mut trimmed = SplitTree::default();
+        let mut place = 0;
+        while place < self.nodes.len() {
+            let Below { n_rows, end, .. } = found[place];
+            match is_split[place] {
+                true => trimmed.push(self.nodes[place]),
+                false => trimmed.push(TreeNode::Leaf { n_rows }),
+            }
+            place = if is_split[place] { place + 1 } else { end };
+        }
+        trimmed
     }
 
     /// The rows of each leaf.

@@ -3,13 +3,17 @@
 //!
 //! Source: LeFevre, DeWitt & Ramakrishnan 2008, section 5.2 (Rothko-S); van den Bercken & Seeger
 //! 2001 for indexes that are loaded along a sampled one.
-//! Departures: no test decides whether the sample may be trusted; a cell whose rows violate the
-//! requirement is merged with its siblings instead. A cut is moved to a round value of the gap in
+//! Departures: unless the plan asks for it, no test decides whether the sample may be trusted: a tree
+//! ends at cells that are large enough to be safe. Either way a cell whose rows violate the
+//! requirement is merged with its siblings, up to the node that satisfies it. A cut is moved to a round value of the gap in
 //! the sample, whether or not regions are kept, since it decides where rows go. Every split is one in
 //! two: a sample may not show all children of a label, and a comparison routes them anyway. Where
 //! the two sides must not show the same, it takes one child of a label from all else.
 //! Guarantee: the same sample gives the same tree, whatever the order and the number of the rows.
 //! Cost: that of cutting the sample; O(depth) per row to route it.
+
+mod counts;
+mod tested;
 
 use std::collections::BinaryHeap;
 
@@ -25,6 +29,8 @@ use crate::split::place::Placement;
 use crate::split::rule::{Allowance, Rule};
 use crate::split::{Chooser, Point};
 use crate::split_tree::{SplitTree, TreeNode};
+
+pub use counts::SampledTops;
 
 /// No part of the sample gets smaller: fewer points say too little about the rows they stand for.
 const MIN_SAMPLE_ROWS: usize = 32;
@@ -56,6 +62,13 @@ pub enum KeptNode {
     Inner(Cut),
 }
 
+impl KeptNode {
+    /// The splits among some nodes.
+    pub fn n_splits(nodes: &[KeptNode]) -> usize {
+        nodes.iter().filter(|node| matches!(node, KeptNode::Inner(_))).count()
+    }
+}
+
 /// A run of the tree's cells that is cut as one.
 pub struct RoutedCell {
     /// The first cell.
@@ -76,6 +89,8 @@ struct Sample<'s, const L: usize> {
 /// How a part of a table is divided that is too large to be cut at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Attempt {
+    /// Into cells, as far as its sample supports it by test.
+    Tested,
     /// Into cells, by all that its sample tells.
     Cells,
     /// In two or three, by counts alone: with all rows, smaller parts violated the requirement.
@@ -86,8 +101,11 @@ pub enum Attempt {
 }
 
 impl Attempt {
-    /// All of them, in the order in which they are tried.
-    pub const ALL: [Attempt; 3] = [Attempt::Cells, Attempt::Once, Attempt::Tuples];
+    /// Those of a plan, in the order in which they are tried.
+    pub fn all(plan: &Plan<'_>) -> &'static [Attempt] {
+        const ALL: [Attempt; 4] = [Attempt::Tested, Attempt::Cells, Attempt::Once, Attempt::Tuples];
+        &ALL[usize::from(plan.trust.is_none())..]
+    }
 }
 
 impl Top {
@@ -96,13 +114,16 @@ impl Top {
         Top::of_tree(&SplitTree::leaf(1)).within(whole_region(plan))
     }
 
-    /// The tree of a table of so many rows, grown on a sample by counts alone, until a cell has
-    /// about as many rows as it should.
+    /// The tree of a table of so many rows, grown on a sample: as far as tests support it, or by counts
+    /// alone, until a cell has about as many rows as it should.
     pub fn of_table<const L: usize, const M: usize>(
         tuples: &Tuples,
         n_rows: u64,
         plan: &Plan<'_>,
     ) -> Top {
+        if let Some(trust) = plan.trust {
+            return Top::tested::<L, M>(tuples, n_rows, trust, plan, whole_region(plan));
+        }
         let n_points = plan.grain.sample_tuples(plan.space.axes.len());
         let sample = tuples.points::<L>(n_points, n_rows);
         let (_, targets) = sample.known(0);
@@ -122,6 +143,9 @@ impl Top {
         region: Option<&Region>,
     ) -> Top {
         let region = region.cloned();
+        if let Some(trust) = plan.trust.filter(|_| attempt == Attempt::Tested) {
+            return Top::tested::<L, M>(tuples, n_rows, trust, plan, region);
+        }
         let n_points = plan.grain.sample_tuples(plan.space.axes.len());
         let min_rows = plan.min_rows();
         if attempt == Attempt::Tuples {
@@ -444,6 +468,19 @@ pub struct RouteStep {
     cell_idx: u32,
 }
 
+impl RouteStep {
+    /// A comparison: where codes inside the cut go next, and where all others do.
+    pub fn compare(cut: &Cut, [inside, outside]: [u32; 2]) -> RouteStep {
+        let Cut { axis, lo, hi, .. } = *cut;
+        RouteStep { axis, lo, length: hi - lo, children: [outside, inside], cell_idx: NO_CELL }
+    }
+
+    /// The step of this number, where a cell is reached.
+    pub fn cell(own: u32, cell_idx: u32) -> RouteStep {
+        RouteStep { axis: 0, lo: 0, length: 0, children: [own; 2], cell_idx }
+    }
+}
+
 /// The comparisons of a tree whose nodes are given with parents first and what lies inside before
 /// what lies outside; a node without a cut is the next cell.
 pub fn steps_of(
@@ -505,3 +542,6 @@ pub fn cells_of_rows(
     }
     cells
 }
+
+#[cfg(test)]
+mod tests;

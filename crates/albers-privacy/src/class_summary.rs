@@ -101,6 +101,39 @@ impl ClassSummary {
         }
     }
 
+    /// Adds rows that were only counted: for each sensitive column, in order, how many of them have
+    /// which code.
+    ///
+    /// # Panics
+    /// When subjects are counted, which rows without a subject cannot be, or a code is outside its
+    /// domain.
+    pub fn add_counts<C>(&mut self, n_rows: u64, counts: impl IntoIterator<Item = C>)
+    where
+        C: IntoIterator<Item = (u32, u64)>,
+    {
+        assert!(self.subjects.is_none(), "counts know no subjects");
+        self.n_rows += n_rows;
+        for (histogram, of_column) in self.histograms.iter_mut().zip(counts) {
+            of_column.into_iter().for_each(|(code, n)| histogram.add_many(code, n));
+        }
+    }
+
+    /// Removes such rows.
+    ///
+    /// # Panics
+    /// As [`Self::add_counts`] does, and when no such rows can have been added.
+    pub fn remove_counts<C>(&mut self, n_rows: u64, counts: impl IntoIterator<Item = C>)
+    where
+        C: IntoIterator<Item = (u32, u64)>,
+    {
+        assert!(self.subjects.is_none(), "counts know no subjects");
+        assert!(self.n_rows >= n_rows, "rows were removed that were never added");
+        self.n_rows -= n_rows;
+        for (histogram, of_column) in self.histograms.iter_mut().zip(counts) {
+            of_column.into_iter().for_each(|(code, n)| histogram.remove_many(code, n));
+        }
+    }
+
     /// Removes one row that was added before.
     ///
     /// # Panics
@@ -234,6 +267,30 @@ mod tests {
         a.check_invariants();
         assert_eq!((a.n_rows(), a.n_subjects()), (3, 2));
         assert_eq!(a.histogram(0).iter().collect::<Vec<_>>(), [(0, 1), (1, 2)]);
+    }
+
+    #[test]
+    fn counted_rows_come_and_go_as_rows_do() {
+        let mut rows = ClassSummary::new(&shape(false));
+        let mut counted = rows.clone();
+        for code in [1, 3, 1, 2] {
+            rows.add(0, &[code, 7]);
+        }
+        counted.add_counts(5, [vec![(1, 3), (3, 1), (2, 1)], vec![(7, 5)]]);
+        counted.check_invariants();
+        counted.remove_counts(1, [vec![(1, 1)], vec![(7, 1)]]);
+        counted.check_invariants();
+        assert_eq!(counted.n_rows(), rows.n_rows());
+        for column in 0..2 {
+            let [own, other] = [&counted, &rows].map(|own| own.histogram(column));
+            assert_eq!(own.iter().collect::<Vec<_>>(), other.iter().collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "know no subjects")]
+    fn rows_without_a_subject_are_not_counted_as_subjects() {
+        ClassSummary::new(&shape(true)).add_counts(1, [vec![(0, 1)], vec![(0, 1)]]);
     }
 
     #[test]

@@ -65,33 +65,7 @@ impl Histogram {
     /// # Panics
     /// When no row with this code is counted: the guarantee would rest on a wrong count.
     pub fn remove(&mut self, code: u32) {
-        self.check_code(code);
-        let emptied = match &mut self.counts {
-            Counts::Dense { summary, words, counts } => {
-                let count = &mut counts[code as usize];
-                assert!(*count > 0, "a row was removed that was never added");
-                *count -= 1;
-                if *count == 0 {
-                    let word_idx = code as usize / 64;
-                    words[word_idx] &= !(1 << (code % 64));
-                    if words[word_idx] == 0 {
-                        *summary &= !(1 << word_idx);
-                    }
-                }
-                *count == 0
-            }
-            Counts::Sparse(map) => {
-                let count = map.get_mut(&code).expect("a row was removed that was never added");
-                *count -= 1;
-                let emptied = *count == 0;
-                if emptied {
-                    map.remove(&code);
-                }
-                emptied
-            }
-        };
-        self.n_distinct -= u32::from(emptied);
-        self.n_rows -= 1;
+        self.remove_many(code, 1);
     }
 
     /// Adds every count of another histogram of the same column.
@@ -211,6 +185,38 @@ impl Histogram {
         self.n_distinct += u32::from(*count == 0);
         *count += n;
         self.n_rows += n;
+    }
+
+    /// Counts so many rows less with this code, of one at least.
+    pub(crate) fn remove_many(&mut self, code: u32, n: u64) {
+        self.check_code(code);
+        let emptied = match &mut self.counts {
+            Counts::Dense { summary, words, counts } => {
+                let count = &mut counts[code as usize];
+                assert!(*count >= n, "a row was removed that was never added");
+                *count -= n;
+                if *count == 0 {
+                    let word_idx = code as usize / 64;
+                    words[word_idx] &= !(1 << (code % 64));
+                    if words[word_idx] == 0 {
+                        *summary &= !(1 << word_idx);
+                    }
+                }
+                *count == 0
+            }
+            Counts::Sparse(map) => {
+                let count = map.get_mut(&code).expect("a row was removed that was never added");
+                assert!(*count >= n, "a row was removed that was never added");
+                *count -= n;
+                let emptied = *count == 0;
+                if emptied {
+                    map.remove(&code);
+                }
+                emptied
+            }
+        };
+        self.n_distinct -= u32::from(emptied);
+        self.n_rows -= n;
     }
 
     fn check_code(&self, code: u32) {

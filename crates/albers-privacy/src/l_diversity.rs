@@ -64,7 +64,7 @@ pub(crate) fn is_recursive(class: &Histogram, c: f64, l: u32) -> bool {
 
 /// The largest count, and the sum of all counts from the l-th largest on; `None` when the class has
 /// fewer than l values.
-fn top_and_tail(class: &Histogram, l: u32) -> Option<(u64, u64)> {
+pub fn top_and_tail(class: &Histogram, l: u32) -> Option<(u64, u64)> {
     if class.n_distinct() < l {
         return None;
     }

@@ -109,6 +109,15 @@ impl Requirement {
             || rows.n_rows() > 0 && rules.all(|&(own, criterion)| self.meets(rows, own, criterion))
     }
 
+    /// Whether one of [`Self::rules`] holds of some rows.
+    ///
+    /// # Panics
+    /// As [`Self::holds`] does, and when there is no such rule.
+    pub fn holds_of_rule(&self, rows: &ClassSummary, rule_idx: usize) -> bool {
+        let (column, criterion) = self.rules[rule_idx];
+        self.meets(rows, column, criterion)
+    }
+
     /// `Some(k)` when the requirement is nothing but k-anonymity by rows.
     pub fn is_only_row_count(&self) -> Option<u64> {
         (self.rules.is_empty() && !self.shape.counts_subjects).then_some(self.k)

@@ -2,8 +2,10 @@
 
 use albers_classes::Attribute;
 use albers_classes::space::Shown;
+use albers_index::rothko_tree::Passes;
 use albers_measure::relation::RelationOfParts;
 use albers_measure::{Loss, LossOfParts, PublishedAttribute, PublishedParts, Relation};
+use albers_partition::top::SampledTops;
 use albers_release::door::{Door, DoorPlan, Passage, Passed, RowStore};
 use albers_release::publish::{OutputColumn, Values};
 use albers_storage::watch::Watch;
@@ -22,7 +24,8 @@ use crate::model::ModelOrder;
 use crate::plan::{MethodPlan, Plan, no_means};
 use crate::report::{
     AUDIENCE, AlsoReport, ClassSize, Clock, ColumnReport, DROPPED, GeneralizationReport, KlBasis,
-    MEAN, MovedBytes, Note, PLACES, Prepared, PrivacyReport, Report, peak_rss_bytes, shown_word,
+    MEAN, MovedBytes, Note, PLACES, PassesReport, Prepared, PrivacyReport, Report, SamplesReport,
+    peak_rss_bytes, shown_word,
 };
 use crate::rows::{Reading, Repeated};
 
@@ -239,6 +242,8 @@ impl<'r> Context<'r> {
             kl_with_sensitive: (!sensitive.is_empty()).then_some(divergence.with_sensitive),
             kl_basis: KlBasis::over(quasi.collect(), sensitive),
             generalization: story.generalization.clone(),
+            samples: story.tops.map(SamplesReport::of),
+            passes: story.passes.map(PassesReport::of),
             columns: self.column_reports(story),
             findings,
             accepted: plan.accept.iter().map(ToString::to_string).collect(),
@@ -264,6 +269,7 @@ impl<'r> Context<'r> {
         findings: &[Finding],
     ) -> Vec<Note> {
         let mut notes = story.notes.clone();
+        notes.extend(story.tops.iter().flat_map(Note::of_samples));
         match story.ncp_before {
             None if passage.classes.n_classes == 1 => {
                 notes.push(Note::OneClass { is_cut: self.plan.method.is_cut() });
@@ -440,6 +446,10 @@ pub(crate) struct Story<'a> {
     pub(crate) has_history: bool,
     /// The levels of a full-domain release.
     pub(crate) generalization: Option<GeneralizationReport>,
+    /// What became of the trees that were grown on samples of a large table.
+    pub(crate) tops: Option<SampledTops>,
+    /// What was moved of a table that was cut by counts of its values.
+    pub(crate) passes: Option<Passes>,
     /// Things the user should know.
     pub(crate) notes: Vec<Note>,
     /// The ncp of a given release, where classes are given and their cells are understood.

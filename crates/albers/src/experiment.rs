@@ -12,6 +12,7 @@
 //!   there.
 //! - `policies`: the split policies that are compared; a new one is one entry.
 //! - `class_size`, `diversity`, `imprecision`: LeFevre et al. 2008, figures 8, 11 and 12.
+//! - `external_cost`, `sample_size`, `pruning`: LeFevre et al. 2008, figures 18 and 22 to 24.
 //! - `nested_boxes`: Anjum & Raschia 2017, figures 9 to 11.
 //! - `incremental`: Iwuchukwu & Naughton 2007, figures 7(b) and 11.
 //! - `trial`: a made-up table, what is asked of it, and what is published.
@@ -26,11 +27,14 @@
 
 mod class_size;
 mod diversity;
+mod external_cost;
 mod imprecision;
 mod incremental;
 mod metrics;
 mod nested_boxes;
 mod policies;
+mod pruning;
+mod sample_size;
 mod trial;
 
 use serde::{Serialize, Serializer};
@@ -128,6 +132,9 @@ pub fn all() -> &'static [Experiment] {
         class_size::EXPERIMENT,
         diversity::EXPERIMENT,
         imprecision::EXPERIMENT,
+        external_cost::EXPERIMENT,
+        sample_size::EXPERIMENT,
+        pruning::EXPERIMENT,
         nested_boxes::EXPERIMENT,
         incremental::COST,
         incremental::QUALITY,

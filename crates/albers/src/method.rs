@@ -14,6 +14,7 @@ mod load;
 mod packed;
 mod private;
 pub(crate) mod recoded;
+mod rothko_tree;
 mod scales;
 pub(crate) mod selects;
 mod targets;
@@ -28,6 +29,7 @@ use albers_partition::plan::PlannedWorkload;
 use albers_partition::sample::Tuples;
 use albers_partition::specialize::{self, SpecializePlan};
 use albers_partition::split::Policy;
+use albers_partition::top::SampledTops;
 use albers_privacy::Facts;
 use albers_release::door::{Door, RowStore, TableRows};
 use albers_release::publish::row_keys;
@@ -37,6 +39,7 @@ use albers_table::sink::Sink;
 
 use crate::context::{Context, DoorRows, Story};
 use crate::error::{Error, ErrorKind, Result};
+use crate::job::External;
 use crate::memory::Memory;
 use crate::plan::{CutPlan, MethodPlan, Plan, Specialization};
 use crate::protection::{Protection, TableFacts, facts_of, sensitive_codes};
@@ -61,6 +64,10 @@ pub(crate) fn wanted(plan: &Plan, memory: &Memory) -> Wanted {
             Wanted::Survey { limit_bytes: budget_bytes / 4 }
         }
         MethodPlan::Recoded { .. } => Wanted::Survey { limit_bytes: budget_bytes / 4 },
+        // Of a table that fits, an experiment says that it does not.
+        MethodPlan::Cuts { cuts } if cuts.counts_outside() => {
+            Wanted::Survey { limit_bytes: budget_bytes / 4 }
+        }
         // Frequency sets need memory too.
         MethodPlan::FullDomain(_) => Wanted::Table { limit_bytes: budget_bytes / 2 },
         MethodPlan::Cuts { cuts } if !cuts.is_only_in_memory() => {
@@ -86,7 +93,7 @@ pub(crate) fn in_memory(
 
     let fingerprint = table.points.fingerprint();
     let mut notes = protection.notes.clone();
-    let mut generalization = None;
+    let (mut generalization, mut tops) = (None, None);
     let groups = match &run.plan.method {
         MethodPlan::FullDomain(search) => {
             let found = full_domain::in_memory(&run, search, &mut table, &protection, &facts)?;
@@ -99,8 +106,9 @@ pub(crate) fn in_memory(
             let points = table.take_points();
             let found =
                 groups_of(&run, &table, (points, tuples), &protection, (&facts, &sensitive))?;
-            notes.extend(found.1);
-            found.0
+            notes.extend(found.notes);
+            tops = found.tops;
+            found.groups
         }
     };
     if matches!(run.plan.method, MethodPlan::Local) {
@@ -125,6 +133,8 @@ pub(crate) fn in_memory(
         may_overlap: false,
         has_history: false,
         generalization,
+        tops,
+        passes: None,
         notes,
         ncp_before: None,
         n_given_notes: 0,
@@ -142,6 +152,10 @@ pub(crate) fn outside<'r>(
         MethodPlan::Index { cuts, granularity, draws } => {
             let (cuts, coarser) = (*cuts, Coarser { granularity: *granularity, draws: *draws });
             index::publish(run, surveyed, cuts, coarser, sinks)
+        }
+        MethodPlan::Cuts { cuts } if cuts.external == Some(External::Tree) => {
+            let cuts = *cuts;
+            rothko_tree::publish(run, surveyed, cuts, sinks)
         }
         MethodPlan::Cuts { cuts } => {
             let cuts = *cuts;
@@ -180,6 +194,15 @@ fn shows_regions(plan: &Plan) -> bool {
     }
 }
 
+/// What a method that looks at points has found.
+struct FoundGroups {
+    groups: Groups,
+    /// What became of the trees that were grown on samples, where there are any.
+    tops: Option<SampledTops>,
+    /// What the user should know.
+    notes: Vec<Note>,
+}
+
 /// The classes of the methods that look at points, and what the user should know of them.
 fn groups_of(
     run: &Context<'_>,
@@ -187,7 +210,7 @@ fn groups_of(
     (points, tuples): (Points, Option<Tuples>),
     protection: &Protection,
     (facts, sensitive): (&Facts, &[Vec<u32>]),
-) -> Result<(Groups, Vec<Note>)> {
+) -> Result<FoundGroups> {
     let space = Space { axes: table.attributes.iter().map(Attribute::axis).collect() };
     let cuts = match &run.plan.method {
         MethodPlan::Cuts { cuts } => Some(cuts),
@@ -228,21 +251,27 @@ fn groups_of(
                 check_sets(&table.attributes, *kind)?;
             }
             if *kind == Specialization::Tds {
-                return Ok((specialize::tds::partition(points, &settings, run.watch)?, notes));
+                let groups = specialize::tds::partition(points, &settings, run.watch)?;
+                return Ok(FoundGroups { groups, tops: None, notes });
             }
             let max_suppressed = run.plan.max_left_out(table.n_rows as u64) as usize;
             let plan = SpecializePlan { plan: &settings, max_suppressed };
             specialize::partition(points, &plan, run.watch)
         }
         MethodPlan::Access { relative, .. } => {
-            return Ok((access::groups(run, table, points, (*relative, &settings))?, notes));
+            let groups = access::groups(run, table, points, (*relative, &settings))?;
+            return Ok(FoundGroups { groups, tops: None, notes });
         }
         MethodPlan::Grid { .. } => {
-            return Ok((grid::groups(run, table, points, &settings)?, notes));
+            let groups = grid::groups(run, table, points, &settings)?;
+            return Ok(FoundGroups { groups, tops: None, notes });
         }
-        _ => mondrian::partition(points, tuples, &settings, run.watch),
+        _ => {
+            let found = mondrian::partition_counted(points, tuples, &settings, run.watch)?;
+            return Ok(FoundGroups { groups: found.0, tops: found.1, notes });
+        }
     };
-    Ok((groups?, notes))
+    Ok(FoundGroups { groups: groups?, tops: None, notes })
 }
 
 /// Refuses sets that would fill every cell with a list of thousands of names.

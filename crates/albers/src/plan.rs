@@ -10,6 +10,7 @@
 
 mod columns;
 mod effects;
+mod external;
 mod method;
 mod private;
 mod resolutions;

@@ -26,7 +26,8 @@ pub use manifest::{AlsoFile, Manifest, PrivacyReport, PublishedColumn};
 pub use notes::{Distance, Note};
 pub(crate) use owner::{AUDIENCE, DROPPED, LEVEL, MEAN};
 pub use owner::{
-    AlsoReport, ColumnReport, GeneralizationReport, KlBasis, MovedBytes, Report, Seconds,
+    AlsoReport, ColumnReport, GeneralizationReport, KlBasis, MovedBytes, PassesReport, Report,
+    SamplesReport, Seconds,
 };
 pub use prepared::Prepared;
 

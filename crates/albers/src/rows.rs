@@ -24,6 +24,7 @@ mod tuples;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use albers_classes::space::Shown;
+use albers_partition::grain::Grain;
 use albers_release::publish::Typing;
 use albers_storage::StorageError;
 use albers_storage::memory_budget::Reservation;
@@ -432,7 +433,8 @@ impl<'s> Reading<'s> {
     fn sample_tuples(&self, known: &KnownColumns) -> usize {
         let is_quasi = |column: &&PlannedColumn| column.role == Role::Quasi;
         let n_attributes = known.planned.iter().filter(is_quasi).count();
-        self.plan.method.sample_grain().map_or(0, |grain| grain.sample_tuples(n_attributes))
+        let grain = self.plan.method.sample_grain().filter(Grain::has_samples);
+        grain.map_or(0, |grain| grain.sample_tuples(n_attributes))
     }
 }
 

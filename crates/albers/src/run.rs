@@ -8,7 +8,7 @@
 
 use albers_storage::watch::Watch;
 use albers_storage::wording;
-use albers_storage::wording::Field;
+use albers_storage::wording::{Field, Wording};
 use albers_table::sink::Sink;
 use albers_table::source::Source;
 
@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::memory::Memory;
 use crate::method;
 use crate::method::given::GivenRelease;
-use crate::plan::Plan;
+use crate::plan::{CutPlan, MethodPlan, Plan};
 use crate::report::Prepared;
 use crate::rows::{KnownColumns, Rows, Wanted};
 
@@ -47,6 +47,9 @@ pub(crate) fn run_with(
     let rows = KnownColumns::of(&reading).and_then(|known| reading.read_counted(known, wanted));
     let (rows, repeated) = rows.map_err(|error| match (wanted, &given) {
         (Wanted::OnlyTable { .. }, None) => {
+            if let MethodPlan::Cuts { cuts } = &plan.method {
+                return method::works_in_memory(error, "an exact mondrian", exact_advice(cuts));
+            }
             let words = plan.method.words(false);
             let method = words.split(',').next().unwrap_or_default();
             method::works_in_memory(error, method, method::another_method())
@@ -61,5 +64,15 @@ pub(crate) fn run_with(
         (Rows::InMemory(table), Some(given)) => given.publish(context, *table, sinks),
         (Rows::InMemory(table), None) => method::in_memory(context, *table, sinks),
         (Rows::Outside(surveyed), _) => method::outside(context, *surveyed, sinks),
+    }
+}
+
+/// What to do where a table is to be cut exactly and does not fit.
+fn exact_advice(cuts: &CutPlan) -> Wording {
+    match cuts.counts_decide {
+        true => {
+            wording!["use ", Field::External.of("tree"), ", or give more ", Field::Memory]
+        }
+        false => wording!["give more ", Field::Memory, ", or drop ", Field::Exact],
     }
 }

@@ -14,6 +14,7 @@
 
 use std::ops::Range;
 
+use albers_partition::split::rule::Asked;
 use albers_privacy::{ClassSummary, Requirement, SummaryShape};
 use rayon::prelude::*;
 
@@ -27,7 +28,7 @@ pub struct Lots<'a> {
     n_words: usize,
     n_levels: usize,
     /// What blocks must satisfy, where more than the number of rows decides.
-    rule: Option<&'a Requirement>,
+    rule: Option<&'a dyn Asked>,
     /// What is counted of each lot, where more than its number of rows is ever asked for.
     shape: Option<&'a SummaryShape>,
     firsts: Vec<u64>,
@@ -42,7 +43,7 @@ impl<'a> Lots<'a> {
     /// `shape` what is counted, where more is ever asked for.
     pub fn new(
         space: &HalvedSpace,
-        rule: Option<&'a Requirement>,
+        rule: Option<&'a dyn Asked>,
         shape: Option<&'a SummaryShape>,
     ) -> Lots<'a> {
         Lots::empty(space.n_words(), space.n_levels(), (rule, shape))
@@ -51,7 +52,7 @@ impl<'a> Lots<'a> {
     fn empty(
         n_words: usize,
         n_levels: usize,
-        (rule, shape): (Option<&'a Requirement>, Option<&'a SummaryShape>),
+        (rule, shape): (Option<&'a dyn Asked>, Option<&'a SummaryShape>),
     ) -> Lots<'a> {
         let (firsts, lasts, summaries) = (Vec::new(), Vec::new(), Vec::new());
         Lots { n_words, n_levels, rule, shape, firsts, lasts, starts: vec![0], summaries }
@@ -142,8 +143,12 @@ impl<'a> Lots<'a> {
                 let n_rows = lots.map(|lot| self.places(lot)).map(|own| own.end - own.start);
                 n_rows.sum::<u64>() >= k
             }
-            None => requirement.holds(&self.summary(requirement.shape(), lots)),
+            None => self.are_as_asked(lots, requirement),
         }
+    }
+
+    fn are_as_asked(&self, lots: impl Iterator<Item = u32>, asked: &dyn Asked) -> bool {
+        asked.holds(&self.summary(asked.shape(), lots))
     }
 
     fn summary(&self, shape: &SummaryShape, lots: impl Iterator<Item = u32>) -> ClassSummary {
@@ -193,7 +198,7 @@ impl LotJudge<'_> {
     fn hold_apart(&self, part: &[u32]) -> bool {
         let Some(rule) = self.lots.rule else { return true };
         let others = self.all.iter().copied().filter(|lot| !is_in_run(part, *lot));
-        self.lots.hold(part.iter().copied(), rule) && self.lots.hold(others, rule)
+        self.lots.are_as_asked(part.iter().copied(), rule) && self.lots.are_as_asked(others, rule)
     }
 }
 

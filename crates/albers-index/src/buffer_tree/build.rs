@@ -7,7 +7,7 @@ use albers_partition::split::cut::Turn;
 use albers_partition::split::extent::has_small_sets;
 use albers_partition::split::rule::{Rule, RuleScratch};
 use albers_partition::split_tree::{SplitTree, TreeNode};
-use albers_partition::top::{Attempt, KeptNode, Span, Top, cells_of_rows};
+use albers_partition::top::{Attempt, KeptNode, SampledTops, Span, Top, cells_of_rows};
 use albers_privacy::Requirement;
 use albers_storage::Result;
 use rayon::prelude::*;
@@ -54,6 +54,10 @@ pub enum Unit {
         tree: RPlusTree,
         /// Their places in tree order.
         order: Vec<u32>,
+        /// The splits of the top that are left in it.
+        n_kept: usize,
+        /// What became of trees that were grown on samples of its cells.
+        tops: SampledTops,
     },
     /// They are too many to be cut at once, and the top does not divide them.
     Large {
@@ -64,8 +68,9 @@ pub enum Unit {
     },
 }
 
-/// The units below a node of the top, of rows that all belong there.
-pub fn units(plan: &BulkPlan<'_>, top: &Top, root: u32, rows: &RowBlock) -> Vec<Unit> {
+/// The units below a node of the top, of rows that all belong there, and how many splits of the top
+/// lie above them.
+pub fn units(plan: &BulkPlan<'_>, top: &Top, root: u32, rows: &RowBlock) -> (Vec<Unit>, usize) {
     let source = Source { layout: plan.layout, block: rows, facts: plan.facts };
     let cells = Cells::of(plan, top, root, rows);
     let strict: Vec<bool> = (0..cells.ends.len())
@@ -79,6 +84,7 @@ pub fn units(plan: &BulkPlan<'_>, top: &Top, root: u32, rows: &RowBlock) -> Vec<
         |first, end| cells.hold(source, first - first_cell, end - first_cell, plan.strictest),
     );
     let mut found = Vec::new();
+    let mut n_above = 0;
     let mut pending = vec![root];
     while let Some(node) = pending.pop() {
         let Span { first, end, is_cell, .. } = spans[&node];
@@ -86,6 +92,7 @@ pub fn units(plan: &BulkPlan<'_>, top: &Top, root: u32, rows: &RowBlock) -> Vec<
         let is_whole = own.len() <= plan.plan.grain.whole_rows;
         match top.children(node) {
             Some(children) if !is_whole && !is_cell => {
+                n_above += 1;
                 pending.extend(children.into_iter().rev());
             }
             children => {
@@ -106,18 +113,27 @@ pub fn units(plan: &BulkPlan<'_>, top: &Top, root: u32, rows: &RowBlock) -> Vec<
             let sets = has_small_sets(plan.plan.space);
             let n_attributes = plan.layout.n_attributes();
             let strict = (!plan.has_coarser).then_some(&strict[..]);
-            let (grown, order, boxes) = albers_partition::with_lanes!(
+            let GrownUnit { tree, order, boxes, n_kept, tops } = albers_partition::with_lanes!(
                 n_attributes,
                 sets,
                 grow_unit(plan, (top, node), source, &cells, strict)
             );
-            Unit::Subtree { node, tree: RPlusTree::new(n_attributes, &grown, boxes), order }
+            let tree = RPlusTree::new(n_attributes, &tree, boxes);
+            Unit::Subtree { node, tree, order, n_kept, tops }
         }
     };
-    found.into_par_iter().map(unit).collect()
+    (found.into_par_iter().map(unit).collect(), n_above)
 }
 
-type GrownUnit = (SplitTree, Vec<u32>, Vec<albers_classes::Span>);
+/// A unit, split to the end.
+#[derive(Default)]
+struct GrownUnit {
+    tree: SplitTree,
+    order: Vec<u32>,
+    boxes: Vec<albers_classes::Span>,
+    n_kept: usize,
+    tops: SampledTops,
+}
 
 /// Splits a unit to the end. `known` tells of each cell whether it satisfies the requirement, where
 /// that is known.
@@ -148,14 +164,16 @@ fn grow_unit<const L: usize, const M: usize>(
             }
         })
         .collect();
-    let (mut tree, mut order, mut boxes) = GrownUnit::default();
+    let mut unit = GrownUnit::default();
     for (cut, cell) in grown {
-        cut.into_iter().for_each(|cut| tree.push(cut));
-        tree.append(cell.tree);
-        order.extend(cell.rows);
-        boxes.extend(cell.boxes);
+        unit.n_kept += usize::from(cut.is_some());
+        cut.into_iter().for_each(|cut| unit.tree.push(cut));
+        unit.tree.append(cell.tree);
+        unit.order.extend(cell.rows);
+        unit.boxes.extend(cell.boxes);
+        unit.tops.merge(&cell.tops);
     }
-    (tree, order, boxes)
+    unit
 }
 
 /// The rows of a part, cell by cell; cells are numbered from the first one of the part.
@@ -222,17 +240,18 @@ pub fn codes_of(layout: &RowLayout, rows: &RowBlock, range: std::ops::Range<usiz
     codes
 }
 
-/// The top of a tree for the rows of a part, grown on a sample of them, within their region.
+/// The top of a tree for the rows of a part below so many others, grown on a sample of them, within
+/// their region.
 pub fn top_of_part(
     plan: &BulkPlan<'_>,
     part: &Part,
-    attempt: Attempt,
+    (attempt, depth): (Attempt, usize),
     region: Option<&Region>,
 ) -> Result<Top> {
     // Facts take as much again, and more.
     let n_bytes = plan.plan.grain.sample_bytes * if keeps_facts(plan) { 3 } else { 1 };
     let _memory = plan.budget.try_reserve("a sample of the rows", n_bytes)?;
-    let tuples = tuples_of_part(plan, part)?;
+    let tuples = tuples_of_part(plan, part, depth)?;
     let sets = has_small_sets(plan.plan.space);
     let n_attributes = plan.layout.n_attributes();
     let n_rows = part.n_rows;
@@ -257,7 +276,8 @@ fn keeps_facts(plan: &BulkPlan<'_>) -> bool {
     plan.plan.has_rule() || plan.plan.has_carried_targets()
 }
 
-fn tuples_of_part(plan: &BulkPlan<'_>, part: &Part) -> Result<Tuples> {
+fn tuples_of_part(plan: &BulkPlan<'_>, part: &Part, depth: usize) -> Result<Tuples> {
+    let seed = plan.plan.sample_seed(depth);
     let n_attributes = plan.layout.n_attributes();
     let limit = plan.plan.grain.sample_tuples(n_attributes);
     let mut sample = TupleSample::new(limit, n_attributes, keeps_facts(plan));
@@ -272,7 +292,7 @@ fn tuples_of_part(plan: &BulkPlan<'_>, part: &Part) -> Result<Tuples> {
             let ruled = plan.facts.ruled.iter().filter(|_| plan.plan.has_rule());
             let known = ruled.chain(&plan.facts.targets);
             facts.extend(known.map(|&fact| rows.fact(plan.layout, row, fact)));
-            sample.add(tuple_hash(&codes, plan.plan.seed), &codes, &facts, 1);
+            sample.add(tuple_hash(&codes, seed), &codes, &facts, 1);
         }
     }
     Ok(sample.finish())

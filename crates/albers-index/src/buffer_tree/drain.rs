@@ -7,7 +7,7 @@ use albers_classes::Region;
 use albers_classes::packed::RowBlock;
 use albers_partition::cell::MAX_DEPTH;
 use albers_partition::split::cut::Turn;
-use albers_partition::top::{Attempt, Top};
+use albers_partition::top::{Attempt, SampledTops, Top};
 use albers_storage::memory_budget::Reservation;
 use albers_storage::spill::Block;
 use albers_storage::{Result, StorageError};
@@ -27,9 +27,11 @@ type Sink<'s, E> = dyn FnMut(Loaded<'_>) -> std::result::Result<(), E> + 's;
 pub fn drain<E: From<StorageError>>(
     tree: BufferTree<'_>,
     sink: &mut Sink<'_, E>,
-) -> std::result::Result<(), E> {
-    let plan = tree.plan;
-    Drain { plan, sink }.tree(tree)
+) -> std::result::Result<SampledTops, E> {
+    let mut drain = Drain { plan: tree.plan, sink, tops: SampledTops::default() };
+    let n_cells = tree.top.n_cells();
+    let n_kept = drain.tree(tree)?;
+    Ok(drain.tops.below(n_cells, n_kept))
 }
 
 /// Divides the rows of a part, which has this region where regions are kept, and hands on what comes
@@ -40,7 +42,8 @@ pub fn divide<E: From<StorageError>>(
     region: Option<Region>,
     sink: &mut Sink<'_, E>,
 ) -> std::result::Result<(), E> {
-    Drain { plan, sink }.divide(part, region, (0, Vec::new()))
+    let tops = SampledTops::default();
+    Drain { plan, sink, tops }.divide(part, region, (0, Vec::new()))
 }
 
 /// Parts that are loaded together.
@@ -106,11 +109,12 @@ impl BufferTree<'_> {
     }
 
     /// The parts, brought together below nodes that are units, and where one alone violates the
-    /// strictest requirement.
-    fn groups(&self) -> Vec<Group> {
+    /// strictest requirement; and how many splits of the top lie above them.
+    fn groups(&self) -> (Vec<Group>, usize) {
         let mut below = FxHashMap::default();
         self.look_below(self.root, &mut below);
         let mut groups = Vec::new();
+        let mut n_above = 0;
         let mut pending = vec![self.root];
         while let Some(node) = pending.pop() {
             let Below { parts, n_rows, .. } = below[&node].clone();
@@ -128,10 +132,11 @@ impl BufferTree<'_> {
             if why != Why::Few || n_rows <= self.plan.plan.grain.whole_rows as u64 {
                 groups.push(Group { node, parts, why });
             } else {
+                n_above += 1;
                 pending.extend(children.into_iter().rev());
             }
         }
-        groups
+        (groups, n_above)
     }
 
     /// All rows as one part.
@@ -203,14 +208,17 @@ pub(crate) fn enough(refused: StorageError) -> StorageError {
 struct Drain<'d, 'a, 's, E> {
     plan: &'a BulkPlan<'a>,
     sink: &'d mut Sink<'s, E>,
+    /// What became of the tops of parts.
+    tops: SampledTops,
 }
 
 impl<E: From<StorageError>> Drain<'_, '_, '_, E> {
-    fn tree(&mut self, mut tree: BufferTree<'_>) -> std::result::Result<(), E> {
+    /// Returns how many splits of the top are left.
+    fn tree(&mut self, mut tree: BufferTree<'_>) -> std::result::Result<usize, E> {
         for part in &mut tree.parts {
             part.flush(self.plan)?;
         }
-        let groups = tree.groups();
+        let (groups, mut n_kept) = tree.groups();
         let BufferTree { top, mut parts, depth, way, buffers, .. } = tree;
         drop(buffers);
         for group in groups {
@@ -220,21 +228,23 @@ impl<E: From<StorageError>> Drain<'_, '_, '_, E> {
             }
             if part.n_rows > 0 {
                 let place = Place { top: &top, node: group.node, depth, way: &way };
-                self.group(&place, group.why, part)?;
+                n_kept += self.group(&place, group.why, part)?;
             }
         }
-        Ok(())
+        Ok(n_kept)
     }
 
-    /// Loads the rows below a node, or divides them further.
-    fn group(&mut self, place: &Place<'_>, why: Why, part: Part) -> std::result::Result<(), E> {
+    /// Loads the rows below a node, or divides them further. Returns how many splits of the top are
+    /// left there.
+    fn group(&mut self, place: &Place<'_>, why: Why, part: Part) -> std::result::Result<usize, E> {
         let plan = self.plan;
         let n_bytes = part.n_payload_bytes + part.n_rows as usize * plan.row_bytes();
         let is_whole = part.n_rows <= plan.plan.grain.whole_rows as u64;
         let is_cell = place.top.children(place.node).is_none();
         if !is_whole && (is_cell || why == Why::Violating) {
             let below = (place.depth, place.way_to(place.node));
-            return self.divide(part, place.region(place.node), below);
+            self.divide(part, place.region(place.node), below)?;
+            return Ok(0);
         }
         let must_load = is_whole || why == Why::Coarser;
         let reserved = match n_bytes <= MAX_EXCESS * plan.sizes.part_bytes || must_load {
@@ -258,19 +268,22 @@ impl<E: From<StorageError>> Drain<'_, '_, '_, E> {
         }
     }
 
-    /// Builds the units of rows that fit in memory.
+    /// Builds the units of rows that fit in memory. Returns how many splits of the top are left there.
     fn load(
         &mut self,
         place: &Place<'_>,
         part: Part,
         memory: Reservation,
-    ) -> std::result::Result<(), E> {
+    ) -> std::result::Result<usize, E> {
         let plan = self.plan;
         let rows = part.load(plan)?;
         let mut large = Vec::new();
-        for unit in build::units(plan, place.top, place.node, &rows) {
+        let (units, mut n_left) = build::units(plan, place.top, place.node, &rows);
+        for unit in units {
             match unit {
-                Unit::Subtree { node, tree, order } => {
+                Unit::Subtree { node, tree, order, n_kept, tops } => {
+                    n_left += n_kept;
+                    self.tops.merge(&tops);
                     let region = place.region(node);
                     let way = place.way_to(node);
                     let subtree = build::Subtree { tree, rows: &rows, order, region, way };
@@ -286,7 +299,7 @@ impl<E: From<StorageError>> Drain<'_, '_, '_, E> {
         for (part, region, way) in large {
             self.divide(part, region, (place.depth, way))?;
         }
-        Ok(())
+        Ok(n_left)
     }
 
     /// Divides rows that are too many to be cut at once by a top of their own.
@@ -299,10 +312,13 @@ impl<E: From<StorageError>> Drain<'_, '_, '_, E> {
         let plan = self.plan;
         let n_rows = part.n_rows;
         let payload_bytes = part.n_payload_bytes / n_rows.max(1) as usize;
-        let attempts = if depth < MAX_DEPTH { &Attempt::ALL[..] } else { &[] };
+        let attempts = if depth < MAX_DEPTH { Attempt::all(&plan.plan) } else { &[] };
         for &attempt in attempts {
-            let top = build::top_of_part(plan, &part, attempt, region.as_ref())?;
-            if top.n_cells() == 1 {
+            let falls_back = attempt == Attempt::Cells && plan.plan.trust.is_some();
+            self.tops.fell_back += u64::from(falls_back);
+            let top = build::top_of_part(plan, &part, (attempt, depth), region.as_ref())?;
+            let n_cells = top.n_cells();
+            if n_cells == 1 {
                 continue;
             }
             let expected = Expected { n_rows, payload_bytes, must_divide: true };
@@ -311,10 +327,14 @@ impl<E: From<StorageError>> Drain<'_, '_, '_, E> {
             let mut tree = BufferTree::below(plan, below, expected, above)?;
             tree.append_blocks(part.blocks)?;
             if tree.is_divided() {
-                return self.tree(tree);
+                let n_kept = self.tree(tree)?;
+                self.tops.add_tree(depth, n_cells, n_kept);
+                return Ok(());
             }
+            self.tops.add_tree(depth, n_cells, 0);
             part = tree.into_part()?;
         }
+        self.tops.maybe_divisible += 1;
         (self.sink)(Loaded::Giant(Giant { blocks: part.blocks, n_rows, region, way }))
     }
 }

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use albers_classes::packed::RowBlock;
+use albers_partition::split::rule::Asked;
 use albers_privacy::ClassSummary;
 use albers_storage::memory_budget::Reservation;
 use albers_storage::spill::Block;
@@ -126,7 +127,8 @@ pub(super) fn sorted<'a>(mut buffers: KeyBuffers<'a>, watch: &dyn Watch) -> Resu
     }
     let KeyBuffers { parts, buffers, .. } = buffers;
     drop(buffers);
-    let lots = Lots::new(load.space, load.rule(), load.shape());
+    let asked = load.rule().map(|own| own as &dyn Asked);
+    let lots = Lots::new(load.space, asked, load.shape());
     let mut sorter = Sorter { load, lots, blocks: Vec::new(), watch };
     let rows = match <[Part; 1]>::try_from(parts) {
         Ok([part]) => sorter.whole(part)?,

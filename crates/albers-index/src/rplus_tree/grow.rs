@@ -3,12 +3,13 @@
 use albers_classes::packed::{FactColumns, RowBlock, RowLayout};
 use albers_classes::region::span;
 use albers_classes::{Region, Span};
-use albers_partition::cell::{Cell, TableSize};
+use albers_partition::cell::{Cell, Start, TableSize};
 use albers_partition::mondrian::Plan;
 use albers_partition::plan::CellFacts;
 use albers_partition::split::Point;
 use albers_partition::split::extent::Extent;
 use albers_partition::split_tree::SplitTree;
+use albers_partition::top::SampledTops;
 
 /// A cell, grown.
 #[derive(Default)]
@@ -19,6 +20,8 @@ pub struct GrownCell {
     pub rows: Vec<u32>,
     /// The boxes of its leaves.
     pub boxes: Vec<Span>,
+    /// What became of trees that were grown on samples of its rows.
+    pub tops: SampledTops,
 }
 
 /// Where the rows of a cell come from.
@@ -40,6 +43,27 @@ pub fn grow_cell<const L: usize, const M: usize>(
     table: TableSize,
     region: Option<&Region>,
 ) -> GrownCell {
+    grown::<L>(source, rows, plan, |cell, facts| cell.grow::<M>(plan, facts, table, region))
+}
+
+/// The same for rows below other splits, all of them at once.
+pub fn grow_cell_below<const L: usize, const M: usize>(
+    source: Source<'_>,
+    rows: &[u32],
+    plan: &Plan<'_>,
+    table: TableSize,
+    start: Start,
+) -> GrownCell {
+    grown::<L>(source, rows, plan, |cell, facts| cell.grow_below::<M>(plan, facts, table, start))
+}
+
+/// The cell of some rows, grown by `grow`.
+fn grown<const L: usize>(
+    source: Source<'_>,
+    rows: &[u32],
+    plan: &Plan<'_>,
+    grow: impl FnOnce(&mut Cell<L>, CellFacts<'_>) -> SplitTree,
+) -> GrownCell {
     let Source { layout, block, facts } = source;
     let point = |&row: &u32| {
         let mut point: Point<L> = [0; L];
@@ -51,10 +75,11 @@ pub fn grow_cell<const L: usize, const M: usize>(
     let targets = plan.has_carried_targets().then(|| facts.targets_of(layout, block, numbers()));
     let facts = CellFacts { rule: rule.as_ref(), targets: targets.as_ref() };
     let mut cell = Cell::new(rows.iter().map(point).collect());
-    let tree = cell.grow::<M>(plan, facts, table, region);
+    let tree = grow(&mut cell, facts);
     GrownCell {
         boxes: boxes_of::<L>(&tree, &cell.points, layout.n_attributes()),
         tree,
+        tops: cell.tops,
         rows: cell.places.into_iter().map(|place| rows[place as usize]).collect(),
     }
 }

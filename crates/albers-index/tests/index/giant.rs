@@ -41,7 +41,8 @@ pub fn setup(policy: Policy) -> Setup {
         budget_bytes: 64 << 10,
         room_bytes: 64 << 10,
         sizes,
-        grain: Grain { whole_rows: 60, cell_rows: 10, sample_bytes: 16 << 10 },
+        grain: Grain { whole_rows: 60, cell_rows: 10, sample_bytes: 16 << 10, sample_rows: None },
+        trust: None,
         n_chunks: 3,
     }
 }

@@ -17,6 +17,8 @@ use albers_partition::grain::Grain;
 use albers_partition::mondrian::Plan;
 use albers_partition::sample::{TupleSample, Tuples, tuple_hash};
 use albers_partition::split::Policy;
+use albers_partition::top::SampledTops;
+use albers_partition::trust::Trust;
 use albers_privacy::Facts;
 use albers_privacy::Requirement;
 use albers_storage::Result;
@@ -52,6 +54,8 @@ pub struct Setup {
     pub room_bytes: usize,
     pub sizes: Sizes,
     pub grain: Grain,
+    /// How samples are asked which splits they support; such a table has no coarser release.
+    pub trust: Option<Trust>,
     pub n_chunks: usize,
 }
 
@@ -75,7 +79,9 @@ impl Setup {
                 whole_rows: dice.of(&[20, 60, 150, 500]),
                 cell_rows: dice.of(&[1, 8, 30, 60]),
                 sample_bytes: dice.of(&[1 << 10, 4 << 10, 32 << 10]),
+                sample_rows: None,
             },
+            trust: None,
             n_chunks: 1 + dice.below(6) as usize,
         }
     }
@@ -178,7 +184,7 @@ pub fn visit(
     budget: &MemoryBudget,
     store: &SpillStore,
     sink: &mut dyn FnMut(&BulkPlan<'_>, Loaded<'_>) -> Result<()>,
-) -> Result<()> {
+) -> Result<SampledTops> {
     with_plan(table, setup, (budget, store), |plan| {
         let top = plan.top_of_table(&tuples_of(table, setup), table.n_rows as u64);
         let payload_bytes = table.payload_bytes();
@@ -229,14 +235,14 @@ pub fn with_plan<T>(
             policy: setup.policy,
             keep_regions: setup.keep_regions,
             workload: None,
-            labels_apart: true,
+            labels_apart: setup.trust.is_none(),
             is_exact: false,
-            trust: None,
+            trust: setup.trust,
             grain: setup.grain,
             seed: 1,
         },
-        strictest: &coarser,
-        has_coarser: true,
+        strictest: if setup.trust.is_some() { &requirement } else { &coarser },
+        has_coarser: setup.trust.is_none(),
         layout: &layout,
         facts: &facts,
         table: TableSize::of(table.n_rows as u64, &setup.grain),
@@ -263,7 +269,15 @@ pub fn tuples_of(table: &Table, setup: &Setup) -> Tuples {
     let limit = setup.grain.sample_tuples(n_attributes);
     let mut sample = TupleSample::new(limit, n_attributes, false);
     table.rows.iter().for_each(|row| sample.add(tuple_hash(row, 2), row, &[], 1));
-    sample.finish()
+    let mut tuples = sample.finish();
+    if setup.trust.is_some() && !table.secrets.is_empty() {
+        let mut counter = tuples.fact_counter(limit);
+        for (row, codes) in table.rows.iter().enumerate() {
+            let secrets: Vec<u32> = table.secrets.iter().map(|own| own[row]).collect();
+            counter.add(codes, &secrets);
+        }
+    }
+    tuples
 }
 
 fn checked_subtree(table: &Table, plan: &BulkPlan<'_>, subtree: &Subtree<'_>) -> Piece {
@@ -317,7 +331,7 @@ fn shown_together(table: &Table, leaves: &[Leaf], classes: &[ClassId]) -> Vec<Cl
     classes.iter().map(|class| shown_of[class]).collect()
 }
 
-fn checked_giant(table: &Table, plan: &BulkPlan<'_>, giant: Giant) -> Result<Piece> {
+pub fn checked_giant(table: &Table, plan: &BulkPlan<'_>, giant: Giant) -> Result<Piece> {
     let mut rows = Vec::new();
     for block in giant.blocks {
         let mut own = RowBlock::default();

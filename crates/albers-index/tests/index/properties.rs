@@ -7,8 +7,9 @@ use albers_classes::region::is_in_box;
 use albers_classes::{ClassId, Region, Span};
 use albers_index::buffer_tree::Sizes;
 use albers_partition::grain::Grain;
-use albers_partition::mondrian::{Plan, partition};
+use albers_partition::mondrian::{Plan, partition_counted};
 use albers_partition::split::Policy;
+use albers_partition::top::SampledTops;
 use albers_privacy::{Criterion, Facts};
 use albers_storage::watch::Silent;
 use proptest::prelude::*;
@@ -30,12 +31,12 @@ pub fn config(cases: u32) -> ProptestConfig {
 }
 
 /// A seed, rows and attributes.
-fn sizes() -> impl Strategy<Value = (u64, usize, usize)> {
+pub fn sizes() -> impl Strategy<Value = (u64, usize, usize)> {
     let n_rows = prop_oneof![1 => 1..100usize, 2 => 100..=400usize];
     (any::<u64>().no_shrink(), n_rows, 1..=4usize)
 }
 
-fn policies() -> impl Strategy<Value = Policy> {
+pub fn policies() -> impl Strategy<Value = Policy> {
     prop_oneof![Just(Policy::Compact), Just(Policy::Median)]
 }
 
@@ -152,7 +153,12 @@ fn has_deep_parts(table: &Table, setup: &Setup, outcome: &Outcome) -> bool {
 }
 
 /// The classes of the same table by Mondrian, as the leaves of [`content`].
-fn mondrian(table: &Table, setup: &Setup) -> Vec<(Vec<u32>, Option<Region>)> {
+fn mondrian(table: &Table, setup: &Setup) -> Leaves {
+    mondrian_counted(table, setup).0
+}
+
+/// The same, with what became of the trees that were grown on samples.
+pub fn mondrian_counted(table: &Table, setup: &Setup) -> (Leaves, Option<SampledTops>) {
     let n_attributes = table.rows[0].len();
     let column = |axis: usize| vec![table.rows.iter().map(|row| row[axis]).collect()];
     let points = Points::new((0..n_attributes).map(column).collect());
@@ -170,14 +176,18 @@ fn mondrian(table: &Table, setup: &Setup) -> Vec<(Vec<u32>, Option<Region>)> {
         policy: setup.policy,
         keep_regions: true,
         workload: None,
-        labels_apart: true,
+        labels_apart: setup.trust.is_none(),
         is_exact: false,
-        trust: None,
+        trust: setup.trust,
         grain: setup.grain,
         seed: 1,
     };
-    let groups = partition(points, Some(tuples_of(table, setup)), &plan, &Silent)
-        .expect("nothing cancels it");
+    let counts_facts = setup.trust.is_some() && !table.secrets.is_empty();
+    // Without facts, as a table in memory has its sample.
+    let tuples =
+        tuples_of(table, &Setup { trust: setup.trust.filter(|_| !counts_facts), ..*setup });
+    let (groups, tops) =
+        partition_counted(points, Some(tuples), &plan, &Silent).expect("nothing cancels it");
     let mut leaves = Vec::new();
     for block in &groups.blocks {
         for (class, rows) in block.classes().enumerate() {
@@ -188,12 +198,15 @@ fn mondrian(table: &Table, setup: &Setup) -> Vec<(Vec<u32>, Option<Region>)> {
         }
     }
     leaves.sort();
-    leaves
+    (leaves, tops)
 }
 
 /// What an index says, without any order: each leaf as its rows and its region, and each class as
 /// its rows. `row` gives the rows their numbers in the table.
-type Content = (Vec<(Vec<u32>, Option<Region>)>, Vec<Vec<Vec<u32>>>);
+type Content = (Leaves, Vec<Vec<Vec<u32>>>);
+
+/// The rows and the region of each leaf.
+pub type Leaves = Vec<(Vec<u32>, Option<Region>)>;
 
 fn content(outcome: &Outcome, row: impl Fn(u32) -> u32) -> Content {
     let sorted = |rows: &[u32]| {

@@ -20,9 +20,10 @@ impl<const L: usize> Cell<L> {
         depth: usize,
     ) -> SplitTree {
         let n_rows = self.points.len();
-        let tuples = self.tuples(plan, facts);
-        let attempts = if depth < MAX_DEPTH { &Attempt::ALL[..] } else { &[] };
+        let tuples = self.tuples(plan, facts, depth);
+        let attempts = if depth < MAX_DEPTH { Attempt::all(plan) } else { &[] };
         for &attempt in attempts {
+            self.tops.fell_back += u64::from(attempt == Attempt::Cells && plan.trust.is_some());
             let top = Top::of_part::<L, M>(&tuples, n_rows as u64, attempt, plan, region);
             if top.n_cells() == 1 {
                 continue;
@@ -30,14 +31,17 @@ impl<const L: usize> Cell<L> {
             let ends = self.sort_by_cell(&top, plan.space.axes.len());
             let holds = |first: usize, end: usize| self.holds(plan, facts, &ends, first, end);
             let kept = top.satisfying(0, |cell| holds(cell, cell + 1), holds);
+            self.tops.add_tree(depth, top.n_cells(), KeptNode::n_splits(&kept));
             if kept.len() > 1 {
                 return self.grow_kept::<M>(plan, facts, &kept, &ends, depth + 1);
             }
         }
+        self.tops.maybe_divisible += 1;
         SplitTree::leaf(n_rows)
     }
 
-    fn tuples(&self, plan: &Plan<'_>, facts: CellFacts<'_>) -> Tuples {
+    fn tuples(&self, plan: &Plan<'_>, facts: CellFacts<'_>, depth: usize) -> Tuples {
+        let seed = plan.sample_seed(depth);
         let n_attributes = plan.space.axes.len();
         let limit = plan.grain.sample_tuples(n_attributes);
         let mut sample = TupleSample::new(limit, n_attributes, facts.is_something());
@@ -45,7 +49,7 @@ impl<const L: usize> Cell<L> {
         for (point, &place) in self.points.iter().zip(&self.places) {
             let codes = &point[..n_attributes];
             facts.codes(place as usize, &mut own);
-            sample.add(tuple_hash(codes, plan.seed), codes, &own, 1);
+            sample.add(tuple_hash(codes, seed), codes, &own, 1);
         }
         sample.finish()
     }
@@ -103,10 +107,8 @@ impl<const L: usize> Cell<L> {
                 KeptNode::Inner(cut) => Grown::Inner(TreeNode::Cut(*cut)),
                 KeptNode::Cell(cell) => {
                     let range = start_of(ends, cell.first)..ends[cell.end - 1];
-                    let mut own = Cell {
-                        points: self.points[range.clone()].to_vec(),
-                        places: self.places[range].to_vec(),
-                    };
+                    let mut own =
+                        Cell::at(self.points[range.clone()].to_vec(), self.places[range].to_vec());
                     let region = cell.region.as_ref();
                     let tree = match own.points.len() > plan.grain.whole_rows {
                         true => own.divide::<M>(plan, facts, region, depth),
@@ -124,6 +126,7 @@ impl<const L: usize> Cell<L> {
                 Grown::Inner(cut) => tree.push(cut),
                 Grown::Cell(cell, below) => {
                     tree.append(below);
+                    self.tops.merge(&cell.tops);
                     self.points.extend(cell.points);
                     self.places.extend(cell.places);
                 }

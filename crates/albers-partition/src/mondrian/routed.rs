@@ -86,6 +86,8 @@ fn cells_hold(chunks: &[RoutedChunk], first: usize, end: usize, plan: &Plan<'_>)
 pub struct RoutedRows {
     chunks: Vec<RoutedChunk>,
     cells: Vec<RoutedCell>,
+    /// The splits between them.
+    n_kept: usize,
     n_attributes: usize,
 }
 
@@ -105,6 +107,7 @@ impl RoutedRows {
             |cell_idx| holds[cell_idx],
             |first, end| cells_hold(&chunks, first, end, plan),
         );
+        let n_kept = KeptNode::n_splits(&kept);
         let cells = kept
             .into_iter()
             .filter_map(|node| match node {
@@ -112,12 +115,17 @@ impl RoutedRows {
                 KeptNode::Inner(_) => None,
             })
             .collect();
-        RoutedRows { chunks, cells, n_attributes }
+        RoutedRows { chunks, cells, n_kept, n_attributes }
     }
 
     /// Number of cells.
     pub fn n_cells(&self) -> usize {
         self.cells.len()
+    }
+
+    /// The splits of the tree that are left between them.
+    pub fn n_kept(&self) -> usize {
+        self.n_kept
     }
 
     /// The rows of a cell.

@@ -39,6 +39,53 @@ pub fn as_binary<const L: usize>(
     Split::Cut { axis, code }
 }
 
+/// The same where both sides must be allowable: the cut between two parts that is nearest the middle
+/// of those that are, else one part that stands alone, taken from all others. Nothing if there is
+/// neither.
+pub fn as_allowed<const L: usize, const M: usize>(
+    split: Split,
+    chooser: &Chooser<'_, L, M>,
+    allowance: &Allowance<'_>,
+    (points, locals): (&[Point<L>], &[u32]),
+    scratch: &mut Scratch<L, M>,
+) -> Option<Split> {
+    let Split::Specialize { axis, step } = split else { return Some(split) };
+    let tree = chooser.label_tree(axis).expect("only labels are specialized");
+    let Scratch { keys, rule, .. } = scratch;
+    sort_by_part(points, axis, tree, step, keys);
+    let kept = kept_parts(allowance, keys, locals, rule)?;
+    let parts: Vec<&[u64]> = keys.chunk_by(|a, b| value_of(*a) == value_of(*b)).collect();
+    let from_middle = |n_rows: usize| (2 * n_rows).abs_diff(keys.len());
+    let mut holds = |keys: &mut dyn Iterator<Item = &u64>| {
+        let own: Vec<u32> = keys.map(|&key| locals[place_of(key)]).collect();
+        allowance.holds(own.len(), rule, || own.iter().copied())
+    };
+    let range_of = |part: &[u64]| tree.part_range(step, points[place_of(part[0])][axis]);
+    if !chooser.labels_apart {
+        let ends = parts.iter().scan(0, |end, part| {
+            *end += part.len();
+            Some(*end)
+        });
+        let mut cuts: Vec<(usize, &[u64])> = ends.zip(parts.iter().copied()).collect();
+        cuts.pop();
+        cuts.sort_by_key(|&(n_before, _)| from_middle(n_before));
+        for (n_before, last) in cuts {
+            let (before, after) = keys.split_at(n_before);
+            if holds(&mut before.iter()) && holds(&mut after.iter()) {
+                return Some(Split::Cut { axis, code: range_of(last).1 });
+            }
+        }
+    }
+    let mut alone: Vec<usize> = (0..parts.len()).filter(|&at| kept[at]).collect();
+    alone.sort_by_key(|&at| from_middle(parts[at].len()));
+    let at = alone.into_iter().find(|&at| {
+        let others = parts.iter().enumerate().filter(|(other, _)| *other != at);
+        holds(&mut others.flat_map(|(_, part)| part.iter()))
+    })?;
+    let (lo, hi) = range_of(parts[at]);
+    Some(Split::Peel { axis, lo, hi })
+}
+
 /// Moves the points of each part together and returns where each part ends.
 pub fn apply<const L: usize, const M: usize>(
     split: Split,

@@ -10,7 +10,7 @@
 //! of any attribute is allowable.
 //! Cost: O(points * attributes) per node. Nodes of up to 64 points are cut between any two values,
 //! larger ones between 64 stretches of codes, or between any two values if that leaves no allowable
-//! cut. In large tables a node of more than 128 points is weighed on 64 of them, and its cut checked
+//! cut or cuts are chosen exactly. In large tables a node of more than 128 points is weighed on 64 of them, and its cut checked
 //! against all.
 
 use albers_classes::space::{LabelTree, Specialization};
@@ -136,7 +136,7 @@ fn best_split<const L: usize, const M: usize>(
     let axes = &chooser.space.axes;
     for preferred in [true, false] {
         let mut best = Best::NONE;
-        for exactly in [false, true] {
+        for &exactly in chooser.passes() {
             let mut is_exact = true;
             for axis in 0..axes.len() {
                 if axes[axis].preferred != preferred || whole.lo[axis] == whole.hi[axis] {
@@ -145,7 +145,7 @@ fn best_split<const L: usize, const M: usize>(
                 let node = Node { chooser, allowance, points, locals, axis, whole: &whole };
                 if chooser.label_tree(axis).is_none() {
                     is_exact &= weigh_cuts(&node, exactly, scratch, &mut best);
-                } else if !exactly {
+                } else if exactly == chooser.is_exact {
                     weigh_label(&node, scratch, &mut best);
                 }
             }

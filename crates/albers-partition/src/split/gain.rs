@@ -12,7 +12,7 @@
 //! where all rows agree, or no split tells enough.
 //! Cost: O(points * attributes * targets) per node. Nodes of up to 4,096 points are cut between any
 //! two values, larger ones between 1,024 stretches of codes, or between any two values if that
-//! leaves nothing.
+//! leaves nothing or cuts are chosen exactly.
 
 use albers_classes::TargetCodes;
 
@@ -29,7 +29,7 @@ const SMALL_NODE: usize = 4096;
 /// The stretches of codes between which larger nodes are cut, as bits.
 const BUCKET_BITS: u32 = 10;
 /// Labels with more children than this are only specialized into all of them.
-const MAX_SIBLINGS: usize = 64;
+pub(crate) const MAX_SIBLINGS: usize = 64;
 
 /// A workload as a chooser sees it.
 pub struct Gains<'a> {
@@ -70,26 +70,40 @@ impl<'a> Gains<'a> {
         Gains { scales: workload.scales(), workload, carried }
     }
 
-    fn score(&self, tallies: &[Tally]) -> f64 {
+    /// The same, of a workload that knows the impurities of the whole table; nothing is carried.
+    pub fn of_rooted(workload: &Workload) -> Gains<'static> {
+        Gains { scales: workload.scales(), workload: workload.clone(), carried: None }
+    }
+
+    pub(crate) fn workload(&self) -> &Workload {
+        &self.workload
+    }
+
+    pub(crate) fn score(&self, tallies: &[Tally]) -> f64 {
         tallies.iter().zip(&self.scales).map(|(tally, scale)| scale * tally.impurity()).sum()
     }
 }
 
 /// The best split so far.
-struct Best {
+pub(crate) struct Best {
     score: f64,
     /// How uneven its parts are.
     imbalance: usize,
-    split: Option<Split>,
+    pub(crate) split: Option<Split>,
 }
 
 impl Best {
-    fn is_better(&self, score: f64, imbalance: usize) -> bool {
+    /// None yet; one must not score more than this.
+    pub(crate) fn none(most: f64) -> Best {
+        Best { score: most, imbalance: usize::MAX, split: None }
+    }
+
+    pub(crate) fn is_better(&self, score: f64, imbalance: usize) -> bool {
         score < self.score
             || score == self.score && (self.split.is_none() || imbalance < self.imbalance)
     }
 
-    fn offer(&mut self, score: f64, imbalance: usize, split: Split) {
+    pub(crate) fn offer(&mut self, score: f64, imbalance: usize, split: Split) {
         if self.is_better(score, imbalance) {
             *self = Best { score, imbalance, split: Some(split) };
         }
@@ -151,8 +165,8 @@ impl<const L: usize, const M: usize> Node<'_, '_, L, M> {
         let extent = Extent::<L, M>::of(self.points);
         let axes = &self.chooser.space.axes;
         for preferred in [true, false] {
-            let mut best = Best { score: most, imbalance: usize::MAX, split: None };
-            for exactly in [false, true] {
+            let mut best = Best::none(most);
+            for &exactly in self.chooser.passes() {
                 let mut is_exact = true;
                 for axis in 0..axes.len() {
                     let range = (extent.lo[axis], extent.hi[axis]);
@@ -160,7 +174,7 @@ impl<const L: usize, const M: usize> Node<'_, '_, L, M> {
                         continue;
                     }
                     if self.chooser.label_tree(axis).is_some() {
-                        if !exactly {
+                        if exactly == self.chooser.is_exact {
                             self.weigh_label(axis, whole, scratch, &mut best);
                         }
                     } else {

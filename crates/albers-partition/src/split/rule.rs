@@ -1,6 +1,6 @@
 //! Which parts are allowable.
 
-use albers_privacy::{ClassSummary, Facts, Requirement};
+use albers_privacy::{ClassSummary, Facts, Requirement, SummaryShape};
 
 use super::place_of;
 
@@ -26,11 +26,30 @@ impl Allowance<'_> {
     }
 }
 
+/// What is asked of the rows of a part: a requirement itself, or that a sample lets expect it.
+pub trait Asked: Sync {
+    /// What summaries of rows count.
+    fn shape(&self) -> &SummaryShape;
+
+    /// Whether some rows are as asked.
+    fn holds(&self, rows: &ClassSummary) -> bool;
+}
+
+impl Asked for Requirement {
+    fn shape(&self) -> &SummaryShape {
+        Requirement::shape(self)
+    }
+
+    fn holds(&self, rows: &ClassSummary) -> bool {
+        Requirement::holds(self, rows)
+    }
+}
+
 /// A requirement that looks at more than the number of rows.
 #[derive(Clone, Copy)]
 pub struct Rule<'a> {
     /// The requirement.
-    pub requirement: &'a Requirement,
+    pub requirement: &'a dyn Asked,
     /// The rows it looks at.
     pub facts: &'a Facts,
 }

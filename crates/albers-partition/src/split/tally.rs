@@ -100,6 +100,28 @@ impl Tally {
         }
     }
 
+    /// Adds so many rows of a class.
+    pub(crate) fn add_many(&mut self, class: u32, n_more: u32) {
+        let Tally::Classes { n_rows, inner, counts } = self else {
+            unreachable!("only classes are counted")
+        };
+        let count = &mut counts[class as usize];
+        *inner += product(*count + n_more) - product(*count);
+        *count += n_more;
+        *n_rows += n_more;
+    }
+
+    /// Removes so many rows of a class that were added.
+    pub(crate) fn remove_many(&mut self, class: u32, n_less: u32) {
+        let Tally::Classes { n_rows, inner, counts } = self else {
+            unreachable!("only classes are counted")
+        };
+        let count = &mut counts[class as usize];
+        *inner -= product(*count) - product(*count - n_less);
+        *count -= n_less;
+        *n_rows -= n_less;
+    }
+
     /// Adds a row of a cell, which is counted where there is a feature space.
     #[inline]
     pub fn add_in(&mut self, cell: u32, value: u32) {

@@ -135,6 +135,14 @@ impl Target {
         }
     }
 
+    /// How many classes it has; none where it is a number.
+    pub(crate) fn n_classes(&self) -> u32 {
+        match self.values {
+            TargetValues::Classes { n_classes, .. } => n_classes,
+            TargetValues::Numbers { .. } => 0,
+        }
+    }
+
     /// A tally of no rows.
     fn tally(&self) -> Tally {
         match self.values {

@@ -10,7 +10,7 @@ pub enum Method {
     /// In memory if the table fits there, by an index on disk if not.
     #[default]
     Auto,
-    /// Top-down cuts in memory.
+    /// The same by name: cuts from the top down, in memory and beyond it.
     Mondrian,
     /// An R+-tree, loaded by a buffer tree: for tables of any size, and for several releases of one
     /// index.
@@ -52,7 +52,7 @@ pub enum Method {
 
 choices!(Method {
     Auto: "auto", "In memory if the table fits there, by an index on disk if not";
-    Mondrian: "mondrian", "Top-down cuts in memory";
+    Mondrian: "mondrian", "Cuts from the top down, in memory and beyond it";
     Rtree: "rtree", "An R+-tree loaded by a buffer tree: tables of any size, several releases of one index";
     Incognito: "incognito", "Full-domain: every value of a column at the same level of its hierarchy, the best of all";
     Samarati: "samarati", "Full-domain, by a binary search for the least sum of levels";

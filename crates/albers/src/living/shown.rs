@@ -148,6 +148,8 @@ impl ShownTable {
             column_types: &self.column_types,
             may_overlap,
             has_history: true,
+            tops: None,
+            passes: None,
             generalization: None,
             notes,
             ncp_before: None,

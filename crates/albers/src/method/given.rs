@@ -105,6 +105,8 @@ impl GivenRelease<'_> {
             column_types: &table.column_types,
             may_overlap: false,
             has_history: false,
+            tops: None,
+            passes: None,
             generalization: None,
             notes: paired.notes,
             ncp_before: Some(ncp_before),

@@ -7,15 +7,17 @@
 //! ```
 
 use albers_classes::TargetCodes;
-use albers_classes::packed::{FactColumns, RowBlock};
+use albers_classes::packed::RowBlock;
 use albers_index::buffer_tree::{BufferTree, BulkPlan, Giant, Intake, Loaded, Sizes, Subtree};
 use albers_index::granularity::dendrogram::{Closeness, Dendrogram};
 use albers_index::granularity::{self, Coarsening, FAN_OUT, Granularity};
+use albers_index::rothko_tree::Passes;
 use albers_partition::cell::TableSize;
 use albers_partition::mondrian::Plan as CutSettings;
 use albers_partition::plan::PlannedWorkload;
 use albers_partition::sample::Tuples;
 use albers_partition::split::workload::TargetPlace;
+use albers_partition::top::SampledTops;
 use albers_privacy::Facts;
 use albers_release::ReleaseError;
 use albers_release::door::{Door, GiantLeaf, LeafClasses, LeafRows, PackedRows, RowStore};
@@ -61,7 +63,6 @@ pub(super) fn publish<'r>(
     let (layout, facts) = layout_of(&surveyed, &protection, carried);
     let n_kept = surveyed.n_kept_facts();
     let table = TableSize::of(surveyed.n_rows, &cuts.grain);
-    let tuples = tuples_of(&run, &mut surveyed, &cuts, table, &facts)?;
     let no_targets = TargetCodes::default();
     let no_facts = Facts { subjects: Vec::new(), sensitive: Vec::new(), n_sensitive: 0 };
     let bulk = BulkPlan {
@@ -90,6 +91,7 @@ pub(super) fn publish<'r>(
         sizes: Sizes::within(budget.limit_bytes()),
     };
     let n_rows = surveyed.n_rows;
+    let tuples = tuples_of(&run, &mut surveyed, &bulk)?;
     let rooted = bulk.rooted(&tuples, n_rows);
     let bulk = bulk.with_workload(rooted.as_ref());
     let top = bulk.top_of_table(&tuples, n_rows);
@@ -106,7 +108,7 @@ pub(super) fn publish<'r>(
 }
 
 /// The recoding function, where it is to be kept.
-fn model_of(
+pub(super) fn model_of(
     run: &mut Context<'_>,
     surveyed: &Surveyed<'_>,
     has_regions: bool,
@@ -118,11 +120,34 @@ fn model_of(
     Ok(Some(writer))
 }
 
+/// What is told of a tree whose parts have been handed on.
+#[derive(Default)]
+pub(super) struct Drained {
+    pub(super) tops: Option<SampledTops>,
+    pub(super) passes: Option<Passes>,
+}
+
+/// Where the parts of a tree go.
+pub(super) type PartSink<'s> = dyn FnMut(Loaded<'_>) -> std::result::Result<(), ReleaseError> + 's;
+
+/// A tree that has its rows, and hands on its parts from left to right.
+pub(super) trait Drain<'a>: Intake<'a> {
+    fn drain_into(self, sink: &mut PartSink<'_>) -> std::result::Result<Drained, ReleaseError>;
+}
+
+impl<'a> Drain<'a> for BufferTree<'a> {
+    fn drain_into(self, sink: &mut PartSink<'_>) -> std::result::Result<Drained, ReleaseError> {
+        let is_large = self.table() == TableSize::Large;
+        let tops = self.drain(sink)?;
+        Ok(Drained { tops: is_large.then_some(tops), passes: None })
+    }
+}
+
 /// Publishes all releases of a tree that has its rows.
-fn publish_loaded(
+pub(super) fn publish_loaded<'a>(
     mut run: Context<'_>,
     bulk: &BulkPlan<'_>,
-    (loaded, model): (LoadedRows<BufferTree<'_>>, Option<ModelWriter>),
+    (loaded, model): (LoadedRows<impl Drain<'a>>, Option<ModelWriter>),
     protection: &Protection,
     (sensitive_facts, coarser): (&[usize], Coarser),
     sinks: Vec<Box<dyn Sink>>,
@@ -152,13 +177,18 @@ fn publish_loaded(
         picture: coarser.draws.then(Picture::default),
         model: model.map(|writer| (writer, &shape)),
     };
-    drain(&run, bulk, tree, coarser.granularity, &mut outlets)?;
+    run.watch.phase(Phase::Partition, Some(tree.n_rows()));
+    let drained = tree.drain_into(&mut |loaded| {
+        admit_loaded(&run, bulk, &loaded, coarser.granularity, &mut outlets)
+    })?;
     let (picture, model) = (outlets.picture, outlets.model.map(|(writer, _)| writer));
     let drawing = picture.map(Picture::draw).transpose()?;
     run.clock.partition();
     let mut notes = [protection.notes.clone(), notes].concat();
     notes.extend((sinks.len() > 1).then_some(Note::BoundTogether));
-    let mut prepared = run.close(door, sinks, &story_of(&table, notes))?;
+    let Drained { tops, passes } = drained;
+    let story = Story { tops, passes, ..story_of(&table, notes) };
+    let mut prepared = run.close(door, sinks, &story)?;
     prepared.drawing = drawing;
     if let Some(model) = model {
         prepared.add(model.finish(print)?);
@@ -180,6 +210,8 @@ pub(super) fn story_of(table: &PackedTable, notes: Vec<Note>) -> Story<'_> {
         may_overlap: false,
         has_history: false,
         generalization: None,
+        tops: None,
+        passes: None,
         notes,
         ncp_before: None,
         n_given_notes: 0,
@@ -216,64 +248,61 @@ fn workload_of<'s>(
     Ok(Some(workload))
 }
 
-/// The sample on which the top of the tree of a large table is grown, with what its rows carry of a
-/// workload.
+/// The sample on which the top of the tree of a large table is grown, with what its rows hold that
+/// tests look at, and what they carry of a workload.
 fn tuples_of<'s>(
     run: &Context<'s>,
     surveyed: &mut Surveyed<'s>,
-    cuts: &CutPlan,
-    table: TableSize,
-    facts: &FactColumns,
+    bulk: &BulkPlan<'_>,
 ) -> Result<Tuples> {
-    if table == TableSize::Small {
+    if bulk.table == TableSize::Small {
         surveyed.sample.clear();
         return Ok(Tuples::default());
     }
     let mut tuples = surveyed.tuples()?;
     surveyed.sample.clear();
-    if !facts.targets.is_empty() {
-        let limit = cuts.grain.sample_tuples(surveyed.coders_of(Role::Quasi).count());
+    let BulkPlan { plan, facts, .. } = bulk;
+    let tested = facts.ruled.iter().filter(|_| plan.n_tested_columns() > 0);
+    let places: Vec<usize> = tested.chain(&facts.targets).copied().collect();
+    if !places.is_empty() {
+        let limit = plan.grain.sample_tuples(surveyed.coders_of(Role::Quasi).count());
         // Facts take about as much again as the sample, and more.
-        let n_bytes = 2 * cuts.grain.sample_bytes;
-        let _memory = run.memory.budget.try_reserve("a sample of the targets", n_bytes)?;
-        surveyed.count_targets(&run.reading(None), &mut tuples, &facts.targets, limit)?;
+        let n_bytes = 2 * plan.grain.sample_bytes;
+        let _memory = run.memory.budget.try_reserve("what a sample holds", n_bytes)?;
+        surveyed.count_facts(&run.reading(None), &mut tuples, &places, limit)?;
     }
     Ok(tuples)
 }
 
-/// Builds the index part by part, and hands the classes of each part to all releases.
-fn drain(
+/// Hands the classes of a part to all releases.
+fn admit_loaded(
     run: &Context<'_>,
     bulk: &BulkPlan<'_>,
-    tree: BufferTree<'_>,
+    loaded: &Loaded<'_>,
     granularity: Granularity,
     outlets: &mut Outlets<'_, '_>,
-) -> Result<()> {
-    run.watch.phase(Phase::Partition, Some(tree.n_rows()));
-    tree.drain(&mut |loaded| -> std::result::Result<(), ReleaseError> {
-        match &loaded {
-            Loaded::Subtree(subtree) => {
-                admit(bulk, subtree, granularity, outlets)?;
-                Ok(run.watch.done(subtree.tree.n_rows() as u64)?)
-            }
-            Loaded::Giant(giant) => {
-                outlets.picture.iter_mut().for_each(|own| own.add_leaf(giant.n_rows));
-                if let Some((writer, shape)) = &mut outlets.model {
-                    keep_giant(bulk, giant, writer, shape)?;
-                }
-                outlets.door.admit_giant(GiantLeaf {
-                    layout: bulk.layout,
-                    store: bulk.store,
-                    blocks: &giant.blocks,
-                    region: giant.region.as_deref().filter(|_| bulk.plan.keep_regions),
-                    holes: &[],
-                    features: &[],
-                })?;
-                Ok(run.watch.done(giant.n_rows)?)
-            }
+) -> std::result::Result<(), ReleaseError> {
+    match loaded {
+        Loaded::Subtree(subtree) => {
+            admit(bulk, subtree, granularity, outlets)?;
+            Ok(run.watch.done(subtree.tree.n_rows() as u64)?)
         }
-    })?;
-    Ok(())
+        Loaded::Giant(giant) => {
+            outlets.picture.iter_mut().for_each(|own| own.add_leaf(giant.n_rows));
+            if let Some((writer, shape)) = &mut outlets.model {
+                keep_giant(bulk, giant, writer, shape)?;
+            }
+            outlets.door.admit_giant(GiantLeaf {
+                layout: bulk.layout,
+                store: bulk.store,
+                blocks: &giant.blocks,
+                region: giant.region.as_deref().filter(|_| bulk.plan.keep_regions),
+                holes: &[],
+                features: &[],
+            })?;
+            Ok(run.watch.done(giant.n_rows)?)
+        }
+    }
 }
 
 fn admit(

@@ -76,6 +76,8 @@ pub(super) fn publish(
         column_types: &table.column_types,
         may_overlap: false,
         has_history: false,
+        tops: None,
+        passes: None,
         generalization: None,
         notes,
         ncp_before: None,

@@ -11,7 +11,7 @@ use albers_storage::wording;
 use albers_storage::wording::Field;
 use albers_table::schema::Role;
 
-use super::{columns, private};
+use super::{columns, external, private};
 use crate::error::{Error, Result};
 use crate::job::{Categories, External, Job, Method};
 
@@ -153,7 +153,7 @@ fn check_external(job: &Job) -> Result<()> {
             "drop it: the release is the same in any memory",
         ));
     }
-    Ok(())
+    external::check(job)
 }
 
 type Suits = fn(Method) -> bool;

@@ -10,7 +10,7 @@ use albers_release::publish::FeatureColumn;
 
 use super::resources::checked_bytes;
 use super::search::SearchPlan;
-use super::{columns, private};
+use super::{columns, external, private};
 use crate::error::Result;
 use crate::job::{External, Job, Knobs, Method, Split};
 
@@ -108,6 +108,8 @@ pub(crate) struct CutPlan {
     pub(crate) external: Option<External>,
     /// Whether every cut is weighed on all rows.
     pub(crate) is_exact: bool,
+    /// Whether counts of values decide all cuts.
+    pub(crate) counts_decide: bool,
     /// What experiments set.
     pub(crate) knobs: Knobs,
 }
@@ -129,11 +131,16 @@ impl CutPlan {
         self.is_exact && self.external.is_none()
     }
 
+    /// Whether a table is cut by counts of values although it may fit in memory.
+    pub(crate) fn counts_outside(&self) -> bool {
+        self.external == Some(External::Tree) && self.knobs.memory_rows.is_some()
+    }
+
     /// How far a sample is trusted, where tests tell it.
     pub(crate) fn trust(&self) -> Option<Trust> {
-        let Knobs { test, height, sample_rows, .. } = self.knobs;
+        let Knobs { test, height, .. } = self.knobs;
         let is_tested = self.external == Some(External::Sample);
-        is_tested.then_some(Trust { test, height, sample_rows })
+        is_tested.then_some(Trust { test, height })
     }
 }
 
@@ -169,6 +176,7 @@ impl MethodPlan {
             grain: grain_of(job)?,
             external: job.external,
             is_exact: is_exact(job),
+            counts_decide: external::counts_decide(job),
             knobs: job.knobs,
         };
         let (granularity, draws) = (job.granularity.unwrap_or_default(), job.dendrogram.is_some());
@@ -355,9 +363,15 @@ fn is_exact(job: &Job) -> bool {
 
 /// The sizes that follow from the least memory that a job is planned for.
 fn grain_of(job: &Job) -> Result<Grain> {
-    Ok(match job.least_memory {
-        _ if is_exact(job) => Grain::exact(),
+    let grain = match job.least_memory {
+        _ if is_exact(job) => return Ok(Grain::exact()),
         None => Grain::default(),
         Some(size) => Grain::of(usize::try_from(checked_bytes(size)?).unwrap_or(usize::MAX)),
-    })
+    };
+    if job.external != Some(External::Sample) {
+        return Ok(grain);
+    }
+    let Knobs { sample_rows, memory_rows, .. } = job.knobs;
+    let whole_rows = memory_rows.unwrap_or(grain.whole_rows).max(1);
+    Ok(Grain { whole_rows, cell_rows: whole_rows / 8, sample_rows, ..grain })
 }

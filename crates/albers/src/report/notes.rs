@@ -3,6 +3,7 @@
 use std::fmt;
 
 use albers_lattice::choose::Minimize;
+use albers_partition::top::SampledTops;
 use albers_storage::wording;
 use albers_storage::wording::{Field, Wording};
 use serde::{Serialize, Serializer};
@@ -126,6 +127,16 @@ pub enum Note {
         /// How many would be enough.
         k: u64,
     },
+    /// Samples supported no cut of some parts.
+    NotSupported {
+        /// How many.
+        n_parts: u64,
+    },
+    /// Parts too large to be cut at once stayed whole.
+    MaybeDivisible {
+        /// How many.
+        n_parts: u64,
+    },
     /// A finding is accepted that there is not.
     NothingToAccept {
         /// What is accepted.
@@ -147,6 +158,14 @@ pub enum Distance {
 }
 
 impl Note {
+    /// What the owner should know of cuts that were chosen on samples.
+    pub(crate) fn of_samples(tops: &SampledTops) -> impl Iterator<Item = Note> + use<> {
+        let told = |n_parts: u64| (n_parts > 0).then_some(n_parts);
+        let not_supported = told(tops.fell_back).map(|n_parts| Note::NotSupported { n_parts });
+        let whole = told(tops.maybe_divisible).map(|n_parts| Note::MaybeDivisible { n_parts });
+        not_supported.into_iter().chain(whole)
+    }
+
     /// What it says, with settings that each face names in its own words.
     pub fn wording(&self) -> Wording {
         match self {
@@ -252,6 +271,16 @@ impl fmt::Display for Note {
             Note::NothingDrawn { k } => write!(
                 f,
                 "no class has {k} drawn rows, so that the release has none: use fewer or longer ranges"
+            ),
+            Note::NotSupported { n_parts } => write!(
+                f,
+                "the samples of {n_parts} parts of the table supported no cut that held with all \
+                 rows: these parts were divided without a test"
+            ),
+            Note::MaybeDivisible { n_parts } => write!(
+                f,
+                "{n_parts} classes have more rows than are cut at once, and no sample showed how to \
+                 divide them: some cut of them may still be allowable"
             ),
             Note::NotInOriginal { column, n_rows } => write!(
                 f,

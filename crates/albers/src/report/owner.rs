@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use albers_index::rothko_tree::Passes;
 use albers_measure::{Loss, PublishedLoss, Relation};
+use albers_partition::top::SampledTops;
 use serde::Serialize;
 
 use crate::finding::Finding;
@@ -64,6 +66,12 @@ pub struct Report {
     /// The levels of a full-domain release.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generalization: Option<GeneralizationReport>,
+    /// What became of the first cuts of a large table, which are chosen on samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub samples: Option<SamplesReport>,
+    /// Bytes of rows that were moved, where a table was cut outside of memory by counts of its values.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub passes: Option<PassesReport>,
     /// What became of each column of the table.
     pub columns: Vec<ColumnReport>,
     /// What puts people at risk although the requirement holds.
@@ -153,6 +161,71 @@ pub struct GeneralizationReport {
     /// How far this one is above that bound, as a share.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gap: Option<f64>,
+}
+
+/// What became of the cuts of a large table that were chosen on samples. The figures are the same
+/// whatever the memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct SamplesReport {
+    /// How often rows were divided anew at most: trees one below the other.
+    pub repartitions: u64,
+    /// Trees that were grown on samples, and along which rows were divided.
+    pub trees: u64,
+    /// Their splits.
+    pub splits: u64,
+    /// Splits that were undone, since with all rows some part violated the requirement.
+    pub pruned: u64,
+    /// Parts whose sample supported no split that held with all rows, and that were divided without
+    /// a test.
+    pub fell_back: u64,
+    /// Parts too large to be cut at once that stayed whole, although some split of them may be
+    /// allowable.
+    pub maybe_divisible: u64,
+}
+
+impl SamplesReport {
+    /// Of what was counted.
+    pub(crate) fn of(tops: SampledTops) -> SamplesReport {
+        let SampledTops { repartitions, trees, splits, pruned, fell_back, maybe_divisible } = tops;
+        SamplesReport { repartitions, trees, splits, pruned, fell_back, maybe_divisible }
+    }
+}
+
+/// Bytes of rows that were moved while a table was cut outside of memory, before they are packed for
+/// the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct PassesReport {
+    /// Written while the rows were read; the values of all of them were counted then.
+    pub imported_bytes: u64,
+    /// Read to count the values of parts of them.
+    pub counted_bytes: u64,
+    /// Read to be divided among partitions.
+    pub repartitioned_read: u64,
+    /// Written then.
+    pub repartitioned_written: u64,
+    /// Read to be cut in memory.
+    pub loaded_bytes: u64,
+    /// How many parts were repartitioned.
+    pub repartitions: u64,
+    /// How often a part was read to count its values.
+    pub scans: u64,
+}
+
+impl PassesReport {
+    /// Of what was counted.
+    pub(crate) fn of(passes: Passes) -> PassesReport {
+        PassesReport {
+            imported_bytes: passes.imported_bytes,
+            counted_bytes: passes.counted_bytes,
+            repartitioned_read: passes.repartitioned_read,
+            repartitioned_written: passes.repartitioned_written,
+            loaded_bytes: passes.loaded_bytes,
+            repartitions: passes.n_repartitions,
+            scans: passes.n_scans,
+        }
+    }
 }
 
 /// A coarser release of the same index.

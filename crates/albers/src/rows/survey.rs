@@ -478,9 +478,9 @@ impl<'s> Surveyed<'s> {
         ))
     }
 
-    /// Counts what the rows of each tuple of the sample carry of a workload: the facts at these
-    /// places. Rows are looked at once more for that.
-    pub(crate) fn count_targets(
+    /// Counts what the rows of each tuple of the sample hold: the facts at these places. Rows are
+    /// looked at once more for that.
+    pub(crate) fn count_facts(
         &mut self,
         reading: &Reading<'s>,
         tuples: &mut Tuples,

@@ -222,6 +222,8 @@ pub(crate) fn publish(
         column_types: &table.column_types,
         may_overlap: false,
         has_history: false,
+        tops: None,
+        passes: None,
         generalization: Some(chosen.report),
         notes: [protection.notes, search.notes.clone(), chosen.notes].concat(),
         ncp_before: None,
