@@ -60,6 +60,12 @@ fn published(attribute: &Attribute, classes: &[Vec<String>]) -> Vec<(String, Pla
     classes.iter().zip(&cells).map(of_class).collect()
 }
 
+/// So many cases, unless `PROPTEST_CASES` asks for another number.
+fn n_cases(n_cases: u32) -> u32 {
+    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
+    asked.unwrap_or(n_cases)
+}
+
 fn cells() -> impl Strategy<Value = String> {
     prop_oneof![
         8 => (0u32..400).prop_map(|number| number.to_string()),
@@ -80,7 +86,7 @@ fn kinds() -> impl Strategy<Value = (ColumnType, Option<HierarchySpec>, Shown)> 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(n_cases(64)))]
 
     #[test]
     fn rows_that_are_left_out_move_no_place(
