@@ -211,6 +211,39 @@ impl Note {
             other => other.to_string().into(),
         }
     }
+
+    /// The words of notes that tell how many rows, cells or parts there are.
+    fn counted(&self) -> String {
+        match self {
+            Note::Unfit { column, n_rows } => {
+                format!(
+                    "{n_rows} cells of '{column}' are in none of its ranges, and count as missing"
+                )
+            }
+            Note::WithoutPerson { n_rows } => {
+                format!("{n_rows} rows name no person, and are never drawn")
+            }
+            Note::NothingDrawn { k } => format!(
+                "no class has {k} drawn rows, so that the release has none: use fewer or longer ranges"
+            ),
+            Note::NotSupported { n_parts } => format!(
+                "the samples of {n_parts} parts of the table supported no cut that held with all \
+                 rows: these parts were divided without a test"
+            ),
+            Note::MaybeDivisible { n_parts } => format!(
+                "{n_parts} classes have more rows than are cut at once, and no sample showed how to \
+                 divide them: some cut of them may still be allowable"
+            ),
+            Note::NotInOriginal { column, n_rows } => format!(
+                "{n_rows} rows have a value of '{column}' that the original does not have, or not in \
+                 this form: what these tell is not counted"
+            ),
+            Note::MissingValues { column, n_missing } => {
+                format!("'{column}' misses {n_missing} values, which count as a value of their own")
+            }
+            other => other.to_string(),
+        }
+    }
 }
 
 impl fmt::Display for Note {
@@ -261,43 +294,18 @@ impl fmt::Display for Note {
             | Note::OutsideModel { .. }
             | Note::BelowRequirement { .. }
             | Note::NothingToAccept { .. } => write!(f, "{}", self.wording()),
-            Note::Unfit { column, n_rows } => write!(
-                f,
-                "{n_rows} cells of '{column}' are in none of its ranges, and count as missing"
-            ),
-            Note::WithoutPerson { n_rows } => {
-                write!(f, "{n_rows} rows name no person, and are never drawn")
-            }
-            Note::NothingDrawn { k } => write!(
-                f,
-                "no class has {k} drawn rows, so that the release has none: use fewer or longer ranges"
-            ),
-            Note::NotSupported { n_parts } => write!(
-                f,
-                "the samples of {n_parts} parts of the table supported no cut that held with all \
-                 rows: these parts were divided without a test"
-            ),
-            Note::MaybeDivisible { n_parts } => write!(
-                f,
-                "{n_parts} classes have more rows than are cut at once, and no sample showed how to \
-                 divide them: some cut of them may still be allowable"
-            ),
-            Note::NotInOriginal { column, n_rows } => write!(
-                f,
-                "{n_rows} rows have a value of '{column}' that the original does not have, or not in \
-                 this form: what these tell is not counted"
-            ),
+            Note::Unfit { .. }
+            | Note::WithoutPerson { .. }
+            | Note::NothingDrawn { .. }
+            | Note::NotSupported { .. }
+            | Note::MaybeDivisible { .. }
+            | Note::NotInOriginal { .. }
+            | Note::MissingValues { .. } => f.write_str(&self.counted()),
             Note::KeyPublished { column } => {
                 write!(f, "the key '{column}' is published: whoever knows a key finds its row")
             }
             Note::ShownByBounds { column, shown_in } => {
                 write!(f, "'{column}' is shown by its bounds: {}", shown_in.join(", "))
-            }
-            Note::MissingValues { column, n_missing } => {
-                write!(
-                    f,
-                    "'{column}' misses {n_missing} values, which count as a value of their own"
-                )
             }
         }
     }
