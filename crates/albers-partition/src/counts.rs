@@ -20,9 +20,9 @@
 //! Cost: O(1) per row and table to count; O(cells) per node to choose.
 //!
 //! - [`group`]: the counts of a node, how they are made, and what they take.
-//! - [`median`], [`gain`]: the choice.
+//! - `median`, `gain`: the choice.
 //! - [`divide`]: what a split makes of a node.
-//! - [`walk`]: the codes of an attribute in their order, and the sides of a cut.
+//! - `walk`: the codes of an attribute in their order, and the sides of a cut.
 
 pub mod divide;
 mod gain;
