@@ -5,10 +5,11 @@ mod common;
 use common::Folder;
 use serde_json::Value;
 
-const NAMES: [&str; 8] = [
+const NAMES: [&str; 9] = [
     "class-size-by-k",
     "entropy-by-l",
     "imprecision-by-k",
+    "external-cost",
     "sample-size",
     "pruning",
     "nested-boxes-by-k",

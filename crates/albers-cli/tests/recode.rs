@@ -381,3 +381,26 @@ fn rows_none_of_which_is_known_or_enough_publish_nothing() {
         assert!(!folder.path("r.csv").exists());
     }
 }
+
+/// The types are those of the model, so that no flag is named that would change them.
+#[test]
+fn a_cell_of_another_type_is_refused_without_a_flag_that_is_not_there() {
+    let table = "age,disease\n30,flu\n31,mumps\n52,flu\n55,mumps\n";
+    let folder = Folder::with(table);
+    std::fs::create_dir(folder.path("own")).unwrap();
+    let accept = "--accept secret-without-rule";
+    let job = format!("--quasi age --sensitive disease -k 2 {accept} --model own/model");
+    let run = folder.run(&format!("anonymize in.csv -o out.csv {job}"));
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    for cell in ["30.5", "unknown"] {
+        folder.write("later.csv", format!("{table}{cell},flu\n"));
+        for more in [&[][..], &["--for-learning"]] {
+            let recode = ["recode", "own/model", "later.csv", "-o", "later-out.csv"];
+            let run = folder.run_once(&[&recode[..], more].concat());
+            assert_eq!(run.code, Some(2), "{}", run.said());
+            assert!(run.err.contains("types are those of the model"), "{}", run.err);
+            assert!(!run.err.contains("--type") && !run.err.contains(cell), "{}", run.err);
+            assert!(!folder.path("later-out.csv").exists());
+        }
+    }
+}

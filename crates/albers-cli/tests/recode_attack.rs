@@ -119,6 +119,15 @@ fn a_model_beside_its_release_is_refused_by_any_name_of_the_folder() {
     let model = folder.bytes("public/model");
     let holds = |text: &str| model.windows(text.len()).any(|own| own == text.as_bytes());
     assert!(holds("age") && holds("albers model"));
+    // Nor does a recoded release lie beside the model.
+    let beside = ["recode", "public/model", "in.csv", "-o", "public/again.csv"];
+    let run = folder.run_once(&beside);
+    assert_eq!(run.code, Some(1), "{}", run.said());
+    assert!(run.err.contains("model-beside-release"), "{}", run.err);
+    assert!(!folder.path("public/again.csv").exists());
+    let run = folder.run_once(&[&beside[..], &["--accept", "model-beside-release"]].concat());
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    assert!(folder.bytes("public/again.csv") == folder.bytes("public/out.csv"));
     // Standard output lies in no folder.
     let arguments = format!("anonymize in.csv -o - --model public/other {ROLES}");
     let run = folder.run_once(&arguments.split_whitespace().collect::<Vec<_>>());

@@ -78,7 +78,7 @@ fn a_pipe_larger_than_memory_is_spilled_and_released_like_a_file() {
     let job = "--quasi age,sex,education,workclass -k 5 --memory 300KB \
                --least-memory 300KB";
     let report = folder.anonymize(&format!("in.csv -o out.csv {job}"));
-    assert!(report["ran"].as_str().unwrap().starts_with("rtree"), "{report}");
+    assert!(report["bytes"]["partition_spilled"].as_u64().unwrap() > 0, "{report}");
     let arguments = format!("anonymize - -o piped.csv --json {job}");
     let (code, out, err) = piped(&folder, &arguments, &folder.bytes("in.csv"));
     assert_eq!(code, Some(0), "{err}");

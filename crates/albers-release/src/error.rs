@@ -38,7 +38,9 @@ pub enum ReleaseError {
         n_rows: u64,
     },
     /// Every row would be left out.
-    #[error("all {n_rows} rows would be left out; nothing was written; ask for less")]
+    #[error(
+        "all {n_rows} rows would be left out; nothing was written; ask for less, or give more rows"
+    )]
     NothingLeft {
         /// Rows of the table.
         n_rows: u64,

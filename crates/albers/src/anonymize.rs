@@ -110,7 +110,7 @@ pub fn prepare_files(job: &Job, watch: &dyn Watch) -> Result<Prepared> {
     let sinks = files::open_outputs(job, &[])?;
     let source = files::open_input(job)?;
     let job = Job { spill_dir: Some(files::spill_folder(job)), ..job.clone() };
-    let found = files::model_findings(&job)?;
+    let found = files::model_findings(&job);
     let prepared = prepare_found(&job, source.as_ref(), sinks, watch, found)?;
     files::with_owner_files(&job, prepared)
 }

@@ -141,11 +141,7 @@ pub fn open_outputs(job: &Job, also_read: &[&Path]) -> Result<Vec<Box<dyn Sink>>
     let targets: Vec<&PathBuf> = releases.iter().chain(&manifests).chain(owners).collect();
     check_targets(job, &targets, &inputs)?;
     check_beside_parts(job, &releases)?;
-    let found = model_findings(job)?;
-    let findings = finding::not_accepted(&found, &job.accept);
-    if !findings.is_empty() {
-        return Err(Error::Severe { findings });
-    }
+    check_findings(job, &model_findings(job))?;
     let sinks = releases.iter().zip(manifests).map(|(path, manifest)| {
         Ok(Box::new(FileSink::new(path, job.to, Some(manifest))?) as Box<dyn Sink>)
     });
@@ -214,15 +210,26 @@ pub fn with_owner_files(job: &Job, mut prepared: Prepared) -> Result<Prepared> {
     Ok(prepared)
 }
 
+/// Refuses a job with findings that it does not accept, before anything is read.
+pub(crate) fn check_findings(job: &Job, found: &[Finding]) -> Result<()> {
+    let findings = finding::not_accepted(found, &job.accept);
+    if findings.is_empty() { Ok(()) } else { Err(Error::Severe { findings }) }
+}
+
 /// Whether a job's recoding function would lie in a folder with what it publishes, by whatever name
 /// the folder is called.
-pub(crate) fn model_findings(job: &Job) -> Result<Vec<Finding>> {
-    let (Some(model), Some(output)) = (&job.model, &job.output) else { return Ok(Vec::new()) };
+pub(crate) fn model_findings(job: &Job) -> Vec<Finding> {
+    job.model.as_deref().map_or_else(Vec::new, |model| findings_beside(job, model))
+}
+
+/// Whether a recoding function lies in a folder with what a job publishes.
+pub(crate) fn findings_beside(job: &Job, model: &Path) -> Vec<Finding> {
+    let Some(output) = &job.output else { return Vec::new() };
     let release = Some(output).filter(|path| !is_standard(path));
     let published: Vec<&PathBuf> = release.into_iter().chain(&job.manifest).collect();
     let folder = folder_of(model);
     let is_beside = published.iter().any(|path| folder_of(path) == folder);
-    Ok(is_beside.then(model_beside_release).into_iter().collect())
+    is_beside.then(model_beside_release).into_iter().collect()
 }
 
 /// A recoding function that would lie in a folder of its release.
@@ -238,6 +245,8 @@ fn model_beside_release() -> Finding {
              holds the values of the quasi-identifiers and where classes are cut, and a folder is \
              easily published as a whole; name another folder with ",
             Field::Model,
+            " or ",
+            Field::Output
         ],
     }
 }

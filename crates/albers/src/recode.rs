@@ -25,6 +25,7 @@ use albers_table::source::Source;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::files;
+use crate::finding::Finding;
 use crate::job::Job;
 use crate::memory::{Memory, on_threads};
 use crate::method;
@@ -99,8 +100,7 @@ struct Opened {
 }
 
 impl Opened {
-    fn of(recode: &RecodeJob, source: &dyn Source) -> Result<Opened> {
-        let model = ModelFile::open(&recode.model)?;
+    fn of(recode: &RecodeJob, model: ModelFile, source: &dyn Source) -> Result<Opened> {
         let mut job = recode.merged(&model.job);
         let columns = check_columns(&model, &mut job, source)?;
         let mut plan = Plan::of_recoding(&job, source.name(), &columns)?;
@@ -159,6 +159,18 @@ pub fn prepare_recode(
     sink: Box<dyn Sink>,
     watch: &dyn Watch,
 ) -> Result<Prepared> {
+    let model = ModelFile::open(&job.model)?;
+    prepare_opened(job, (model, Vec::new()), source, sink, watch)
+}
+
+/// The same with a model that is open, and what was found before rows were read.
+fn prepare_opened(
+    job: &RecodeJob,
+    (model, found): (ModelFile, Vec<Finding>),
+    source: &dyn Source,
+    sink: Box<dyn Sink>,
+    watch: &dyn Watch,
+) -> Result<Prepared> {
     if job.outside == Outside::Edge {
         return Err(Error::usage(
             wording![
@@ -168,7 +180,7 @@ pub fn prepare_recode(
             wording!["drop it, or add ", Field::ForLearning],
         ));
     }
-    let Opened { model, plan } = Opened::of(job, source)?;
+    let Opened { model, plan } = Opened::of(job, model, source)?;
     on_threads(plan.resources.n_threads, || {
         let memory = Memory::of(&plan);
         let coding = model.coding.clone();
@@ -182,7 +194,7 @@ pub fn prepare_recode(
         let (Rows::Outside(surveyed), repeated) = read else {
             unreachable!("rows that are recoded are surveyed")
         };
-        context.repeated = repeated;
+        (context.repeated, context.found_before) = (repeated, found);
         recoded::publish(context, *surveyed, &model, &|| rows.n_outside(), sink)
     })
 }
@@ -195,21 +207,22 @@ pub fn recode_files(job: &RecodeJob, watch: &dyn Watch) -> Result<Report> {
 /// The same, but for the last step: all is verified and written, what is the owner's too, and waits
 /// for its name.
 pub fn prepare_recode_files(job: &RecodeJob, watch: &dyn Watch) -> Result<Prepared> {
-    let (job, source, mut sinks) = opened_files(job)?;
-    let prepared = prepare_recode(&job, source.as_ref(), sinks.remove(0), watch)?;
+    let (job, model) = with_settings_of_model(job)?;
+    let found = files::findings_beside(&job.job, &job.model);
+    files::check_findings(&job.job, &found)?;
+    let sink = files::open_outputs(&job.job, &[&job.model])?.remove(0);
+    let source = files::open_input(&job.job)?;
+    let prepared = prepare_opened(&job, (model, found), source.as_ref(), sink, watch)?;
     files::with_owner_files(&job.job, prepared)
 }
 
-type OpenedFiles = (RecodeJob, Box<dyn Source>, Vec<Box<dyn Sink>>);
-
-/// The source and the sinks of a job, with what of its model says how a table is read.
-fn opened_files(recode: &RecodeJob) -> Result<OpenedFiles> {
+/// A job with what of its model says how a table is read, and the model.
+fn with_settings_of_model(recode: &RecodeJob) -> Result<(RecodeJob, ModelFile)> {
     let mut job = recode.clone();
+    let model = ModelFile::open(&job.model)?;
     if job.job.missing.is_empty() {
-        job.job.missing = ModelFile::open(&job.model)?.job.missing;
+        job.job.missing.clone_from(&model.job.missing);
     }
     job.job.spill_dir = Some(files::spill_folder(&job.job));
-    let sinks = files::open_outputs(&job.job, &[&job.model])?;
-    let source = files::open_input(&job.job)?;
-    Ok((job, source, sinks))
+    Ok((job, model))
 }

@@ -121,7 +121,8 @@ fn is_training(of_model: &Fingerprint, own: &Fingerprint, changes: &[CodeMap]) -
     of_model == own && changes.iter().all(CodeMap::is_identity)
 }
 
-fn not_whole() -> Error {
+/// A model whose parts make no tree.
+pub(crate) fn not_whole() -> Error {
     Error::Table(TableError::File {
         table: "the model".to_owned(),
         problem: "its tree is not whole".to_owned(),

@@ -4,6 +4,8 @@
 //!   survey ──► domains, requirement
 //!   rows once more ──► packed rows, counts of the root ──► Rothko-T ──► subtrees ──► release
 //! ```
+//!
+//! What it promises and costs is said where it is done, in `albers_index::rothko_tree`.
 
 use albers_classes::TargetCodes;
 use albers_index::buffer_tree::{BulkPlan, Sizes};

@@ -31,8 +31,8 @@ pub(crate) struct RowPrinter {
 
 /// The key that follows from a coding.
 pub(super) fn key_of(coding: &[u8]) -> u128 {
-    let digest = digest_of(coding).unwrap_or_default();
-    digest.get(..32).and_then(|digits| u128::from_str_radix(digits, 16).ok()).unwrap_or_default()
+    let digest = digest_of(coding).expect("bytes in memory can be read");
+    u128::from_str_radix(&digest[..32], 16).expect("a digest has 64 hexadecimal digits")
 }
 
 impl RowPrinter {

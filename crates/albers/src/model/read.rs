@@ -118,6 +118,7 @@ impl ModelFile {
         let memory = budget.reserve_nothing("the recoding function");
         let mut parts = Parts::new(&name, greatest, (head.has_regions, keep), memory);
         let mut bytes = Bytes { name: &name, reader, n_left };
+        let n_tree = n_left;
         let end = loop {
             let n_frame = u32::from_le_bytes(bytes.array()?);
             if n_frame == 0 {
@@ -127,13 +128,31 @@ impl ModelFile {
             let mut rest = &frame[..];
             while !rest.is_empty() {
                 let (item, after) = postcard::take_from_bytes(rest).map_err(|_| damaged(&name))?;
-                parts.add(item)?;
+                let n_read = n_tree - bytes.n_left;
+                parts.add(item).map_err(|error| whole(error, n_read, n_tree))?;
                 rest = after;
             }
         };
         let sum = end.ok_or_else(|| damaged(&name))?;
         let fingerprint = Fingerprint { key: head.key, sum, n_rows: head.n_rows };
         parts.finish(fingerprint)
+    }
+}
+
+/// A refusal for want of memory after so many bytes of a tree, with what all of it would take, and a
+/// quarter for the rows.
+fn whole(error: Error, n_read: u64, n_tree: u64) -> Error {
+    match error {
+        Error::Table(TableError::Storage(StorageError::OverBudget {
+            what,
+            needed_bytes,
+            limit_bytes,
+        })) => {
+            let needed = u128::from(needed_bytes) * u128::from(n_tree) / u128::from(n_read.max(1));
+            let needed_bytes = u64::try_from(needed + needed / 4).unwrap_or(u64::MAX);
+            StorageError::OverBudget { what, needed_bytes, limit_bytes }.into()
+        }
+        other => other,
     }
 }
 

@@ -130,10 +130,11 @@ fn why_not_requirement(job: &Job) -> Option<(Wording, Wording)> {
         wording![
             "drop ",
             Field::Subject,
-            ", or give enough ",
+            ", or use ",
+            Field::Exact,
+            " with enough ",
             Field::Memory,
-            " and ",
-            Field::Exact
+            " instead"
         ],
     ))
 }

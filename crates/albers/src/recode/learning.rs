@@ -30,11 +30,12 @@ use albers_table::source::{ColumnRequest, RequestedTypes, Source, SourceChunk, f
 use arrow_array::RecordBatch;
 use serde::Serialize;
 
-use super::outside::{check_types, other_type, unknown_value};
-use super::{Opened, Outside, RecodeJob};
+use super::outside::{by_types_of_model, check_types, other_type, unknown_value};
+use super::{Opened, Outside, RecodeJob, with_settings_of_model};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::memory::{Memory, on_threads};
+use crate::method::recoded::not_whole;
 use crate::model::{Keep, Model, ModelFile};
 use crate::plan::Plan;
 use crate::rows::{KnownColumns, attribute_of};
@@ -73,10 +74,21 @@ impl PreparedTable {
 pub fn prepare_learning(
     job: &RecodeJob,
     source: &dyn Source,
+    sink: Box<dyn Sink>,
+    watch: &dyn Watch,
+) -> Result<PreparedTable> {
+    prepare_opened(job, ModelFile::open(&job.model)?, source, sink, watch)
+}
+
+/// The same with a model that is open.
+fn prepare_opened(
+    job: &RecodeJob,
+    model: ModelFile,
+    source: &dyn Source,
     mut sink: Box<dyn Sink>,
     watch: &dyn Watch,
 ) -> Result<PreparedTable> {
-    let Opened { model, plan } = Opened::of(job, source)?;
+    let Opened { model, plan } = Opened::of(job, model, source)?;
     let values = plan.show.values(sink.is_typed());
     check_values(&plan, values, source)?;
     on_threads(plan.resources.n_threads, || {
@@ -85,7 +97,7 @@ pub fn prepare_learning(
         let (coding, shows_regions) = (model.coding.clone(), model.head().has_regions);
         let attributes = asked.attributes(&plan, &coding);
         let model = model.read_tree(Keep::Cells, &memory.budget)?;
-        let tree = model.tree(&[]).ok_or_else(|| damaged_tree(source))?;
+        let tree = model.tree(&[]).ok_or_else(not_whole)?;
         let leaves = leaves_of(&model, &attributes, (shows_regions, values));
         let carried = asked.carried(&plan, source, sink.is_typed(), watch)?;
         let table = StoredTable::new(leaves, &asked.columns, carried, values)?;
@@ -101,14 +113,10 @@ pub fn prepare_learning(
 
 /// The same for a job that names its table and where it goes.
 pub fn prepare_learning_files(job: &RecodeJob, watch: &dyn Watch) -> Result<PreparedTable> {
-    let mut job = job.clone();
-    if job.job.missing.is_empty() {
-        job.job.missing = ModelFile::open(&job.model)?.job.missing;
-    }
-    job.job.spill_dir = Some(files::spill_folder(&job.job));
+    let (job, model) = with_settings_of_model(job)?;
     let sink = files::open_private_output(&job.job, &job.model)?;
     let source = files::open_input(&job.job)?;
-    prepare_learning(&job, source.as_ref(), sink, watch)
+    prepare_opened(&job, model, source.as_ref(), sink, watch)
 }
 
 /// Refuses cells that rows of another table do not have.
@@ -124,13 +132,6 @@ fn check_values(plan: &Plan, values: Values, source: &dyn Source) -> Result<()> 
         ));
     }
     plan.check_bound_names(values, source.columns())
-}
-
-fn damaged_tree(source: &dyn Source) -> Error {
-    Error::usage(
-        format!("{}: the tree of the model is not whole", source.name()),
-        "write the model anew",
-    )
 }
 
 fn leaves_of<'a>(
@@ -171,7 +172,7 @@ impl Asked {
             requests.push(ColumnRequest { coded, carried: !coded, ..column.request() });
             columns.push(output);
         }
-        let types = source.types(&requests)?;
+        let types = source.types(&requests).map_err(by_types_of_model)?;
         let kinds = &model.head().types;
         check_types(source.name(), &model.coding, kinds, (&requests, &types))?;
         Ok(Asked { requests, types, columns })
@@ -226,7 +227,8 @@ impl Asked {
             for_each_chunk(scan.as_mut(), watch, &look, &mut |found: Vec<CarriedSurvey>| {
                 surveys.iter_mut().zip(&found).for_each(|(all, own)| all.add(own));
                 Ok(())
-            })?;
+            })
+            .map_err(by_types_of_model)?;
         }
         let names = carried.map(|(request, _)| request.name.as_str());
         let fields = names.zip(surveys).map(|(name, survey)| survey.finish(name));
@@ -273,7 +275,8 @@ impl Recoder<'_> {
                 next.batch.iter().try_for_each(|batch| sink.write(batch))?;
             }
             Ok(())
-        })?;
+        })
+        .map_err(by_types_of_model)?;
         drop(scan);
         if !waiting.is_empty() || (stamp.is_some() && self.source.stamp() != stamp) {
             return Err(crate::rows::source_changed(self.source));

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use albers_release::ReleaseError;
 use albers_storage::wording;
-use albers_storage::wording::Field;
+use albers_storage::wording::{Field, Wording};
 use albers_table::TableError;
 use albers_table::chunk::ColumnChunk;
 use albers_table::coding::{Coding, ColumnCoding, Fit};
@@ -71,6 +71,25 @@ pub(super) fn check_types(
         }
     }
     Ok(())
+}
+
+/// An error of reading a table by the types of a model: other types cannot be asked for.
+pub(super) fn by_types_of_model(error: TableError) -> TableError {
+    let names_types = |hint: &Wording| hint.settings().any(|own| own.field == Field::Type);
+    let mended: Wording =
+        "the types are those of the model: mend the cell, or leave its row out".into();
+    match error {
+        TableError::Cell { table, place, column, problem, hint } if names_types(&hint) => {
+            TableError::Cell { table, place, column, problem, hint: mended }
+        }
+        TableError::Column { column, problem, hint } if names_types(&hint) => {
+            TableError::Column { column, problem, hint: mended }
+        }
+        TableError::File { table, problem, hint } if names_types(&hint) => {
+            TableError::File { table, problem, hint: mended }
+        }
+        other => other,
+    }
 }
 
 pub(super) fn other_type(table: &str, column: &str, what: &str) -> TableError {
@@ -151,7 +170,7 @@ impl Source for LaterRows<'_> {
     }
 
     fn types(&self, requests: &[ColumnRequest]) -> albers_table::Result<RequestedTypes> {
-        let types = self.source.types(requests)?;
+        let types = self.source.types(requests).map_err(by_types_of_model)?;
         check_types(self.name(), &self.coding, &self.kinds, (requests, &types))?;
         Ok(types)
     }
@@ -186,7 +205,7 @@ struct InsideScan<'a> {
 
 impl Scan for InsideScan<'_> {
     fn next_round(&mut self) -> albers_table::Result<Vec<SourceChunk>> {
-        let round = self.scan.next_round()?;
+        let round = self.scan.next_round().map_err(by_types_of_model)?;
         let (rows, codings) = (self.rows, &self.codings[..]);
         round.into_par_iter().map(|chunk| inside(rows, codings, chunk)).collect()
     }
