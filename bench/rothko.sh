@@ -4,13 +4,17 @@
 # it costs to recode rows by a stored function, beside reading and writing them for a release.
 #
 # Usage: bench/rothko.sh [ROWS] [FOLDER]     (50,000,000 rows; FOLDER for some 15 GB of files)
+# ALBERS names another program than that of this folder.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 rows=${1:-50000000}
 folder=$(mktemp -d -p "${2:-${TMPDIR:-/tmp}}")
 trap 'rm -rf "$folder"' EXIT
 
-cargo build --release --locked --quiet
+if [ -z "${ALBERS:-}" ]; then
+    cargo build --release --locked --quiet
+    ALBERS=target/release/albers
+fi
 cat > "$folder/run.py" <<'PYTHON'
 import json, os, subprocess, sys, time
 
@@ -46,7 +50,7 @@ def anonymize(n_rows, external, k=1000, split=("--split", "median")):
     path = table(n_rows)
     report = run("anonymize", path, "-o", out, "--force", "-k", str(k), "--quasi", quasi, "--keep", "class", "--accept", accept,
                  "--threads", "2", "--method", "mondrian", "--memory", "128MB", "--external", external, *split)
-    report["passes"] = report["bytes"]["source"] / os.path.getsize(path)
+    report["source_passes"] = report["bytes"]["source"] / os.path.getsize(path)
     return report
 
 
@@ -54,7 +58,7 @@ def show(name, report):
     moved = report["bytes"]
     told = {key: value for key, value in (report.get("samples") or report.get("passes") or {}).items() if value}
     print("%-34s %7.1f s %7.1f s processor %5.0f MB  source x %.2f  parts %6.2f GB written %6.2f GB read  ncp %.4f  %s" % (
-        name, report["wall"], report["processor"], report["held"] / 1e6, report["passes"],
+        name, report["wall"], report["processor"], report["held"] / 1e6, report["source_passes"],
         moved["partition_spilled"] / 1e9, moved["partition_read_back"] / 1e9, report["table_loss"]["ncp"],
         json.dumps(told)), flush=True)
 
@@ -89,4 +93,4 @@ for mode in ([], ["--for-learning"]):
     print("recode %-15s %7.1f s, %.2f times anonymize, %.2f times its reading and writing" % (
         *(mode or ["as a release"]), took, took / base["wall"], took / read_write), flush=True)
 PYTHON
-python3 "$folder/run.py" target/release/albers "$folder" "$rows"
+python3 "$folder/run.py" "$ALBERS" "$folder" "$rows"
