@@ -126,6 +126,7 @@ impl<'r> Context<'r> {
                 MethodPlan::Bang { .. } | MethodPlan::Access { .. }
             ),
             n_rows,
+            n_missing: self.n_missing.clone(),
             fingerprint,
             max_left_out: self.plan.max_left_out(n_rows),
             may_be_empty: self.plan.method.promise().is_some(),

@@ -11,6 +11,7 @@ use albers_table::row::{RowId, RowIdx};
 use arrow_schema::Field;
 
 use super::giant::GiantClass;
+use super::plan::DoorPlan;
 use crate::describe::Describer;
 use crate::error::Result;
 use crate::publish::{CarriedColumn, CellCounts, Payload};
@@ -203,11 +204,13 @@ impl LeftOut {
     }
 
     /// Of which attributes all missing values are left out.
-    pub(super) fn hides_missing(&self, attributes: &[Attribute]) -> Vec<bool> {
-        let hides = |(attribute, &(missing, n_rows)): (&Attribute, &(Option<Code>, u64))| {
-            missing.is_some() && n_rows == attribute.domain.n_missing()
+    pub(super) fn hides_missing(&self, plan: &DoorPlan<'_>) -> Vec<bool> {
+        let own: Vec<u64> = plan.attributes.iter().map(|own| own.domain.n_missing()).collect();
+        let n_missing = plan.n_missing.as_ref().unwrap_or(&own);
+        let hides = |(&n_missing, &(missing, n_rows)): (&u64, &(Option<Code>, u64))| {
+            missing.is_some() && n_rows == n_missing
         };
-        attributes.iter().zip(&self.missing).map(hides).collect()
+        n_missing.iter().zip(&self.missing).map(hides).collect()
     }
 
     /// The fields of the columns that leave as they came, for the rows that are published.
