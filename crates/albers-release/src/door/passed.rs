@@ -145,7 +145,6 @@ impl ClassSizes {
 
 /// Rows that are left out of all releases.
 pub struct LeftOut {
-    n_original: u64,
     tuples: Vec<(u64, u64)>,
     fingerprint: u64,
     memory: Option<Reservation>,
@@ -158,15 +157,10 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
-    /// No row yet, of so many; what they take is reserved where memory is counted.
-    pub(super) fn of(
-        n_original: u64,
-        attributes: &[Attribute],
-        memory: Option<Reservation>,
-    ) -> LeftOut {
+    /// No row yet; what they take is reserved where memory is counted.
+    pub(super) fn of(attributes: &[Attribute], memory: Option<Reservation>) -> LeftOut {
         let missing = attributes.iter().map(|attribute| (attribute.domain.missing_code(), 0));
         LeftOut {
-            n_original,
             tuples: Vec::new(),
             fingerprint: 0,
             memory,
@@ -242,11 +236,6 @@ impl LeftOut {
     /// Number of rows left out.
     pub fn n_rows(&self) -> u64 {
         self.tuples.len() as u64
-    }
-
-    /// Number of rows that were read.
-    pub fn n_original(&self) -> u64 {
-        self.n_original
     }
 
     /// A number for the secret of each row and one for its codes, sorted.
