@@ -209,12 +209,13 @@ pub struct LossOfParts<'a> {
     attributes: &'a [Attribute],
     sums: Sums,
     n_rows: u64,
+    n_left_out: u64,
 }
 
 impl<'a> LossOfParts<'a> {
     /// Of no part yet.
     pub fn new(attributes: &'a [Attribute]) -> LossOfParts<'a> {
-        LossOfParts { attributes, sums: Sums::zero(attributes.len()), n_rows: 0 }
+        LossOfParts { attributes, sums: Sums::zero(attributes.len()), n_rows: 0, n_left_out: 0 }
     }
 
     /// Adds some classes, or the rows that are left out.
@@ -224,16 +225,34 @@ impl<'a> LossOfParts<'a> {
             Passed::Giant(giant) => (sums_of_giant(giant), giant.n_rows),
             Passed::GiantRows(_) => return,
             Passed::LeftOut(left_out) => {
+                self.n_left_out += left_out.n_rows();
                 (sums_of_left_out(left_out, self.attributes), left_out.n_rows())
             }
         };
+        self.plus(&more, n_rows);
+    }
+
+    /// Counts rows that are left out and never came to the door, since the domain does not have their
+    /// values. In the divergence each covers the whole domain: who shares its values is not known.
+    pub fn leave_out(&mut self, n_rows: u64) {
+        let mut sums = lost_by_all(n_rows, self.attributes);
+        let log_volume = Volume::of_all(self.attributes.iter()).log();
+        let log_volumes = i128::from(n_rows) * i128::from(log_volume);
+        sums.log_ratios = LogRatios { quasi: log_volumes, with_sensitive: log_volumes };
+        self.n_left_out += n_rows;
+        self.plus(&sums, n_rows);
+    }
+
+    fn plus(&mut self, more: &Sums, n_rows: u64) {
         let sums = std::mem::replace(&mut self.sums, Sums::zero(0));
-        self.sums = sums.plus(&more);
+        self.sums = sums.plus(more);
         self.n_rows += n_rows;
     }
 
     /// The loss of all parts, and their divergence from the table.
-    pub fn finish(self) -> (Loss, Divergence) {
+    pub fn finish(mut self) -> (Loss, Divergence) {
+        // A row that is left out could be any of all rows.
+        self.sums.discernibility += times(self.n_left_out, self.n_rows);
         self.sums.into_loss(self.n_rows as usize, self.attributes.iter())
     }
 }
@@ -241,14 +260,15 @@ impl<'a> LossOfParts<'a> {
 /// Rows that are left out lose everything. In the divergence they form one class that covers the
 /// whole domain.
 fn sums_of_left_out(left_out: &LeftOut, attributes: &[Attribute]) -> Sums {
-    let n_rows = left_out.n_rows();
     let log_volume = Volume::of_all(attributes.iter()).log();
+    let log_ratios = LogRatios::of_class(log_volume, &mut left_out.tuples().to_vec());
+    Sums { log_ratios, ..lost_by_all(left_out.n_rows(), attributes) }
+}
+
+/// What so many rows lose that show nothing of any attribute.
+fn lost_by_all(n_rows: u64, attributes: &[Attribute]) -> Sums {
     let lost = attributes.iter().map(|attribute| times(n_rows, attribute.domain.n_steps()));
-    Sums {
-        discernibility: times(n_rows, left_out.n_original()),
-        by_attribute: lost.collect(),
-        log_ratios: LogRatios::of_class(log_volume, &mut left_out.tuples().to_vec()),
-    }
+    Sums { by_attribute: lost.collect(), ..Sums::zero(0) }
 }
 
 /// The sums of all rows of some classes.

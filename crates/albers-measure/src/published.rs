@@ -119,6 +119,11 @@ impl<'a> PublishedParts<'a> {
         self.sums = std::mem::replace(&mut self.sums, nothing).plus(more);
     }
 
+    /// Counts rows that are left out and never came to the door.
+    pub fn leave_out(&mut self, n_rows: u64) {
+        self.n_left_out += n_rows;
+    }
+
     /// How many values the cells of each attribute list, where they are sets.
     pub fn n_listed(&self) -> Vec<Option<u64>> {
         self.sums.columns.iter().map(ColumnSums::n_listed).collect()

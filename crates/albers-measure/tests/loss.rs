@@ -113,6 +113,7 @@ impl Table {
             ends_in_gaps: false,
             is_nested: false,
             n_rows: u64::from(N_ROWS),
+            n_missing: None,
             fingerprint: Points::new(codes).fingerprint(),
             max_left_out: N_LEFT_OUT as u64,
             may_be_empty: false,

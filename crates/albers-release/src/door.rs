@@ -141,7 +141,7 @@ impl<'a> Door<'a> {
                 (Way::Buckets(by_bucket, shuffles), Some(memory))
             }
         };
-        let left_out = LeftOut::of(plan.n_rows, plan.attributes, memory);
+        let left_out = LeftOut::of(plan.attributes, memory);
         let published = may_rebind.then_some(counts);
         let mut chain: Vec<usize> = (0..n_releases).collect();
         chain.sort_by_key(|&release| requirements[release].k());

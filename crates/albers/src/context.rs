@@ -126,6 +126,7 @@ impl<'r> Context<'r> {
                 MethodPlan::Bang { .. } | MethodPlan::Access { .. }
             ),
             n_rows,
+            n_missing: self.n_missing.clone(),
             fingerprint,
             max_left_out: self.plan.max_left_out(n_rows),
             may_be_empty: self.plan.method.promise().is_some(),
@@ -201,9 +202,10 @@ impl<'r> Context<'r> {
         story: &Story<'_>,
         release: usize,
         passage: &Passage,
-        figures: Figures<'_>,
+        mut figures: Figures<'_>,
     ) -> Report {
         let plan = self.plan;
+        figures.leave_out(self.n_outside);
         let mut findings = figures.findings(story, passage, self.values);
         let n_read = passage.classes.n_rows + passage.n_left_out;
         findings.extend(self.repeated.as_ref().map(|own| findings::rows_per_person(own, n_read)));
@@ -398,6 +400,12 @@ impl<'a> Figures<'a> {
         if let Some(relation) = &mut self.relation {
             relation.add(passed);
         }
+    }
+
+    /// Counts rows that never came to the door: nobody shall tell them from others that are left out.
+    fn leave_out(&mut self, n_rows: u64) {
+        self.table.leave_out(n_rows);
+        self.published.leave_out(n_rows);
     }
 
     /// What puts people at risk although the requirement holds.

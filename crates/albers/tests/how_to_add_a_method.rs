@@ -70,6 +70,7 @@ fn released(k: usize) -> Result<usize, ReleaseError> {
         ends_in_gaps: false,
         is_nested: false,
         n_rows: points.n_rows() as u64,
+        n_missing: None,
         fingerprint: points.fingerprint(),
         max_left_out: 0,
         may_be_empty: false,

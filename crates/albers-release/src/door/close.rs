@@ -60,7 +60,7 @@ impl<'a> Closing<'_, 'a> {
     ) -> Result<Vec<Passage>> {
         let mut passages = Vec::with_capacity(sinks.len());
         let carried = self.left_out.fields_of_table(rows.carried)?;
-        let hides_missing = self.left_out.hides_missing(self.plan.attributes);
+        let hides_missing = self.left_out.hides_missing(self.plan);
         for (release, (requirement, sink)) in self.in_chain(requirements.into_iter().zip(sinks)) {
             let start = Instant::now();
             self.watch.phase(Phase::Verify, Some(door.n_rows(release)));
@@ -128,7 +128,7 @@ impl<'a> Closing<'_, 'a> {
         let mut passages = Vec::with_capacity(sinks.len());
         let mut finer: Option<Totals> = None;
         let carried = self.left_out.fields_of_payload(by_bucket.rows.payload);
-        let hides_missing = self.left_out.hides_missing(self.plan.attributes);
+        let hides_missing = self.left_out.hides_missing(self.plan);
         let by_bucket = &BucketPlan { hides_missing: &hides_missing, ..*by_bucket };
         // The buffers of all releases are emptied before anything is loaded.
         let facts = shuffles.iter().map(|shuffle| (shuffle.n_rows, shuffle.shown.clone()));

@@ -11,6 +11,7 @@ use albers_table::row::{RowId, RowIdx};
 use arrow_schema::Field;
 
 use super::giant::GiantClass;
+use super::plan::DoorPlan;
 use crate::describe::Describer;
 use crate::error::Result;
 use crate::publish::{CarriedColumn, CellCounts, Payload};
@@ -144,7 +145,6 @@ impl ClassSizes {
 
 /// Rows that are left out of all releases.
 pub struct LeftOut {
-    n_original: u64,
     tuples: Vec<(u64, u64)>,
     fingerprint: u64,
     memory: Option<Reservation>,
@@ -157,15 +157,10 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
-    /// No row yet, of so many; what they take is reserved where memory is counted.
-    pub(super) fn of(
-        n_original: u64,
-        attributes: &[Attribute],
-        memory: Option<Reservation>,
-    ) -> LeftOut {
+    /// No row yet; what they take is reserved where memory is counted.
+    pub(super) fn of(attributes: &[Attribute], memory: Option<Reservation>) -> LeftOut {
         let missing = attributes.iter().map(|attribute| (attribute.domain.missing_code(), 0));
         LeftOut {
-            n_original,
             tuples: Vec::new(),
             fingerprint: 0,
             memory,
@@ -203,11 +198,13 @@ impl LeftOut {
     }
 
     /// Of which attributes all missing values are left out.
-    pub(super) fn hides_missing(&self, attributes: &[Attribute]) -> Vec<bool> {
-        let hides = |(attribute, &(missing, n_rows)): (&Attribute, &(Option<Code>, u64))| {
-            missing.is_some() && n_rows == attribute.domain.n_missing()
+    pub(super) fn hides_missing(&self, plan: &DoorPlan<'_>) -> Vec<bool> {
+        let own: Vec<u64> = plan.attributes.iter().map(|own| own.domain.n_missing()).collect();
+        let n_missing = plan.n_missing.as_ref().unwrap_or(&own);
+        let hides = |(&n_missing, &(missing, n_rows)): (&u64, &(Option<Code>, u64))| {
+            missing.is_some() && n_rows == n_missing
         };
-        attributes.iter().zip(&self.missing).map(hides).collect()
+        n_missing.iter().zip(&self.missing).map(hides).collect()
     }
 
     /// The fields of the columns that leave as they came, for the rows that are published.
@@ -239,11 +236,6 @@ impl LeftOut {
     /// Number of rows left out.
     pub fn n_rows(&self) -> u64 {
         self.tuples.len() as u64
-    }
-
-    /// Number of rows that were read.
-    pub fn n_original(&self) -> u64 {
-        self.n_original
     }
 
     /// A number for the secret of each row and one for its codes, sorted.

@@ -34,6 +34,8 @@ pub struct DoorPlan<'a> {
     pub is_nested: bool,
     /// Rows that were read: every one must come through the door or be left out.
     pub n_rows: u64,
+    /// How many of them miss the value of each attribute, where its domain is that of other rows.
+    pub n_missing: Option<Vec<u64>>,
     /// The fingerprint of their codes.
     pub fingerprint: u64,
     /// How many rows may be left out.

@@ -342,6 +342,7 @@ impl<'t> Case<'t> {
             ends_in_gaps: self.show_regions,
             is_nested: self.is_nested,
             n_rows: table.n_rows() as u64,
+            n_missing: None,
             fingerprint: table.fingerprint(),
             max_left_out: self.max_left_out,
             may_be_empty: false,

@@ -139,6 +139,25 @@ impl ColumnCoding {
         placed
     }
 
+    /// Which values of a chunk a coding has to grow for, if there are any: far ones that it does not
+    /// have, and near ones with more digits. Of values that are outside nothing is told.
+    pub fn grows_by(&self, chunk: &ColumnChunk) -> Option<Vec<bool>> {
+        let steps = self.steps(chunk.unit());
+        let code_of = match (&self.domain.kind, &self.lookup) {
+            (DomainKind::Near { .. }, _) if steps.parts > 1 => None,
+            (DomainKind::Far { .. }, Lookup::Keys(code_of)) => Some(code_of),
+            _ => return None,
+        };
+        if chunk.missing.len() == chunk.n_rows() || !self.has_same_cells(chunk) {
+            return None;
+        }
+        let is_known = |key: i64| code_of.is_none_or(|code_of| code_of.contains_key(&key));
+        let is_new = |key: i64| !steps.exact(key).is_some_and(is_known);
+        let mut grows: Vec<bool> = all_keys(&chunk.cells).map(is_new).collect();
+        chunk.missing.iter().for_each(|&row| grows[row as usize] = false);
+        grows.contains(&true).then_some(grows)
+    }
+
     /// A chunk of values that are inside, with no more digits after the point than the coding has
     /// where its values need no more: others that stood beside them may have had some.
     pub fn fitted(&self, mut chunk: ColumnChunk) -> ColumnChunk {

@@ -1,7 +1,9 @@
 //! Rows of a source that a coding has places for: a source of its own.
 //!
 //! Guarantee: what becomes of a row follows from its own cells; whoever reads this source never sees
-//! a row that is outside, and no message names a value.
+//! a row that is outside, and no message names a value. Where classes show their regions, a value that
+//! the coding would have to grow for is outside too: regions end in the gaps between known values, and
+//! a value in a gap would move an end that others show, also if its row is left out.
 //! Cost: a look at the ends of each chunk; a look at every row of those with something outside.
 
 use std::sync::Arc;
@@ -109,6 +111,8 @@ pub(super) struct LaterRows<'s> {
     columns: Vec<SourceColumn>,
     /// Whether a row without a place is an error.
     refuses: bool,
+    /// Whether a row has no place where the coding would have to grow for it.
+    is_fixed: bool,
     n_inside: AtomicU64,
     n_outside: AtomicU64,
 }
@@ -126,6 +130,7 @@ impl<'s> LaterRows<'s> {
             kinds: model.head().types.clone(),
             columns: check_columns(model, &mut job, source)?,
             refuses,
+            is_fixed: model.head().has_regions,
             n_inside: AtomicU64::new(0),
             n_outside: AtomicU64::new(0),
         })
@@ -224,10 +229,13 @@ fn inside(
         if !coding.reads(cells) {
             return Err(other_type(rows.name(), name, "another than in the model"));
         }
-        if coding.covers(cells) {
+        let grows = if rows.is_fixed { coding.grows_by(cells) } else { None };
+        if grows.is_none() && coding.covers(cells) {
             continue;
         }
-        let fits = coding.placed(cells).fits;
+        let mut fits = coding.placed(cells).fits;
+        let new = grows.iter().flatten().zip(&mut fits).filter(|(grows, _)| **grows);
+        new.for_each(|(_, fit)| *fit = Fit::Unknown);
         if rows.refuses
             && let Some(row) = fits.iter().position(|&fit| fit != Fit::Inside)
         {

@@ -108,6 +108,32 @@ proptest! {
             }
         }
     }
+
+    #[test]
+    fn a_coding_grows_for_none_but_the_values_that_it_names(
+        known in decimals(),
+        later in decimals(),
+        kind in prop::sample::select(&[ColumnType::Decimal, ColumnType::Float][..])
+    ) {
+        let coding = coding_of(kind, &known, CodingPlan::Ordered);
+        let all = chunk_of(kind, &later);
+        let fits = coding.placed(&all).fits;
+        let grows = coding.grows_by(&all).unwrap_or(vec![false; later.len()]);
+        let survey_of = |rows: &[u32]| {
+            let look = coding.later_look();
+            let mut survey = coding.later_survey(look);
+            survey.add(ChunkSurvey::of(&coding.fitted(all.select(rows)), look)).unwrap();
+            survey
+        };
+        let inside = (0u32..).zip(&fits).filter(|(_, fit)| **fit == Fit::Inside);
+        let inside: Vec<u32> = inside.map(|(row, _)| row).collect();
+        let has_grown = |row: u32| grows[row as usize];
+        let others: Vec<u32> = inside.iter().copied().filter(|&row| !has_grown(row)).collect();
+        prop_assert!(coding.for_later(survey_of(&others)).unwrap().1.is_identity());
+        for &row in inside.iter().filter(|&&row| has_grown(row)) {
+            prop_assert!(!known.contains(&later[row as usize]), "a known value needs no growth");
+        }
+    }
 }
 
 #[test]
