@@ -9,8 +9,9 @@
 //! Departures: what a leaf shows is told anew from its rows by the door, as of any class; a leaf whose
 //! rows miss the requirement is left out.
 //! Guarantee: every published class satisfies the requirement, with closeness to the distribution of
-//! the published rows: leaves are left out until those that are left satisfy it. The rows that the
-//! function was made of come to the release that they came to then.
+//! the published rows, measured on the values of all rows: leaves are left out until those that are
+//! left satisfy it. The rows that the function was made of come to the release that they came to
+//! then.
 //! Cost: two passes over the rows, and one over their leaves; one more for each round in which leaves
 //! are left out under closeness.
 
