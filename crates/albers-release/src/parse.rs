@@ -431,17 +431,34 @@ pub fn shows_missing_too(text: &str) -> bool {
     text.trim().strip_prefix('{').is_some_and(|rest| rest.trim_start().starts_with(','))
 }
 
+/// Something that a cell shows, alone or as a member of a set.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ShownMember {
+    /// Its text, without the quotes that it may stand in.
+    pub text: String,
+    /// Whether it stood in quotes: then it is a name, whatever it looks like.
+    pub is_quoted: bool,
+}
+
+/// What a cell shows: the members of a set, of which an empty first one is the missing value, or what
+/// it shows alone.
+pub fn members_of(text: &str) -> Vec<ShownMember> {
+    let trimmed = text.trim();
+    let inner = trimmed.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+    let shown = |own: Member| ShownMember { text: own.text, is_quoted: own.quoted };
+    match inner.and_then(members) {
+        Some(members) => members.into_iter().map(shown).collect(),
+        None => match trimmed.strip_prefix('"').and_then(quoted_member) {
+            Some((name, "")) => vec![shown(name)],
+            _ => vec![ShownMember { text: text.to_owned(), is_quoted: false }],
+        },
+    }
+}
+
 /// The names that a cell shows: the members of a set, or what it shows alone; the missing value has
 /// no letters.
 pub fn names_of(text: &str) -> Vec<String> {
-    let inner = text.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
-    match inner.and_then(members) {
-        Some(members) => members.into_iter().map(|member| member.text).collect(),
-        None => match text.trim().strip_prefix('"').and_then(quoted_member) {
-            Some((name, "")) => vec![name.text],
-            _ => vec![text.to_owned()],
-        },
-    }
+    members_of(text).into_iter().map(|member| member.text).collect()
 }
 
 /// A member of a set.

@@ -4,14 +4,18 @@
 //! its job is; what it means on a table is told later, by the values of its columns. Missing
 //! values satisfy nothing but `is null`, as in SQL.
 
+mod mark;
+
 use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
-use sqlparser::ast::{BinaryOperator, Expr, UnaryOperator, Value};
+use sqlparser::ast::{BinaryOperator, Expr, Spanned, UnaryOperator, Value};
 use sqlparser::dialect::GenericDialect;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
+
+pub(crate) use mark::{ConditionError, Mark};
 
 /// The most boxes that a condition may come to.
 pub(crate) const MAX_BOXES: usize = 64;
@@ -34,6 +38,10 @@ pub(crate) struct Test {
     pub(crate) column: String,
     /// What is asked of it.
     pub(crate) asks: Asks,
+    /// Where the column stands.
+    pub(crate) column_mark: Mark,
+    /// Where the values stand that it is compared with.
+    pub(crate) value_mark: Mark,
 }
 
 /// What is asked of a value.
@@ -111,35 +119,49 @@ impl fmt::Display for Condition {
     }
 }
 
+impl Condition {
+    /// Reads a condition, also one that no row can satisfy: it has no boxes.
+    pub(crate) fn read(text: &str) -> Result<Condition, ConditionError> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(ConditionError::new("the condition is empty", EXAMPLE));
+        }
+        if text.chars().count() > MAX_CHARACTERS {
+            let problem = format!("the condition has more than {MAX_CHARACTERS} characters");
+            return Err(ConditionError::new(problem, "ask for less at once"));
+        }
+        let unreadable = |error: sqlparser::parser::ParserError| {
+            let mark = Mark::of_parser_error(&error);
+            ConditionError::new("the condition cannot be read", EXAMPLE).at(mark)
+        };
+        let dialect = GenericDialect {};
+        let mut parser = Parser::new(&dialect).try_with_sql(text).map_err(unreadable)?;
+        let expression = parser.parse_expr().map_err(unreadable)?;
+        let next = parser.peek_token();
+        if next.token != Token::EOF {
+            let problem = "the condition goes on where it should end";
+            return Err(ConditionError::new(problem, EXAMPLE).at(next.span.into()));
+        }
+        let mut boxes = boxes_of(&expression, false)?;
+        boxes.retain(|tests| !contradicts_itself(tests));
+        Ok(Condition { text: text.to_owned(), boxes })
+    }
+}
+
 impl FromStr for Condition {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Condition, String> {
-        let text = text.trim();
-        if text.is_empty() {
-            return Err(format!("the condition is empty; {EXAMPLE}"));
-        }
-        if text.chars().count() > MAX_CHARACTERS {
-            return Err(format!("the condition has more than {MAX_CHARACTERS} characters"));
-        }
-        let unreadable = |_| format!("the condition cannot be read; {EXAMPLE}");
-        let dialect = GenericDialect {};
-        let mut parser = Parser::new(&dialect).try_with_sql(text).map_err(unreadable)?;
-        let expression = parser.parse_expr().map_err(unreadable)?;
-        if parser.peek_token().token != Token::EOF {
-            return Err(format!("the condition goes on where it should end; {EXAMPLE}"));
-        }
-        let mut boxes = boxes_of(&expression, false)?;
-        boxes.retain(|tests| !contradicts_itself(tests));
-        match boxes.is_empty() {
+        let condition = Condition::read(text).map_err(|error| error.to_string())?;
+        match condition.boxes.is_empty() {
             true => Err("no row can satisfy the condition, which contradicts itself".to_owned()),
-            false => Ok(Condition { text: text.to_owned(), boxes }),
+            false => Ok(condition),
         }
     }
 }
 
 /// An expression, or its opposite, as boxes.
-fn boxes_of(expression: &Expr, negated: bool) -> Result<Vec<Vec<Test>>, String> {
+fn boxes_of(expression: &Expr, negated: bool) -> Result<Vec<Vec<Test>>, ConditionError> {
     match expression {
         Expr::Nested(inner) => boxes_of(inner, negated),
         Expr::UnaryOp { op: UnaryOperator::Not, expr } => boxes_of(expr, !negated),
@@ -154,9 +176,12 @@ fn boxes_of(expression: &Expr, negated: bool) -> Result<Vec<Vec<Test>>, String> 
         Expr::BinaryOp { left, op, right } => compared(left, op, right, negated).map(one_box),
         Expr::Between { expr, negated: outside, low, high } => {
             let column = column_of(expr)?;
+            let marks = [Mark::of(low), Mark::of(high)];
             let (low, high) = (literal_of(low)?, literal_of(high)?);
-            let bound =
-                |side, value| Test { column: column.clone(), asks: Asks::Bound(side, value) };
+            let bound = |side, value| {
+                let mark = marks[usize::from(matches!(side, Side::UpTo | Side::Above))];
+                column.clone().test(Asks::Bound(side, value), mark)
+            };
             match *outside != negated {
                 false => Ok(vec![vec![bound(Side::From, low), bound(Side::UpTo, high)]]),
                 true => Ok(vec![vec![bound(Side::Below, low)], vec![bound(Side::Above, high)]]),
@@ -164,23 +189,44 @@ fn boxes_of(expression: &Expr, negated: bool) -> Result<Vec<Vec<Test>>, String> 
         }
         Expr::InList { expr, list, negated: outside } => {
             let column = column_of(expr)?;
+            let mark = Mark::of_all(list);
             let values = list.iter().map(literal_of).collect::<Result<_, _>>()?;
-            Ok(one_box(Test { column, asks: Asks::OneOf { values, negated: *outside != negated } }))
+            let asks = Asks::OneOf { values, negated: *outside != negated };
+            Ok(one_box(column.test(asks, mark)))
         }
         Expr::IsNull(inner) => {
-            Ok(one_box(Test { column: column_of(inner)?, asks: Asks::Missing(!negated) }))
+            Ok(one_box(column_of(inner)?.test(Asks::Missing(!negated), Mark::of(inner))))
         }
         Expr::IsNotNull(inner) => {
-            Ok(one_box(Test { column: column_of(inner)?, asks: Asks::Missing(negated) }))
+            Ok(one_box(column_of(inner)?.test(Asks::Missing(negated), Mark::of(inner))))
         }
         Expr::Identifier(_) => {
-            let column = column_of(expression)?;
             let values = vec!["true".to_owned()];
-            Ok(one_box(Test { column, asks: Asks::OneOf { values, negated } }))
+            let asks = Asks::OneOf { values, negated };
+            Ok(one_box(column_of(expression)?.test(asks, Mark::of(expression))))
         }
-        _ => Err(format!(
-            "the condition asks for more than comparisons, between, in, is null, and, or, not; {EXAMPLE}"
-        )),
+        Expr::Function(function) => {
+            let problem = format!("the condition calls a function, '{}'", function.name);
+            Err(ConditionError::new(problem, EXAMPLE).at(Mark::of(expression)))
+        }
+        _ => {
+            let problem = "the condition asks for more than comparisons, between, in, is null, and, \
+                           or, not";
+            Err(ConditionError::new(problem, EXAMPLE).at(Mark::of(expression)))
+        }
+    }
+}
+
+/// A column as it stands in a condition.
+#[derive(Debug, Clone)]
+struct Named {
+    name: String,
+    mark: Mark,
+}
+
+impl Named {
+    fn test(self, asks: Asks, value_mark: Mark) -> Test {
+        Test { column: self.name, asks, column_mark: self.mark, value_mark }
     }
 }
 
@@ -188,7 +234,7 @@ fn one_box(test: Test) -> Vec<Vec<Test>> {
     vec![vec![test]]
 }
 
-fn both(left: &[Vec<Test>], right: &[Vec<Test>]) -> Result<Vec<Vec<Test>>, String> {
+fn both(left: &[Vec<Test>], right: &[Vec<Test>]) -> Result<Vec<Vec<Test>>, ConditionError> {
     let pairs = left.iter().flat_map(|one| right.iter().map(move |other| (one, other)));
     let boxes: Vec<Vec<Test>> = pairs
         .map(|(one, other)| [&one[..], &other[..]].concat())
@@ -198,23 +244,33 @@ fn both(left: &[Vec<Test>], right: &[Vec<Test>]) -> Result<Vec<Vec<Test>>, Strin
     Ok(boxes)
 }
 
-fn either(mut left: Vec<Vec<Test>>, right: Vec<Vec<Test>>) -> Result<Vec<Vec<Test>>, String> {
+fn either(
+    mut left: Vec<Vec<Test>>,
+    right: Vec<Vec<Test>>,
+) -> Result<Vec<Vec<Test>>, ConditionError> {
     check_boxes(left.len() + right.len())?;
     left.extend(right);
     Ok(left)
 }
 
-fn check_boxes(n_boxes: usize) -> Result<(), String> {
+fn check_boxes(n_boxes: usize) -> Result<(), ConditionError> {
+    let problem = || format!("the condition comes to more than {MAX_BOXES} boxes");
     match n_boxes > MAX_BOXES {
-        true => Err(format!("the condition comes to more than {MAX_BOXES} boxes")),
+        true => Err(ConditionError::new(problem(), "ask for less at once")),
         false => Ok(()),
     }
 }
 
 /// A comparison of a column with a value, whichever comes first.
-fn compared(left: &Expr, op: &BinaryOperator, right: &Expr, negated: bool) -> Result<Test, String> {
+fn compared(
+    left: &Expr,
+    op: &BinaryOperator,
+    right: &Expr,
+    negated: bool,
+) -> Result<Test, ConditionError> {
     let is_flipped = column_of(left).is_err() && column_of(right).is_ok();
     let (column, value) = if is_flipped { (right, left) } else { (left, right) };
+    let mark = Mark::of(value);
     let (column, value) = (column_of(column)?, literal_of(value)?);
     let side = match op {
         BinaryOperator::Lt => Side::Below,
@@ -223,54 +279,71 @@ fn compared(left: &Expr, op: &BinaryOperator, right: &Expr, negated: bool) -> Re
         BinaryOperator::Gt => Side::Above,
         BinaryOperator::Eq | BinaryOperator::NotEq => {
             let negated = (*op == BinaryOperator::NotEq) != negated;
-            return Ok(Test { column, asks: Asks::OneOf { values: vec![value], negated } });
+            return Ok(column.test(Asks::OneOf { values: vec![value], negated }, mark));
         }
         _ => {
-            return Err(format!("the condition has an operator that is no comparison; {EXAMPLE}"));
+            let problem = "the condition has an operator that is no comparison";
+            let mark = column.mark.up_to(mark);
+            return Err(ConditionError::new(problem, EXAMPLE).at(mark));
         }
     };
     let side = if is_flipped { side.flipped() } else { side };
     let side = if negated { side.negated() } else { side };
-    Ok(Test { column, asks: Asks::Bound(side, value) })
+    Ok(column.test(Asks::Bound(side, value), mark))
 }
 
-fn column_of(expression: &Expr) -> Result<String, String> {
-    match expression {
-        Expr::Nested(inner) => column_of(inner),
-        Expr::Identifier(name) => Ok(name.value.clone()),
-        Expr::CompoundIdentifier(_) => {
-            Err("the condition names a column with a dot; put the name between double quotes"
-                .to_owned())
+fn column_of(expression: &Expr) -> Result<Named, ConditionError> {
+    let mark = Mark::of(expression);
+    let (problem, hint) = match expression {
+        Expr::Nested(inner) => return column_of(inner),
+        Expr::Identifier(name) => return Ok(Named { name: name.value.clone(), mark }),
+        Expr::CompoundIdentifier(_) => (
+            "the condition names a column with a dot".to_owned(),
+            "put the name between double quotes",
+        ),
+        Expr::Function(function) => {
+            (format!("the condition calls a function, '{}'", function.name), EXAMPLE)
         }
-        _ => Err(format!("the condition compares something that is not a column; {EXAMPLE}")),
-    }
+        _ => ("the condition compares something that is not a column".to_owned(), EXAMPLE),
+    };
+    Err(ConditionError::new(problem, hint).at(mark))
 }
 
-fn literal_of(expression: &Expr) -> Result<String, String> {
-    match expression {
-        Expr::Nested(inner) => literal_of(inner),
+fn literal_of(expression: &Expr) -> Result<String, ConditionError> {
+    let (problem, hint) = match expression {
+        Expr::Nested(inner) => return literal_of(inner),
         Expr::UnaryOp { op: UnaryOperator::Minus, expr } => {
             let literal = literal_of(expr)?;
-            Ok(literal.strip_prefix('-').map_or_else(|| format!("-{literal}"), str::to_owned))
+            return Ok(literal
+                .strip_prefix('-')
+                .map_or_else(|| format!("-{literal}"), str::to_owned));
         }
-        Expr::UnaryOp { op: UnaryOperator::Plus, expr } => literal_of(expr),
-        Expr::TypedString(typed) => literal_of_value(&typed.value.value),
-        Expr::Value(value) => literal_of_value(&value.value),
-        Expr::Identifier(_) | Expr::CompoundIdentifier(_) => Err(
-            "the condition compares two columns; texts stand between single quotes, as in sex = 'M'"
-                .to_owned(),
+        Expr::UnaryOp { op: UnaryOperator::Plus, expr } => return literal_of(expr),
+        Expr::TypedString(typed) => match literal_of_value(&typed.value.value) {
+            Ok(text) => return Ok(text),
+            Err(why) => why,
+        },
+        Expr::Value(value) => match literal_of_value(&value.value) {
+            Ok(text) => return Ok(text),
+            Err(why) => why,
+        },
+        Expr::Identifier(_) | Expr::CompoundIdentifier(_) => (
+            "the condition compares two columns",
+            "texts stand between single quotes, as in sex = 'M'",
         ),
-        _ => Err(format!("the condition compares with something that is not a value; {EXAMPLE}")),
-    }
+        _ => ("the condition compares with something that is not a value", EXAMPLE),
+    };
+    Err(ConditionError::new(problem, hint).at(Mark::of(expression)))
 }
 
-fn literal_of_value(value: &Value) -> Result<String, String> {
+/// The text of a value, or what is wrong with it and what to do.
+fn literal_of_value(value: &Value) -> Result<String, (&'static str, &'static str)> {
     match value {
         Value::Number(digits, _) => Ok(digits.clone()),
         Value::SingleQuotedString(text) => Ok(text.clone()),
         Value::Boolean(truth) => Ok(truth.to_string()),
-        Value::Null => Err("nothing is equal to null; use is null, or is not null".to_owned()),
-        _ => Err(format!("the condition compares with a value of an unknown kind; {EXAMPLE}")),
+        Value::Null => Err(("nothing is equal to null", "use is null, or is not null")),
+        _ => Err(("the condition compares with a value of an unknown kind", EXAMPLE)),
     }
 }
 
@@ -307,17 +380,23 @@ fn contradict(one: &Asks, other: &Asks) -> bool {
 mod tests {
     use super::*;
 
-    fn boxes(text: &str) -> Vec<Vec<Test>> {
-        text.parse::<Condition>().unwrap_or_else(|why| panic!("{text}: {why}")).boxes
+    /// What is asked of which column, wherever it stands.
+    type Asked = (String, Asks);
+
+    fn boxes(text: &str) -> Vec<Vec<Asked>> {
+        let condition = text.parse::<Condition>().unwrap_or_else(|why| panic!("{text}: {why}"));
+        let tests =
+            |tests: Vec<Test>| tests.into_iter().map(|own| (own.column, own.asks)).collect();
+        condition.boxes.into_iter().map(tests).collect()
     }
 
-    fn bound(column: &str, side: Side, value: &str) -> Test {
-        Test { column: column.to_owned(), asks: Asks::Bound(side, value.to_owned()) }
+    fn bound(column: &str, side: Side, value: &str) -> Asked {
+        (column.to_owned(), Asks::Bound(side, value.to_owned()))
     }
 
-    fn one_of(column: &str, values: &[&str], negated: bool) -> Test {
+    fn one_of(column: &str, values: &[&str], negated: bool) -> Asked {
         let values = values.iter().map(|&value| value.to_owned()).collect();
-        Test { column: column.to_owned(), asks: Asks::OneOf { values, negated } }
+        (column.to_owned(), Asks::OneOf { values, negated })
     }
 
     #[test]
@@ -339,7 +418,7 @@ mod tests {
         assert_eq!(boxes("(age > 50 and age < 40) or sex = 'M'").len(), 1);
         let apart = "not (age between 30 and 40) and not (age between 50 and 60)";
         assert_eq!(boxes(apart).len(), 3);
-        let missing = |is| Test { column: "a".to_owned(), asks: Asks::Missing(is) };
+        let missing = |is| ("a".to_owned(), Asks::Missing(is));
         assert_eq!(boxes("a is null"), [[missing(true)]]);
         assert_eq!(boxes("not a is null"), [[missing(false)]]);
     }

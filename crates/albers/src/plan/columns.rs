@@ -21,7 +21,7 @@ use crate::job::{Categories, ColumnJob, Job, TargetKind};
 pub(crate) const BOUND_ENDINGS: [&str; 3] = ["_min", "_max", "_missing"];
 
 /// The ending of the column that shows the mean beside them.
-const MEAN_ENDING: &str = "_mean";
+pub(crate) const MEAN_ENDING: &str = "_mean";
 
 /// A column that is read.
 #[derive(Debug, Clone)]

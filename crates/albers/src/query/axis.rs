@@ -1,0 +1,406 @@
+//! The cells of a column, and what conditions ask of it, as positions of one axis.
+//!
+//! All ends that occur in cells and in conditions are positions, so that every question about values
+//! becomes an exact one about whole numbers. How long positions are decides the estimate alone:
+//! whole numbers and days count, other numbers and times have lengths, names count each once, and of
+//! names that begin alike each hidden letter is one of as many as occur.
+
+use albers_query::boxes::Known;
+use albers_query::{Asked, Cover, Missing, Scale};
+use albers_table::hierarchy::Hierarchy;
+use rustc_hash::FxHashSet;
+
+use super::line::{Lengths, Line};
+use super::shape::{Edge, Notation, Shape, Values, places_of};
+use super::yardstick::{KeyLengths, Yardstick};
+use crate::condition::{Asks, ConditionError, Side, Test};
+
+/// The positions of an axis.
+pub(super) struct Ground {
+    kind: GroundKind,
+    is_boolean: bool,
+}
+
+enum GroundKind {
+    Keys(Line<i64>, Yardstick),
+    Texts(Line<String>),
+    /// The leaves of a hierarchy in its order, and behind them whatever it does not know.
+    Leaves(Hierarchy),
+}
+
+impl Ground {
+    /// The positions of some cells and of what tests compare with.
+    pub(super) fn of(
+        notation: &Notation,
+        shapes: &[Shape],
+        tests: &[&Test],
+        is_boolean: bool,
+    ) -> Result<Ground, ConditionError> {
+        let kind = match notation {
+            Notation::Ordered(yardstick) | Notation::Dates(yardstick) => {
+                GroundKind::Keys(key_line(*yardstick, shapes, tests)?, *yardstick)
+            }
+            Notation::Names | Notation::Unknown | Notation::Prefix => {
+                GroundKind::Texts(text_line(notation, shapes, tests, is_boolean))
+            }
+            Notation::Labels(hierarchy) | Notation::Places(hierarchy) => {
+                GroundKind::Leaves(hierarchy.clone())
+            }
+        };
+        Ok(Ground { kind, is_boolean })
+    }
+
+    pub(super) fn n_positions(&self) -> u32 {
+        self.last() + 1
+    }
+
+    fn last(&self) -> u32 {
+        match &self.kind {
+            GroundKind::Keys(line, _) => line.last(),
+            GroundKind::Texts(line) => line.last(),
+            GroundKind::Leaves(hierarchy) => hierarchy.n_leaves(),
+        }
+    }
+
+    pub(super) fn scale(&self) -> Scale {
+        match &self.kind {
+            GroundKind::Keys(line, _) => Scale::Measured(line.edges().into()),
+            GroundKind::Texts(line) => Scale::Measured(line.edges().into()),
+            GroundKind::Leaves(hierarchy) => {
+                let n_leaves = hierarchy.n_leaves();
+                Scale::Measured((0..=n_leaves).chain([n_leaves]).map(f64::from).collect())
+            }
+        }
+    }
+
+    /// What a cell covers.
+    pub(super) fn cover(&self, shape: &Shape) -> Cover {
+        let missing = if shape.missing { Missing::Shown } else { Missing::No };
+        match (&shape.values, &self.kind) {
+            (Values::None, _) => Cover::missing(),
+            (Values::Any, _) => Cover::range(0, self.last()).with(Missing::Possible),
+            (Values::Range(lo, hi), GroundKind::Keys(line, _)) => {
+                let at = |key: &i64| line.position(key).unwrap_or(0);
+                let first = match lo {
+                    Edge::At(key) => at(key),
+                    Edge::Before(key) => at(key) + 1,
+                    Edge::Open => 0,
+                };
+                let last = match hi {
+                    Edge::At(key) => at(key),
+                    Edge::Before(key) => at(key).saturating_sub(1),
+                    Edge::Open => line.last(),
+                };
+                Cover::range(first, last.max(first)).with(missing)
+            }
+            (Values::Names(names), GroundKind::Texts(line)) => {
+                let positions = names.iter().filter_map(|name| line.position(name));
+                Cover::positions(positions.collect()).with(missing)
+            }
+            (Values::Prefix(stem), GroundKind::Texts(line)) => {
+                let first = line.position(stem).unwrap_or(0);
+                let end = successor(stem).and_then(|next| line.position(&next));
+                Cover::range(first, end.map_or(line.last(), |end| end - 1)).with(missing)
+            }
+            (Values::Leaves(ranges), GroundKind::Leaves(_)) => {
+                let leaves = ranges.iter().flat_map(|&(first, last)| first..=last);
+                Cover::positions(leaves.collect()).with(missing)
+            }
+            _ => Cover::range(0, self.last()).with(Missing::Possible),
+        }
+    }
+
+    /// What a test asks for; nothing on the axis satisfies a value that it does not have.
+    pub(super) fn asked(&self, test: &Test) -> Result<Asked, ConditionError> {
+        let whole = || Asked::range(0, self.last());
+        Ok(match &test.asks {
+            Asks::Missing(true) => Asked::missing(),
+            Asks::Missing(false) => whole(),
+            Asks::OneOf { values, negated } => {
+                let mut asked = Asked::nothing();
+                for value in values {
+                    asked = asked.or(&self.equal(value, test)?);
+                }
+                match negated {
+                    false => asked,
+                    true => asked.opposite(self.n_positions()).and(&whole()),
+                }
+            }
+            Asks::Bound(side, value) => self.on_side(*side, value, test)?,
+        })
+    }
+
+    fn equal(&self, value: &str, test: &Test) -> Result<Asked, ConditionError> {
+        Ok(match &self.kind {
+            GroundKind::Keys(line, yardstick) => {
+                let placed = placed(*yardstick, value, test)?;
+                let own = line.position(&placed.floor).filter(|_| placed.is_exact);
+                own.map_or_else(Asked::nothing, |at| Asked::range(at, at))
+            }
+            GroundKind::Texts(line) => {
+                let own = line.position(&name_of(value, self.is_boolean));
+                own.map_or_else(Asked::nothing, |at| Asked::range(at, at))
+            }
+            GroundKind::Leaves(hierarchy) => {
+                let leaves = places_of(hierarchy, value).unwrap_or_default();
+                Asked::positions(leaves.iter().flat_map(|&(first, last)| first..=last).collect())
+            }
+        })
+    }
+
+    fn on_side(&self, side: Side, value: &str, test: &Test) -> Result<Asked, ConditionError> {
+        let range = |first: Option<u32>, last: Option<u32>| match (first, last) {
+            (Some(first), Some(last)) if first <= last => Asked::range(first, last),
+            _ => Asked::nothing(),
+        };
+        Ok(match &self.kind {
+            GroundKind::Keys(line, yardstick) => {
+                let placed = placed(*yardstick, value, test)?;
+                let (floor, ceiling) = (placed.floor, placed.ceiling());
+                match side {
+                    Side::From => range(line.position(&ceiling), Some(line.last())),
+                    Side::Above => {
+                        range(line.position(&floor).map(|at| at + 1), Some(line.last()))
+                    }
+                    Side::UpTo => range(Some(0), line.position(&floor)),
+                    Side::Below => range(Some(0), line.position(&ceiling).map(|at| at - 1)),
+                }
+            }
+            GroundKind::Texts(line) => {
+                let at = line.position(&name_of(value, self.is_boolean));
+                match side {
+                    Side::From => range(at, Some(line.last())),
+                    Side::Above => range(at.map(|at| at + 1), Some(line.last())),
+                    Side::UpTo => range(Some(0), at),
+                    Side::Below => range(Some(0), at.map(|at| at - 1)),
+                }
+            }
+            GroundKind::Leaves(hierarchy) => {
+                let number = |text: &str| text.parse::<f64>().ok();
+                let are_numbers =
+                    number(value).is_some() && hierarchy.leaves().all(|own| number(own).is_some());
+                let is_there = |leaf: &str| {
+                    let order = match (are_numbers, number(leaf), number(value)) {
+                        (true, Some(own), Some(value)) => own.total_cmp(&value),
+                        _ => leaf.cmp(value),
+                    };
+                    side.has(order)
+                };
+                let leaves = hierarchy.leaves().filter(|leaf| is_there(leaf));
+                let places = leaves.filter_map(|leaf| places_of(hierarchy, leaf));
+                Asked::positions(places.flatten().map(|(first, _)| first).collect())
+            }
+        })
+    }
+
+    /// Names that cells show by themselves or as members, to group by; nothing where values are
+    /// ordered and would be too many.
+    pub(super) fn names(&self) -> Option<Vec<String>> {
+        match &self.kind {
+            GroundKind::Keys(..) => None,
+            GroundKind::Texts(line) => Some(line.values_in(0, line.last()).to_vec()),
+            GroundKind::Leaves(hierarchy) => Some(hierarchy.leaves().map(str::to_owned).collect()),
+        }
+    }
+
+    /// The type of its values, for messages.
+    pub(super) fn yardstick(&self) -> Option<Yardstick> {
+        match &self.kind {
+            GroundKind::Keys(_, yardstick) => Some(*yardstick),
+            _ => None,
+        }
+    }
+}
+
+/// Which values rows of a class surely have, by how the column is shown.
+pub(super) fn known(notation: &Notation, ends_are_values: bool) -> Known {
+    match notation {
+        Notation::Ordered(_) if ends_are_values => Known::Ends,
+        Notation::Names if ends_are_values => Known::All,
+        _ => Known::Nothing,
+    }
+}
+
+/// A name as cells have it.
+fn name_of(value: &str, is_boolean: bool) -> String {
+    if is_boolean { value.to_ascii_lowercase() } else { value.to_owned() }
+}
+
+fn placed(
+    yardstick: Yardstick,
+    value: &str,
+    test: &Test,
+) -> Result<super::yardstick::Placed, ConditionError> {
+    yardstick.place(value).ok_or_else(|| {
+        let kind = yardstick.column_type();
+        let example = match yardstick {
+            Yardstick::Date => "a date is written as '2020-12-31'",
+            Yardstick::Timestamp => "a point in time is written as '2020-12-31 23:59'",
+            _ => "write a number without quotes",
+        };
+        let problem = format!("column '{}' holds values of type {kind}, and this is none", test.column);
+        ConditionError::new(problem, example).at(test.value_mark)
+    })
+}
+
+/// The values that tests compare with.
+fn literals<'t>(tests: &'t [&Test]) -> impl Iterator<Item = (&'t str, &'t Test)> {
+    tests.iter().flat_map(|test| {
+        let values: &[String] = match &test.asks {
+            Asks::OneOf { values, .. } => values,
+            Asks::Bound(_, value) => std::slice::from_ref(value),
+            Asks::Missing(_) => &[],
+        };
+        values.iter().map(move |value| (value.as_str(), *test))
+    })
+}
+
+fn key_line(
+    yardstick: Yardstick,
+    shapes: &[Shape],
+    tests: &[&Test],
+) -> Result<Line<i64>, ConditionError> {
+    let mut keys = Vec::with_capacity(2 * shapes.len());
+    let (mut n_finite, mut length, mut has_open) = (0u32, 0.0, false);
+    for shape in shapes {
+        let Values::Range(lo, hi) = &shape.values else { continue };
+        let key = |edge: &Edge| match edge {
+            Edge::At(key) | Edge::Before(key) => Some(*key),
+            Edge::Open => None,
+        };
+        match (key(lo), key(hi)) {
+            (Some(lo), Some(hi)) => {
+                n_finite += 1;
+                length += yardstick.number(hi) - yardstick.number(lo);
+            }
+            _ => has_open = true,
+        }
+        keys.extend([key(lo), key(hi)].into_iter().flatten());
+    }
+    for (value, test) in literals(tests) {
+        let placed = placed(yardstick, value, test)?;
+        keys.extend([placed.floor, placed.ceiling()]);
+    }
+    let beyond = if has_open { (length / f64::from(n_finite.max(1))).max(1.0) } else { 0.0 };
+    Ok(Line::of(keys, &KeyLengths { yardstick, beyond }))
+}
+
+fn text_line(
+    notation: &Notation,
+    shapes: &[Shape],
+    tests: &[&Test],
+    is_boolean: bool,
+) -> Line<String> {
+    let mut texts: FxHashSet<String> = FxHashSet::default();
+    for shape in shapes {
+        match &shape.values {
+            Values::Names(names) => texts.extend(names.iter().cloned()),
+            Values::Prefix(stem) => {
+                texts.insert(stem.clone());
+                texts.extend(successor(stem));
+            }
+            _ => {}
+        }
+    }
+    texts.extend(literals(tests).map(|(value, _)| name_of(value, is_boolean)));
+    match notation {
+        Notation::Prefix => {
+            let letters = Letters::of(shapes, tests);
+            Line::of(texts.into_iter().collect(), &letters)
+        }
+        Notation::Unknown => {
+            // Each text may be any of as many values as there are texts.
+            let others = shapes.len().saturating_sub(texts.len()) as f64;
+            Line::of(texts.into_iter().collect(), &NameLengths { beyond: others / 2.0 })
+        }
+        _ => Line::of(texts.into_iter().collect(), &NameLengths { beyond: 0.0 }),
+    }
+}
+
+/// Names count each once.
+struct NameLengths {
+    beyond: f64,
+}
+
+impl Lengths<String> for NameLengths {
+    fn of_value(&self, _value: &String) -> f64 {
+        1.0
+    }
+
+    fn between(&self, _below: &String, _above: &String) -> Option<f64> {
+        Some(0.0)
+    }
+
+    fn beyond(&self) -> f64 {
+        self.beyond
+    }
+}
+
+/// Names that begin alike, as numbers between 0 and 1: every letter is a digit.
+struct Letters {
+    /// The letters that occur, ascending.
+    alphabet: Vec<char>,
+    /// How many letters a name has at most.
+    n_letters: i32,
+}
+
+impl Letters {
+    fn of(shapes: &[Shape], tests: &[&Test]) -> Letters {
+        let mut alphabet: Vec<char> = ('0'..='9').collect();
+        let mut n_letters = 1;
+        let mut add = |text: &str, n_hidden: usize| {
+            alphabet.extend(text.chars());
+            n_letters = n_letters.max(text.chars().count() + n_hidden);
+        };
+        for shape in shapes {
+            match &shape.values {
+                Values::Names(names) => names.iter().for_each(|name| add(name, 0)),
+                Values::Prefix(stem) => add(stem, 1),
+                _ => {}
+            }
+        }
+        literals(tests).for_each(|(value, _)| add(value, 0));
+        alphabet.sort_unstable();
+        alphabet.dedup();
+        Letters { alphabet, n_letters: n_letters as i32 }
+    }
+
+    fn base(&self) -> f64 {
+        self.alphabet.len() as f64
+    }
+
+    fn number(&self, text: &str) -> f64 {
+        let digit = |letter: char| self.alphabet.partition_point(|&own| own < letter) as f64;
+        let places = text.chars().zip(1..);
+        places.map(|(letter, place)| digit(letter) / self.base().powi(place)).sum()
+    }
+}
+
+impl Lengths<String> for Letters {
+    fn of_value(&self, value: &String) -> f64 {
+        let is_whole = value.chars().count() as i32 == self.n_letters;
+        if is_whole { self.base().powi(-self.n_letters) } else { 0.0 }
+    }
+
+    fn between(&self, below: &String, above: &String) -> Option<f64> {
+        let length = self.number(above) - self.number(below) - self.of_value(below);
+        Some(length.max(0.0))
+    }
+
+    fn beyond(&self) -> f64 {
+        0.0
+    }
+}
+
+/// The least text that is greater than all that begin with this one.
+fn successor(stem: &str) -> Option<String> {
+    let mut letters: Vec<char> = stem.chars().collect();
+    while let Some(last) = letters.pop() {
+        let next = (u32::from(last) + 1..=u32::from(char::MAX)).find_map(char::from_u32);
+        if let Some(next) = next {
+            letters.push(next);
+            return Some(letters.into_iter().collect());
+        }
+    }
+    None
+}
