@@ -282,7 +282,27 @@ pub struct StreamFlags {
     #[arg(long, value_name = "FILE")]
     pub manifest: Option<PathBuf>,
     #[command(flatten)]
+    pub codebook: CodebookFlags,
+    #[command(flatten)]
     pub owner: OwnerFlags,
+}
+
+/// Whether recipients are told how to read a release.
+#[derive(Args, Default)]
+pub struct CodebookFlags {
+    /// Do not write OUT.codebook.md and OUT.codebook.json beside the release OUT, which tell recipients
+    /// how to read it
+    #[arg(long)]
+    pub no_codebook: bool,
+}
+
+impl CodebookFlags {
+    /// Puts them into a job.
+    pub fn apply(self, job: &mut Job) {
+        if self.no_codebook {
+            job.codebook = Some(false);
+        }
+    }
 }
 
 /// What the owner of a table gets, and allows.
@@ -292,7 +312,7 @@ pub struct OwnerFlags {
     /// not for publication
     #[arg(long, value_name = "FILE")]
     pub owner_report: Option<PathBuf>,
-    /// Replace a release and its manifest that are there already
+    /// Replace a release, its codebook and its manifest that are there already
     #[arg(long)]
     pub force: bool,
     /// A severe finding that does not stop the release: low-k, mean-below-5, rows-per-person, linkage
@@ -320,6 +340,7 @@ impl StreamFlags {
         job.from = self.from.or(job.from);
         job.to = self.to.or(job.to);
         job.manifest = self.manifest.or(job.manifest.take());
+        self.codebook.apply(job);
         self.owner.apply(job);
     }
 }

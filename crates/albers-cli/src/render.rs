@@ -108,6 +108,7 @@ fn flag(setting: &Setting) -> String {
         Field::K => "-k".to_owned(),
         Field::Output => "-o".to_owned(),
         // The flag is its value.
+        Field::Codebook => return "--no-codebook".to_owned(),
         Field::Compact => return "--no-compact".to_owned(),
         Field::Nesting => return "--no-nesting".to_owned(),
         field => format!("--{}", field.name()),

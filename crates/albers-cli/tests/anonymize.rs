@@ -537,7 +537,7 @@ fn a_release_replaces_an_earlier_one_only_by_force() {
     std::fs::remove_file(folder.path("job.toml")).unwrap();
     folder.anonymize(&format!("in.csv -o out.csv {ROLES} -k 3"));
     assert_eq!(folder.csv("out.csv").len(), 301);
-    assert_eq!(folder.names(), ["in.csv", "out.csv", "out.csv.manifest.json"]);
+    assert_eq!(folder.names(), common::WITH_RELEASE);
 }
 
 // Flags that change the loss.

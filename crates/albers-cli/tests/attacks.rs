@@ -252,7 +252,9 @@ fn a_release_shows_no_value_of_a_column_that_is_dropped() {
         folder.anonymize(&format!("in.csv -o {out} {roles}"));
         let run = folder.run(&format!("anonymize in.csv -o {out} {roles}"));
         let mut shown = run.said().into_bytes();
-        shown.extend(folder.bytes(&format!("{out}.manifest.json")));
+        for beside in ["manifest.json", "codebook.json", "codebook.md"] {
+            shown.extend(folder.bytes(&format!("{out}.{beside}")));
+        }
         if ending == "csv" {
             assert_eq!(folder.csv(&out)[0], ["age", "disease"]);
             shown.extend(folder.bytes(&out));

@@ -89,7 +89,7 @@ fn the_table_of_these_tests_is_good() {
     let folder = people();
     let run = folder.run(&anonymize(ROLES));
     assert_eq!(run.code, Some(0), "{}", run.err);
-    assert_eq!(folder.names(), ["in.csv", "out.csv", "out.csv.manifest.json"]);
+    assert_eq!(folder.names(), common::WITH_RELEASE);
 }
 
 // Files.
@@ -500,8 +500,7 @@ fn a_parquet_file_with_a_hole_is_refused_or_read_but_never_shown() {
             assert_eq!(run.err.lines().count(), 1, "hole at {start}: {}", run.err);
             assert_eq!(folder.names(), ["in.parquet"]);
         } else {
-            std::fs::remove_file(folder.path("out.csv")).unwrap();
-            std::fs::remove_file(folder.path("out.csv.manifest.json")).unwrap();
+            folder.remove_release("out.csv");
         }
     }
 }

@@ -108,8 +108,7 @@ fn a_secret_that_whole_classes_share_stops_the_release_unless_a_rule_protects_it
         assert_eq!(published.code, Some(0), "{}", published.err);
         let report: Value = serde_json::from_str(&published.out).unwrap();
         assert_eq!(report["findings"], serde_json::json!([]), "{method}");
-        std::fs::remove_file(folder.path("out.csv")).unwrap();
-        std::fs::remove_file(folder.path("out.csv.manifest.json")).unwrap();
+        folder.remove_release("out.csv");
     }
 }
 
@@ -124,8 +123,7 @@ fn a_text_that_is_published_as_lists_of_itself_stops_the_release() {
         let report: Value = serde_json::from_str(&published.out).unwrap();
         let found = finding(&report, "text-list");
         assert_eq!((&found["count"], &found["severe"]), (&400.into(), &true.into()));
-        std::fs::remove_file(folder.path("out.csv")).unwrap();
-        std::fs::remove_file(folder.path("out.csv.manifest.json")).unwrap();
+        folder.remove_release("out.csv");
     }
 }
 
@@ -277,8 +275,7 @@ fn an_identifier_that_repeats_without_a_subject_stops_the_release() {
             assert_shows_no_cell(&published);
             let manifest = folder.json("out.csv.manifest.json");
             assert_eq!(manifest["findings"], serde_json::json!([]), "it is the owner's");
-            std::fs::remove_file(folder.path("out.csv")).unwrap();
-            std::fs::remove_file(folder.path("out.csv.manifest.json")).unwrap();
+            folder.remove_release("out.csv");
         }
     }
 }
@@ -426,8 +423,7 @@ fn a_class_that_only_one_persons_rows_make_diverse_stops_the_release() {
         assert_eq!(manifest["findings"], serde_json::json!([]), "it is the owner's");
         let other = run(&folder, &format!("anonymize other.csv {rest}"));
         assert_eq!(other.code, Some(0), "{}", other.err);
-        std::fs::remove_file(folder.path("out.csv")).unwrap();
-        std::fs::remove_file(folder.path("out.csv.manifest.json")).unwrap();
+        folder.remove_release("out.csv");
     }
 }
 
@@ -466,8 +462,7 @@ fn a_column_that_tells_a_generalized_one_stops_the_release() {
                 assert_eq!((&found["count"], found.get("about")), (&n_told.into(), None));
                 assert!(found["sentence"].as_str().unwrap().contains("one value only of 'age'"));
             }
-            std::fs::remove_file(folder.path("out.csv")).unwrap();
-            std::fs::remove_file(folder.path("out.csv.manifest.json")).unwrap();
+            folder.remove_release("out.csv");
         }
     }
 }

@@ -64,8 +64,7 @@ fn the_resolution_that_is_told_for_a_k_is_the_one_that_is_published() {
         );
         let checked = folder.run("check out.csv");
         assert_eq!(checked.code, Some(0), "{}", checked.said());
-        std::fs::remove_file(folder.path("out.csv")).unwrap();
-        std::fs::remove_file(folder.path("out.csv.manifest.json")).unwrap();
+        folder.remove_release("out.csv");
     }
     let said = folder.run("anonymize in.csv --quasi age,height --method grid").out;
     assert!(said.contains("halvings") && said.contains("cells"), "{said}");

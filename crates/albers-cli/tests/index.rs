@@ -149,7 +149,9 @@ fn words_tell_what_was_done() {
     assert!(info.out.contains("no releases yet"), "{}", info.out);
     let release = done(&folder, "index release idx -o first.csv");
     assert!(release.out.starts_with("release:  1 of the index\ntogether: "), "{}", release.out);
-    assert!(release.out.contains("wrote first.csv and first.csv.manifest.json"), "{}", release.out);
+    let wrote = "wrote first.csv, first.csv.codebook.md, first.csv.codebook.json and \
+                 first.csv.manifest.json";
+    assert!(release.out.contains(wrote), "{}", release.out);
     let info = done(&folder, "index info idx");
     assert!(info.out.contains("release 1: 30 rows in "), "{}", info.out);
     let check = done(&folder, "index check idx");

@@ -7,6 +7,7 @@ mod common;
 
 mod manifest {
     pub mod cells;
+    pub mod codebook;
     pub mod findings;
 }
 
@@ -14,6 +15,7 @@ use std::collections::BTreeMap;
 
 use common::{Folder, Numbers};
 use manifest::cells::{Shown, lost};
+use manifest::codebook::{self, Told};
 use manifest::findings::findings;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -305,12 +307,50 @@ fn the_manifest_can_be_computed_from_the_release_the_job_and_the_rows_left_out()
             // Written and read as the other.
             let expected: Value = serde_json::from_str(&expected.to_string()).unwrap();
             assert_eq!(manifest, expected, "{release} of {}", case.flags);
+            assert_eq!(told_codebook(&folder, &release), codebook(&folder, &release, &case));
             let text = folder.read(&release);
             n_any += usize::from(text.contains(",*,"));
             n_with_missing += usize::from(text.contains("{, "));
         }
     }
     assert!(n_any > 3 && n_with_missing > 5 && n_left_out > 30, "cells of every kind are shown");
+}
+
+/// What a codebook tells of the columns of a release, but for the sentences.
+fn told_codebook(folder: &Folder, release: &str) -> Value {
+    let mut codebook = folder.json(&format!("{release}.codebook.json"));
+    let page = folder.read(&format!("{release}.codebook.md"));
+    for column in codebook["columns"].as_array_mut().unwrap() {
+        let reads = column.as_object_mut().unwrap().remove("reads").unwrap();
+        assert!(page.contains(reads.as_str().unwrap()), "{release}: {reads}");
+    }
+    for said in ["promised", "not_promised"] {
+        let sentences = codebook.as_object_mut().unwrap().remove(said).unwrap();
+        for sentence in sentences.as_array().unwrap() {
+            assert!(page.contains(sentence.as_str().unwrap()), "{release}: {sentence}");
+        }
+    }
+    codebook
+}
+
+/// The same, from the release file and the job.
+fn codebook(folder: &Folder, release: &str, case: &Case) -> Value {
+    let rows = folder.csv(release);
+    let told = |name: &str| {
+        let own = case.quasi.iter().find(|own| own.name == name)?;
+        Some(Told { shown: &own.shown, hierarchy: own.hierarchy })
+    };
+    let shows_regions = case.flags.contains("--no-compact") || case.flags.contains("--method tds");
+    json!({
+        "codebook": 1,
+        "release": release,
+        "digest": folder.json(&format!("{release}.manifest.json"))["digest"],
+        "format": "csv",
+        "delimiter": ",",
+        "columns": codebook::columns(&rows, told, &jobs_file(), shows_regions),
+        "dropped": ["id"],
+        "version": env!("CARGO_PKG_VERSION"),
+    })
 }
 
 #[test]

@@ -348,7 +348,7 @@ fn a_write_that_fails_leaves_neither_a_release_nor_a_model() {
         let run = finished(Command::new("sh").args(["-c", &script]).current_dir(folder.path(".")));
         let own = std::fs::read_dir(folder.path("own")).unwrap().count();
         if run.code == Some(0) {
-            assert_eq!((folder.names().len(), own), (4, 1));
+            assert_eq!((folder.names().len(), own), (6, 1));
             continue;
         }
         n_failed += 1;

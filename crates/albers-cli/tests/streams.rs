@@ -205,8 +205,10 @@ fn a_manifest_goes_where_it_is_told_to() {
     let folder = Folder::with(PEOPLE);
     let run = folder.run(&format!("anonymize in.csv -o out.csv --manifest told.json {JOB}"));
     assert_eq!(run.code, Some(0), "{}", run.said());
-    assert!(run.out.contains("wrote out.csv and told.json"), "{}", run.out);
-    assert_eq!(folder.names(), ["in.csv", "out.csv", "told.json"]);
+    assert!(run.out.contains("wrote out.csv, out.csv.codebook.md, "), "{}", run.out);
+    assert!(run.out.contains(" and told.json in"), "{}", run.out);
+    let names = ["in.csv", "out.csv", "out.csv.codebook.json", "out.csv.codebook.md", "told.json"];
+    assert_eq!(folder.names(), names);
     let run = folder.run(&format!("anonymize in.csv -o out.csv --manifest out.csv {JOB}"));
     assert_eq!(run.code, Some(2), "{}", run.said());
 }

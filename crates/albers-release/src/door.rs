@@ -109,6 +109,11 @@ impl Passage {
 }
 
 impl<'a> Door<'a> {
+    /// Whether classes show their regions: values that no row of theirs has may be in them.
+    pub fn shows_regions(&self) -> bool {
+        self.plan.show_regions
+    }
+
     /// Opens the door for one release per requirement; a greater k is coarser. All of them look at
     /// the same facts.
     ///

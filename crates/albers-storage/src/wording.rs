@@ -23,6 +23,8 @@ pub enum Field {
     Bias,
     /// How categories are shown.
     Categories,
+    /// Whether a codebook stands beside the release.
+    Codebook,
     /// Whether classes show their bounds or their regions.
     Compact,
     /// How likely a promise may be broken.
@@ -135,6 +137,7 @@ impl Field {
             Field::AlsoK => "also-k",
             Field::Bias => "bias",
             Field::Categories => "categories",
+            Field::Codebook => "codebook",
             Field::Compact => "compact",
             Field::Delta => "delta",
             Field::Delimiter => "delimiter",

@@ -1,6 +1,6 @@
 //! Where tables go.
 //!
-//! - `file`: a file, with its manifest in a file beside it.
+//! - `file`: a file, with its manifest and other texts in files beside it.
 //! - `stream`: a stream, such as standard output.
 //! - `batches`: record batches in memory.
 //! - `csv`, `cell`: rows of text, and one value as text.
@@ -31,6 +31,7 @@ use albers_storage::output::PackedOutput;
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 
+use crate::format::Format;
 use crate::{Result, TableError};
 
 pub use self::batches::{BatchSink, Collected};
@@ -54,6 +55,11 @@ pub trait Sink: Send {
     /// Whether cells keep their types there, so that numbers and bounds need not become text.
     fn is_typed(&self) -> bool;
 
+    /// How the table is stored there, where texts may stand beside it; nothing where none can.
+    fn format_beside(&self) -> Option<Format> {
+        None
+    }
+
     /// Starts the table. Called once, before any batch.
     fn begin(&mut self, schema: SchemaRef, options: WriteOptions) -> Result<()>;
 
@@ -70,6 +76,12 @@ pub trait Sealed: Send {
     /// not appear as bytes.
     fn digest(&self) -> Option<&str> {
         None
+    }
+
+    /// Takes texts that appear together with the table, before its manifest, at the places that the
+    /// sink was given for them; a sink that keeps none drops them.
+    fn attach_texts(&mut self, _texts: &[String]) -> Result<()> {
+        Ok(())
     }
 
     /// Takes the manifest, which appears together with the table; a sink that keeps none drops it.

@@ -1,5 +1,7 @@
 //! What all steps of a run share, and the end of it: the door is closed, and all is reported.
 
+mod codebook;
+
 use albers_classes::Attribute;
 use albers_classes::space::Shown;
 use albers_index::rothko_tree::Passes;
@@ -25,7 +27,7 @@ use crate::plan::{MethodPlan, Plan, no_means};
 use crate::report::{
     AUDIENCE, AlsoReport, ClassSize, Clock, ColumnReport, DROPPED, GeneralizationReport, KlBasis,
     MEAN, MovedBytes, Note, PLACES, PassesReport, Prepared, PrivacyReport, Report, SamplesReport,
-    peak_rss_bytes, shown_word,
+    Told, ToldSink, peak_rss_bytes, shown_word,
 };
 use crate::rows::{Reading, Repeated};
 
@@ -156,8 +158,15 @@ impl<'r> Context<'r> {
         let mut figures: Vec<Figures<'_>> =
             (0..sinks.len()).map(|release| story.no_figures(plan, release)).collect();
         let paths: Vec<String> = sinks.iter().map(|sink| sink.name().to_owned()).collect();
-        let counted = sinks.into_iter().zip(&figures);
-        let sinks = counted.map(|(sink, own)| CountedSink::around(sink, &own.counts)).collect();
+        let shows_regions = door.shows_regions();
+        let told: Vec<Option<Told>> =
+            sinks.iter().map(|sink| codebook::told(story, sink.as_ref())).collect();
+        let counted = sinks.into_iter().zip(&figures).zip(&told);
+        let sinks = counted.map(|((sink, own), told)| {
+            let sink = CountedSink::around(sink, &own.counts);
+            told.iter().fold(sink, ToldSink::around)
+        });
+        let sinks = sinks.collect();
         let passages = door.close(sinks, &mut |release: usize, passed: &Passed<'_, '_>| {
             let own = &mut figures[release];
             rayon::join(|| own.add(passed), || see(release, passed));
@@ -173,6 +182,7 @@ impl<'r> Context<'r> {
                 return Err(Error::Severe { findings });
             }
         }
+        let ks: Vec<u64> = passages.iter().map(|own| own.requirement.k()).collect();
         let mut sealed = Vec::new();
         for (passage, report) in passages.into_iter().zip(&mut reports) {
             let table = passage.seal()?;
@@ -190,8 +200,18 @@ impl<'r> Context<'r> {
             })
             .collect();
         let reports = std::iter::once(&base).chain(base.also.iter().map(|also| &also.report));
-        for (table, report) in sealed.iter_mut().zip(reports) {
-            table.attach(&report.manifest().text())?;
+        for (place, (table, report)) in sealed.iter_mut().zip(reports).enumerate() {
+            let manifest = report.manifest();
+            if let Some(told) = &told[place] {
+                let release = codebook::Release {
+                    name: file_name(&paths[place]),
+                    manifest: &manifest,
+                    k: ks[place],
+                    shows_regions,
+                };
+                table.attach_texts(&self.codebook(story, &release, &told.cells()))?;
+            }
+            table.attach(&manifest.text())?;
         }
         self.watch.check()?;
         Ok(Prepared::new(base, sealed))

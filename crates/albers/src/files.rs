@@ -1,5 +1,7 @@
 //! Files, folders and pipes as sources and sinks: the only module here that knows paths.
 
+mod codebook;
+
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -19,6 +21,9 @@ use crate::finding;
 use crate::finding::{Finding, FindingName};
 use crate::job::Job;
 use crate::report::{ConcernedRows, Manifest, Prepared};
+
+pub use codebook::{codebook_beside, codebook_of, codebook_paths};
+use codebook::{check_no_codebook_for_stream, check_no_codebook_stays};
 
 /// What stands for standard input and output.
 const STANDARD: &str = "-";
@@ -86,9 +91,11 @@ fn open_source(job: &Job, path: &Path, from: Option<Format>) -> Result<Box<dyn S
 fn check_parts(paths: &[PathBuf]) -> Result<()> {
     let mut seen: FxHashMap<FileId, &Path> = FxHashMap::default();
     for path in paths {
-        if manifest_path(path).exists() {
+        let beside = [manifest_path(path), codebook_paths(path)[1].clone()];
+        if let Some(place) = beside.iter().position(|path| path.exists()) {
+            let what = ["manifest", "codebook"][place];
             return Err(Error::usage(
-                format!("{} is a release: a manifest stands beside it", path.display()),
+                format!("{} is a release: a {what} stands beside it", path.display()),
                 "move releases out of the folder of their tables",
             ));
         }
@@ -120,6 +127,7 @@ pub fn open_outputs(job: &Job, also_read: &[&Path]) -> Result<Vec<Box<dyn Sink>>
         ));
     }
     if is_standard(output) {
+        check_no_codebook_for_stream(job)?;
         let owners = job.owner_report.iter().chain(&job.dendrogram).chain(&job.model);
         let targets: Vec<&PathBuf> = job.manifest.iter().chain(owners).collect();
         check_targets(job, &targets, &inputs)?;
@@ -137,13 +145,22 @@ pub fn open_outputs(job: &Job, also_read: &[&Path]) -> Result<Vec<Box<dyn Sink>>
     if let Some(manifest) = &job.manifest {
         manifests[0] = manifest.clone();
     }
+    let codebooks: Vec<PathBuf> = releases.iter().flat_map(|path| codebook_paths(path)).collect();
+    let has_codebooks = job.codebook != Some(false);
+    let written = codebooks.iter().filter(|_| has_codebooks);
     let owners = job.owner_report.iter().chain(&job.dendrogram).chain(&job.model);
-    let targets: Vec<&PathBuf> = releases.iter().chain(&manifests).chain(owners).collect();
+    let published = releases.iter().chain(written).chain(&manifests);
+    let targets: Vec<&PathBuf> = published.chain(owners).collect();
     check_targets(job, &targets, &inputs)?;
+    if !has_codebooks {
+        check_no_codebook_stays(&codebooks)?;
+    }
     check_beside_parts(job, &releases)?;
     check_findings(job, &model_findings(job))?;
     let sinks = releases.iter().zip(manifests).map(|(path, manifest)| {
-        Ok(Box::new(FileSink::new(path, job.to, Some(manifest))?) as Box<dyn Sink>)
+        let texts = if has_codebooks { codebook_paths(path).to_vec() } else { Vec::new() };
+        let sink = FileSink::new(path, job.to, Some(manifest))?.with_texts(texts);
+        Ok(Box::new(sink) as Box<dyn Sink>)
     });
     sinks.collect()
 }
@@ -157,15 +174,17 @@ pub(crate) fn open_private_output(job: &Job, model: &Path) -> Result<Box<dyn Sin
     if is_standard(output) {
         return Ok(standard_output(job)?.remove(0));
     }
-    if let Some(manifest) = Some(manifest_path(output)).filter(|path| path.exists()) {
+    let [_, codebook] = codebook_paths(output);
+    let beside = [(manifest_path(output), "a manifest"), (codebook, "a codebook")];
+    if let Some((path, what)) = beside.iter().find(|(path, _)| path.exists()) {
         return Err(Error::usage(
             format!(
                 "{} stands beside {}: what is written for learning is no release, and would be \
                  taken for one",
-                manifest.display(),
+                path.display(),
                 output.display()
             ),
-            "name a file without a manifest",
+            format!("name a file without {what}"),
         ));
     }
     let mut inputs = files_read(job)?;
@@ -183,7 +202,7 @@ fn check_targets(job: &Job, targets: &[&PathBuf], inputs: &[PathBuf]) -> Result<
         if targets[..place].iter().any(|earlier| is_same_place(earlier, target)) {
             return Err(Error::usage(
                 format!("{} would be written twice", target.display()),
-                "give every release, every manifest and every report a name of its own",
+                "give every release, every codebook, every manifest and every report a name of its own",
             ));
         }
     }

@@ -59,6 +59,10 @@ pub struct Job {
     /// The manifest; beside the release when not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub manifest: Option<PathBuf>,
+    /// Whether a codebook, which tells recipients how to read the release, stands beside it; it does
+    /// when not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub codebook: Option<bool>,
     /// The owner's report, which is not for publication; not written when not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner_report: Option<PathBuf>,

@@ -110,5 +110,8 @@ pub use recode::{
     LearningReport, Outside, PreparedTable, RecodeJob, prepare_learning, prepare_learning_files,
     prepare_recode, prepare_recode_files, recode, recode_files,
 };
-pub use report::{ConcernedRows, Manifest, Note, Prepared, PrivacyReport, Report};
+pub use report::{
+    Codebook, CodebookColumn, CodebookHierarchy, ConcernedRows, Manifest, Note, Prepared, PrivacyReport,
+    Report,
+};
 pub use resolutions::{ResolutionReport, ResolutionsReport, resolutions};

@@ -81,7 +81,7 @@ impl ModelJob {
         let mut job = job.clone();
         (job.file, job.input, job.output) = (None, None, None);
         (job.from, job.to, job.force) = (None, None, None);
-        (job.manifest, job.owner_report, job.model) = (None, None, None);
+        (job.manifest, job.codebook, job.owner_report, job.model) = (None, None, None, None);
         (job.memory, job.spill_dir, job.threads) = (None, None, None);
         // How a file of other rows is written is its own matter, and what is accepted too.
         (job.delimiter, job.header) = (None, None);

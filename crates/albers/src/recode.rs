@@ -80,6 +80,7 @@ impl RecodeJob {
             to: own.to,
             force: own.force,
             manifest: own.manifest,
+            codebook: own.codebook,
             owner_report: own.owner_report,
             memory: own.memory,
             spill_dir: own.spill_dir,

@@ -3,15 +3,19 @@
 //! ```text
 //!   manifest   beside the release, for everybody: what anybody can compute from the release file,
 //!              the job and the number of rows left out
+//!   codebook   beside the release, for everybody: what can be told from the release file, the job
+//!              and the files of its hierarchies
 //!   owner      --json, the summary, --owner-report: the same, and figures of the table itself
 //! ```
 //!
 //! - `manifest`: what is published.
+//! - `codebook`: how a recipient reads the release.
 //! - `owner`: what only the owner of the table may see.
 //! - `prepared`: releases that wait for their names.
 //! - `clock`, `notes`: where the time goes; things the user should know.
 
 mod clock;
+mod codebook;
 mod manifest;
 mod notes;
 mod owner;
@@ -22,6 +26,8 @@ use albers_table::row::RowId;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use clock::Clock;
+pub(crate) use codebook::{CODEBOOK, Example, Told, ToldCells, ToldSink, reads};
+pub use codebook::{Codebook, CodebookColumn, CodebookHierarchy};
 pub use manifest::{AlsoFile, Manifest, PrivacyReport, PublishedColumn};
 pub use notes::{Distance, Note};
 pub(crate) use owner::{AUDIENCE, DROPPED, LEVEL, MEAN};

@@ -122,7 +122,7 @@ fn job(method: Method, rule: &str, draws: &mut Draws) -> Job {
     job
 }
 
-/// The bytes of a release and of its manifest.
+/// The bytes of a release, and of what stands beside it: its manifest and its codebook.
 fn published(job: &Job, rows: &[Row]) -> Option<(String, String)> {
     let lines = rows.iter().map(|row| format!("{},{}\n", row.quasi, row.carried));
     let text = format!("age,zip,city,ill,note\n{}", lines.collect::<String>());
@@ -130,9 +130,14 @@ fn published(job: &Job, rows: &[Row]) -> Option<(String, String)> {
     let source = StreamSource::text(reader, "a pipe", None, &ReadOptions::default()).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let (output, manifest) = (folder.path().join("release.tsv"), folder.path().join("m.json"));
+    let codebooks = albers::files::codebook_paths(&output);
     let sink = FileSink::new(&output, None, Some(manifest.clone())).unwrap();
+    let sink = sink.with_texts(codebooks.to_vec());
     anonymize(job, &source, vec![Box::new(sink)], &Silent).ok()?;
-    Some((std::fs::read_to_string(output).unwrap(), std::fs::read_to_string(manifest).unwrap()))
+    let read = |path: &std::path::Path| std::fs::read_to_string(path).unwrap();
+    let beside = codebooks.iter().map(|path| read(path)).collect::<String>();
+    assert!(beside.contains("# How to read `release.tsv`") && beside.contains("\"codebook\": 1"));
+    Some((read(&output), read(&manifest) + &beside))
 }
 
 /// What the rows of a release show of the quasi-identifiers, and of levels, in their order.

@@ -1,5 +1,5 @@
-//! The attack of somebody who looks at a release and its manifest, at order, types and digits, to
-//! learn of rows that are not in it: two tables that publish the same rows publish the same bytes,
+//! The attack of somebody who looks at a release, its manifest and its codebook, at order, types and
+//! digits, to learn of rows that are not in it: two tables that publish the same rows publish the same bytes,
 //! in all files, whatever they leave out, as long as they leave out as many.
 //!
 //! ```text
@@ -149,8 +149,9 @@ fn job(method: Method, draws: &mut Draws, cities: &str) -> Job {
     job
 }
 
-/// The bytes of the release of some rows, in a file with this ending, and of its manifest.
-fn released(job: &Job, rows: &[String], ending: &str) -> Option<(Vec<u8>, Vec<u8>)> {
+/// The bytes of the release of some rows, in a file with this ending, and of what stands beside it: its
+/// manifest, and its codebook for people and for programs.
+fn released(job: &Job, rows: &[String], ending: &str) -> Option<[Vec<u8>; 4]> {
     let header = "age,pay,zip,city,born,seen,rate,ill,score,note,paid,visits,since";
     let text = format!("{header}\n{}\n", rows.join("\n"));
     let reader = Box::new(std::io::Cursor::new(text.into_bytes()));
@@ -158,10 +159,20 @@ fn released(job: &Job, rows: &[String], ending: &str) -> Option<(Vec<u8>, Vec<u8
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join(format!("release.{ending}"));
     let manifest = folder.path().join("release.json");
+    let codebooks = albers::files::codebook_paths(&output);
     let sink = FileSink::new(&output, None, Some(manifest.clone())).unwrap();
+    let sink = sink.with_texts(codebooks.to_vec());
     let report = anonymize(job, &source, vec![Box::new(sink)], &Silent).ok()?;
     assert_eq!(report.rows + report.suppressed, rows.len() as u64);
-    Some((std::fs::read(output).unwrap(), std::fs::read(manifest).unwrap()))
+    let [page, codebook] = codebooks;
+    Some([output, manifest, page, codebook].map(|path| std::fs::read(path).unwrap()))
+}
+
+/// The same job, which leaves it to the cells what types they have.
+fn without_types(job: &Job) -> Job {
+    let mut job = job.clone();
+    job.columns.values_mut().for_each(|column| column.column_type = None);
+    job
 }
 
 /// The values of a release, row by row, whatever zeros end their fractions, and whether or not the
@@ -193,7 +204,7 @@ fn what_is_published_tells_nothing_of_rows_that_are_left_out_but_their_number() 
     let folder = tempfile::tempdir().unwrap();
     let cities = cities(folder.path());
     for method in METHODS {
-        let mut n_same = 0;
+        let (mut n_same, mut n_told) = (0, 0);
         for case in 0..N_CASES {
             let mut draws = Draws(case * 1_000_003 + 17);
             let mut job = job(method, &mut draws, &cities);
@@ -202,11 +213,19 @@ fn what_is_published_tells_nothing_of_rows_that_are_left_out_but_their_number() 
             let tables = [0, 1].map(|_| [groups.clone(), draws.outliers(n_alone)].concat());
             let releases = tables.each_ref().map(|rows| released(&job, rows, "csv"));
             let [Some(a), Some(b)] = &releases else { continue };
-            if values_of(&a.0) != values_of(&b.0) {
+            if values_of(&a[0]) != values_of(&b[0]) {
                 continue;
             }
             n_same += 1;
             assert!(a == b, "{method}, case {case}: the same rows, other bytes");
+            let told = without_types(&job);
+            let files = tables.each_ref().map(|rows| released(&told, rows, "csv"));
+            if let [Some(a), Some(b)] = &files
+                && a[0] == b[0]
+            {
+                n_told += 1;
+                assert!(a[2..] == b[2..], "{method}, case {case}: other codebooks of one release");
+            }
             for (values, ending) in [
                 (Values::Interval, "parquet"),
                 (Values::Interval, "csv.gz"),
@@ -227,5 +246,6 @@ fn what_is_published_tells_nothing_of_rows_that_are_left_out_but_their_number() 
             }
         }
         assert!(n_same >= N_CASES / 2, "{method}: only {n_same} pairs publish the same rows");
+        assert!(n_told > 0, "{method}: types were told of nothing");
     }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use albers::files::is_standard;
+use albers::files::{codebook_paths, is_standard};
 use albers::{Job, Method, PrivacyReport, Relation, Report};
 use anyhow::{Result, anyhow};
 use clap::Args;
@@ -96,7 +96,11 @@ fn written_files(job: &Job) -> String {
         Some(manifest) => manifest.display().to_string(),
         None => format!("{output}.manifest.json"),
     };
-    let mut files = vec![output, manifest];
+    let codebook = job.output.as_deref().filter(|_| job.codebook != Some(false));
+    let codebook = codebook.into_iter().flat_map(codebook_paths);
+    let mut files = vec![output];
+    files.extend(codebook.map(|path| path.display().to_string()));
+    files.push(manifest);
     let owners = job.owner_report.iter().chain(&job.dendrogram).chain(&job.model);
     files.extend(owners.map(|path| path.display().to_string()));
     let last = files.pop().unwrap_or_default();

@@ -9,7 +9,7 @@ use clap::Args;
 
 use crate::commands::anonymize;
 use crate::flags::{
-    self, Assignment, ColumnFlags, LimitFlags, MethodFlags, OwnerFlags, RequirementFlags,
+    self, Assignment, CodebookFlags, ColumnFlags, LimitFlags, MethodFlags, OwnerFlags, RequirementFlags,
 };
 use crate::progress::Bar;
 use crate::render;
@@ -39,6 +39,8 @@ pub struct Arguments {
     /// that are not for publication
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    codebook: CodebookFlags,
     #[command(flatten)]
     owner: OwnerFlags,
     #[command(flatten)]
@@ -75,8 +77,8 @@ struct ShownFlags {
 
 /// Runs the command.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
-    let Arguments { original, release, key, output, job, json, owner, columns, requirement, shown } =
-        arguments;
+    let Arguments { original, release, key, output, job, json, .. } = arguments;
+    let Arguments { codebook, owner, columns, requirement, shown, .. } = arguments;
     let ShownFlags { categories, values, level_column, weights, seed, limits } = shown;
     let method = MethodFlags {
         categories,
@@ -94,6 +96,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     job.also_k.clear();
     (job.from, job.to, job.manifest, job.owner_report) = (None, None, None, None);
     job.dendrogram = None;
+    codebook.apply(&mut job);
     owner.apply(&mut job);
     anonymize::check_streams(&job, json)?;
     let mut sinks = files::open_outputs(&job, &[&release])?;

@@ -106,6 +106,7 @@ fn learn(recode: &RecodeJob, json: bool) -> Result<ExitCode> {
     let job = &recode.job;
     let without_effect = [
         ("--manifest", job.manifest.is_some(), "what is no release has no manifest"),
+        ("--no-codebook", job.codebook.is_some(), "what is no release has no codebook"),
         ("--owner-report", job.owner_report.is_some(), "there is no release to report on"),
         ("--accept", !job.accept.is_empty(), "findings are about releases"),
     ];

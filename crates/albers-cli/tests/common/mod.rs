@@ -34,6 +34,10 @@ Ignatius,7311,01917,mumps,52011,1974-03-14
 Evangeline,7312,01918,rubella,52012,1975-03-15
 ";
 
+/// The names in a folder with a table and its release.
+pub const WITH_RELEASE: [&str; 5] =
+    ["in.csv", "out.csv", "out.csv.codebook.json", "out.csv.codebook.md", "out.csv.manifest.json"];
+
 /// What a run of the program came to.
 pub struct Run {
     pub code: Option<i32>,
@@ -95,6 +99,13 @@ impl Folder {
     pub fn bytes(&self, name: &str) -> Vec<u8> {
         let path = self.path(name);
         std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// Removes a release, its codebook and its manifest.
+    pub fn remove_release(&self, name: &str) {
+        for ending in ["", ".codebook.json", ".codebook.md", ".manifest.json"] {
+            std::fs::remove_file(self.path(&format!("{name}{ending}"))).unwrap();
+        }
     }
 
     /// The names in the folder, sorted.

@@ -100,6 +100,10 @@ impl Outcome {
     /// Data by its digest; a manifest must say what was printed of its release.
     fn take_files(&mut self, folder: &Folder, program: &Program) {
         for name in folder.names().into_iter().filter(|name| name != "tables") {
+            if name.contains(".codebook.") {
+                // Its words are not pinned; that it is there is looked at below.
+                continue;
+            }
             let Some(release) = name.strip_suffix(".manifest.json") else {
                 self.files.insert(name.clone(), digest_of(&folder.path(&name)));
                 continue;
@@ -123,6 +127,9 @@ impl Outcome {
         for name in self.files.keys().filter(|name| !name.ends_with(".svg")) {
             if !folder.path(&format!("{name}.manifest.json")).exists() {
                 self.faults.push(format!("{name} has no manifest"));
+            }
+            if !folder.path(&format!("{name}.codebook.md")).exists() {
+                self.faults.push(format!("{name} has no codebook"));
             }
         }
         if self.exit != Some(0) && !self.files.is_empty() {

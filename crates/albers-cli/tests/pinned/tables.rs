@@ -75,7 +75,9 @@ pub fn make(program: &Path, folder: &Path) {
     );
     write(folder, "roles.toml", ROLES);
     run("anonymize visits.csv -o regions.csv -k 5 --quasi age,born,code --keep row --no-compact");
-    std::fs::remove_file(folder.join("regions.csv.manifest.json")).unwrap();
+    for ending in ["manifest.json", "codebook.json", "codebook.md"] {
+        std::fs::remove_file(folder.join(format!("regions.csv.{ending}"))).unwrap();
+    }
 }
 
 /// The digest of every file in a folder and the folders in it.

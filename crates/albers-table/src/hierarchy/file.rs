@@ -21,6 +21,7 @@
 //! - If the top level has several labels, a root `*` is added.
 
 mod records;
+pub(super) mod rows;
 
 use std::io::Read;
 use std::path::Path;

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use super::file;
+use super::file::rows;
 use super::ranges::{Size, check_sizes};
 use crate::Result as TableResult;
 
@@ -54,6 +55,13 @@ impl HierarchyRows {
     /// The bytes of the file, unpacked.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// The fields of the file's rows, from specific to general, each leaf once and in the order of the
+    /// leaves' places; nothing if they cannot be read. Told by the file, the name of its column and
+    /// names that are known to stand in it; no table has a say.
+    pub fn fields(&self, column: &str, known: &[String]) -> Option<Vec<Vec<String>>> {
+        rows::fields(&self.bytes, column, known)
     }
 }
 

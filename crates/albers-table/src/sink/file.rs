@@ -1,4 +1,4 @@
-//! A table in a file, with its manifest in a file beside it.
+//! A table in a file, with its manifest and other texts in files beside it.
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -20,6 +20,7 @@ pub struct FileSink {
     name: String,
     format: Format,
     manifest: Option<PathBuf>,
+    texts: Vec<PathBuf>,
     is_private: bool,
     writer: Option<TableWriter<PackedOutput>>,
 }
@@ -33,8 +34,14 @@ impl FileSink {
         }
         let format = format.map_or_else(|| Format::for_writing(path), Ok)?;
         let name = path.display().to_string();
-        let (path, is_private) = (path.to_owned(), false);
-        Ok(FileSink { path, name, format, manifest, is_private, writer: None })
+        let (path, texts, is_private) = (path.to_owned(), Vec::new(), false);
+        Ok(FileSink { path, name, format, manifest, texts, is_private, writer: None })
+    }
+
+    /// The same file, and where the texts go that appear with it.
+    pub fn with_texts(mut self, texts: Vec<PathBuf>) -> FileSink {
+        self.texts = texts;
+        self
     }
 
     /// The same file, which only its owner may read.
@@ -62,6 +69,10 @@ impl Sink for FileSink {
         self.format.is_typed()
     }
 
+    fn format_beside(&self) -> Option<Format> {
+        (!self.texts.is_empty()).then_some(self.format)
+    }
+
     fn begin(&mut self, schema: SchemaRef, options: WriteOptions) -> Result<()> {
         check_types(self.format, &schema)?;
         let packing = match self.format {
@@ -87,20 +98,29 @@ impl Sink for FileSink {
             false => output.seal(&self.path)?,
         };
         let files = SealedFiles::new(vec![data]);
-        Ok(Box::new(SealedTable { files, digest, manifest: self.manifest }))
+        let FileSink { manifest, texts, .. } = *self;
+        Ok(Box::new(SealedTable { files, digest, manifest, texts }))
     }
 }
 
-/// A table that waits for its manifest and its name.
+/// A table that waits for its texts, its manifest and its name.
 struct SealedTable {
     files: SealedFiles,
     digest: String,
     manifest: Option<PathBuf>,
+    texts: Vec<PathBuf>,
 }
 
 impl Sealed for SealedTable {
     fn digest(&self) -> Option<&str> {
         Some(&self.digest)
+    }
+
+    fn attach_texts(&mut self, texts: &[String]) -> Result<()> {
+        for (path, text) in self.texts.iter().zip(texts) {
+            self.files.add(text_file(path, text)?.seal()?);
+        }
+        Ok(())
     }
 
     fn attach(&mut self, manifest: &str) -> Result<()> {

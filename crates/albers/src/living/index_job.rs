@@ -43,7 +43,7 @@ impl IndexJob {
         // Where things come from and go to is said with every command.
         (job.file, job.input, job.output) = (None, None, None);
         (job.from, job.to, job.force) = (None, None, None);
-        (job.manifest, job.owner_report) = (None, None);
+        (job.manifest, job.codebook, job.owner_report) = (None, None, None);
         // The job lasts longer than the folder that names are relative to now.
         job.spill_dir.iter_mut().for_each(make_absolute);
         for column in job.columns.values_mut() {

@@ -17,10 +17,11 @@ pub(super) fn only_looking(job: &Job) -> Result<Job> {
         ));
     }
     let has_weight = job.columns.values().any(|column| column.weight.is_some());
-    let of_releases: [(Field, bool); 12] = [
+    let of_releases: [(Field, bool); 13] = [
         (Field::Output, job.output.is_some()),
         (Field::To, job.to.is_some()),
         (Field::Manifest, job.manifest.is_some()),
+        (Field::Codebook, job.codebook == Some(false)),
         (Field::OwnerReport, job.owner_report.is_some()),
         (Field::Force, job.force == Some(true)),
         (Field::Accept, !job.accept.is_empty()),

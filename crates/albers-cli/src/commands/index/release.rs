@@ -10,7 +10,7 @@ use anyhow::{Result, anyhow};
 use clap::Args;
 
 use crate::commands::anonymize;
-use crate::flags::{self, OwnerFlags, ResourceFlags};
+use crate::flags::{self, CodebookFlags, OwnerFlags, ResourceFlags};
 use crate::progress::Bar;
 use crate::render;
 
@@ -50,6 +50,8 @@ pub struct Arguments {
     /// Where the manifest goes; beside the release when not given
     #[arg(long, value_name = "FILE")]
     manifest: Option<PathBuf>,
+    #[command(flatten)]
+    codebook: CodebookFlags,
     /// Print the owner's report as JSON on standard output: the manifest, and figures of the index
     /// that are not for publication
     #[arg(long)]
@@ -63,9 +65,10 @@ pub struct Arguments {
 /// Runs the command.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let Arguments { dir, output, k, also_k, granularity, batch, keep, .. } = arguments;
-    let Arguments { to, manifest, json, owner, resources, .. } = arguments;
+    let Arguments { to, manifest, codebook, json, owner, resources, .. } = arguments;
     let mut job = Job { output: Some(output), to, manifest, ..Job::default() };
     job.also_k.clone_from(&also_k);
+    codebook.apply(&mut job);
     owner.apply(&mut job);
     resources.apply(&mut job)?;
     anonymize::check_streams(&job, json)?;

@@ -58,6 +58,8 @@ pub struct CellCounts {
     n_dates: u64,
     /// Times, by whether a `T` stands before them.
     n_times: [u64; 2],
+    /// Times with an offset, which no typed file keeps as they are.
+    n_zoned: u64,
 }
 
 /// What a cell looks like.
@@ -67,6 +69,7 @@ enum Look {
     Boolean,
     Date,
     Time { has_t: bool },
+    Zoned,
     Text,
 }
 
@@ -83,6 +86,7 @@ impl CellCounts {
             n_booleans: 0,
             n_dates: 0,
             n_times: [0; 2],
+            n_zoned: 0,
         }
     }
 
@@ -97,6 +101,12 @@ impl CellCounts {
         counts
     }
 
+    /// Looks at one text that is not missing.
+    pub fn add_text(&mut self, text: &str) {
+        self.n_cells += 1;
+        self.add_cell(text);
+    }
+
     fn add_cell(&mut self, cell: &str) {
         match look_of(cell) {
             Look::Decimal { n_whole, n_fraction, has_leading_zero } => {
@@ -108,6 +118,7 @@ impl CellCounts {
             Look::Boolean => self.n_booleans += 1,
             Look::Date => self.n_dates += 1,
             Look::Time { has_t } => self.n_times[usize::from(has_t)] += 1,
+            Look::Zoned => self.n_zoned += 1,
             Look::Text => {}
         }
     }
@@ -135,6 +146,7 @@ impl CellCounts {
         self.n_floats = both(self.n_floats, other.n_floats);
         self.n_booleans = both(self.n_booleans, other.n_booleans);
         self.n_dates = both(self.n_dates, other.n_dates);
+        self.n_zoned = both(self.n_zoned, other.n_zoned);
     }
 
     /// Whether a cell is missing.
@@ -164,6 +176,27 @@ impl CellCounts {
             }
             _ => None,
         }
+    }
+
+    /// The type that all cells look like: that of a typed file, and codes, and times with an offset,
+    /// which are text there. Nothing where there is no cell.
+    pub fn column_type(&self) -> Option<ColumnType> {
+        let n_present = self.n_cells.saturating_sub(self.n_missing);
+        if n_present == 0 {
+            return None;
+        }
+        let are_digits = self.by_fraction[0] == n_present;
+        Some(match self.data_type(Typing::ByCells(None)) {
+            Some(DataType::Int64) => ColumnType::Integer,
+            Some(DataType::Decimal128(..)) => ColumnType::Decimal,
+            Some(DataType::Float64) => ColumnType::Float,
+            Some(DataType::Boolean) => ColumnType::Boolean,
+            Some(DataType::Date32) => ColumnType::Date,
+            Some(_) => ColumnType::Timestamp,
+            None if self.n_zoned == n_present => ColumnType::Timestamp,
+            None if are_digits && self.n_leading_zeros > 0 => ColumnType::Code,
+            None => ColumnType::Text,
+        })
     }
 
     /// The type of numbers, with an exponent or without.
@@ -226,6 +259,7 @@ fn look_of(cell: &str) -> Look {
             let text = if has_t { text.replacen(' ', "T", 1) } else { text };
             if text == cell { Look::Time { has_t } } else { Look::Text }
         }
+        Ok((_, true)) => Look::Zoned,
         _ => Look::Text,
     }
 }

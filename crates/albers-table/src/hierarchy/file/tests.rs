@@ -1,7 +1,7 @@
 use std::io::Write;
 
 use crate::code::Code;
-use crate::hierarchy::{Hierarchy, HierarchySpec, Node};
+use crate::hierarchy::{Hierarchy, HierarchyRows, HierarchySpec, Node};
 use crate::schema::ColumnType;
 use crate::{Result, TableError};
 
@@ -251,4 +251,45 @@ fn a_missing_file_is_a_storage_error() {
 #[test]
 fn a_file_gives_its_leaves_to_a_column_without_values() {
     assert_eq!(read("a;A;*\nb;B;*\n", &[]).n_leaves(), 2);
+}
+
+/// The rows that a file tells by itself.
+fn told(text: &str, known: &[&str]) -> Vec<Vec<String>> {
+    let known: Vec<String> = known.iter().map(|name| (*name).to_owned()).collect();
+    HierarchyRows::of_text("file", text).fields("name", &known).unwrap()
+}
+
+#[test]
+fn a_file_tells_its_rows_in_the_order_of_their_places() {
+    let text = "a;A;X\nb;B;X\nc;A;X\nd;C;Y\nd;C;Y\ne;B;X\n";
+    let hierarchy = read(text, &["a", "c"]);
+    let rows = told(text, &[]);
+    let leaves: Vec<&str> = rows.iter().map(|row| row[0].as_str()).collect();
+    assert_eq!(leaves, ["a", "c", "b", "e", "d"]);
+    for (place, row) in rows.iter().enumerate() {
+        let Node { level: 0, index } = hierarchy.node_by_label(&row[0]).unwrap() else { panic!() };
+        assert_eq!(hierarchy.place(Code::of_index(index)) as usize, place, "{row:?}");
+        assert_eq!(row.len(), 3);
+    }
+}
+
+#[test]
+fn a_file_is_told_by_itself_as_it_is_read_with_its_table() {
+    for text in ["a,A,*\nb,B,*\n", "name;group;all\na;A;*\nb;B;*\n", "Level 0|top\na|*\nb|*\n"] {
+        let rows = told(text, &[]);
+        let hierarchy = read(text, &["a", "b"]);
+        assert_eq!(rows.len(), hierarchy.n_leaves() as usize, "{text}");
+        assert_eq!((rows[0][0].as_str(), rows[1][0].as_str()), ("a", "b"));
+    }
+    // What only a number can be is no header's, and what looks like nothing else is a leaf.
+    assert_eq!(told("years;all\n1;*\n2;*\n", &[]).len(), 2);
+    assert_eq!(told("x;all\ny;*\nz;*\n", &[]).len(), 3);
+    // Names that are shown tell how the file is cut, and that a first row is none of names.
+    let odd = "a;b,A;c,*\nd;e,A;f,*\n";
+    assert_eq!(told(odd, &["A;c"])[0], ["a;b", "A;c", "*"]);
+    assert_eq!(told(odd, &[])[0], ["a", "b,A", "c,*"]);
+    assert_eq!(told("name;B\na;A\n", &["name"]).len(), 2);
+    assert_eq!(told("a\nb\n", &[]), [["a"], ["b"]]);
+    let uneven = HierarchyRows::of_text("file", "a;A;*\nb;*\n");
+    assert_eq!(uneven.fields("name", &[]), None);
 }

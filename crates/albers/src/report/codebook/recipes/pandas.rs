@@ -1,0 +1,172 @@
+//! Python with pandas.
+
+use super::{Asked, ENDS, Kind, all_quoted, level, quoted, typed};
+use crate::report::codebook::{Codebook, CodebookColumn};
+
+/// The recipe.
+pub(super) fn code(codebook: &Codebook, asked: &[Asked<'_>]) -> String {
+    let file = quoted(&codebook.release);
+    let mut lines = Vec::new();
+    if asked.iter().any(|own| matches!(own.kind, Kind::Set(_))) {
+        lines.push("import csv".to_owned());
+    }
+    lines.extend(["import pandas as pd".to_owned(), String::new()]);
+    match &codebook.delimiter {
+        None => lines.push(format!("release = pd.read_parquet({file})")),
+        Some(delimiter) => {
+            lines.push("# Text at first, so that codes keep their zeros.".to_owned());
+            let sep = quoted(delimiter);
+            lines.push(format!(
+                "release = pd.read_csv({file}, sep={sep}, dtype=str, keep_default_na=False, na_values=[\"\"])"
+            ));
+            lines.extend(types(codebook));
+        }
+    }
+    lines.extend(intervals(asked));
+    lines.extend(sets(asked));
+    for own in asked {
+        lines.push(String::new());
+        lines.extend(question(own));
+    }
+    lines.extend(nested(codebook, asked));
+    lines.join("\n") + "\n"
+}
+
+fn types(codebook: &Codebook) -> Vec<String> {
+    let (numbers, times) = typed(codebook);
+    let each = |names: Vec<&str>, to: &str| {
+        let names = (!names.is_empty()).then(|| all_quoted(names.into_iter()))?;
+        Some(format!("for name in [{names}]:\n    release[name] = pd.{to}(release[name])"))
+    };
+    each(numbers, "to_numeric").into_iter().chain(each(times, "to_datetime")).collect()
+}
+
+/// How texts become values of a column.
+fn reader(column: &CodebookColumn) -> &'static str {
+    if column.is_time() { "to_datetime" } else { "to_numeric" }
+}
+
+/// A value of a column.
+fn value(column: &CodebookColumn, text: &str) -> String {
+    if column.is_time() { format!("pd.Timestamp({})", quoted(text)) } else { text.to_owned() }
+}
+
+fn intervals(asked: &[Asked<'_>]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for reader_of in ["to_numeric", "to_datetime"] {
+        let is_own = |own: &&Asked<'_>| {
+            matches!(own.kind, Kind::Interval(_)) && reader(own.column) == reader_of
+        };
+        let names: Vec<&str> = asked.iter().filter(is_own).map(|own| own.column.name.as_str()).collect();
+        if names.is_empty() {
+            continue;
+        }
+        lines.extend([
+            String::new(),
+            "# [48, 62] becomes two columns: 48 ends in _from, 62 in _to.".to_owned(),
+            format!("for name in [{}]:", all_quoted(names.into_iter())),
+            format!("    ends = release[name].str.extract(r\"{ENDS}\")"),
+            format!("    release[name + \"_from\"] = pd.{reader_of}(ends[0], errors=\"coerce\")"),
+            format!(
+                "    release[name + \"_to\"] = pd.{reader_of}(ends[1].fillna(ends[0]), errors=\"coerce\")"
+            ),
+        ]);
+    }
+    lines
+}
+
+fn sets(asked: &[Asked<'_>]) -> Vec<String> {
+    if !asked.iter().any(|own| matches!(own.kind, Kind::Set(_))) {
+        return Vec::new();
+    }
+    let lines = [
+        "",
+        "# {a, \"b, c\"} becomes [\"a\", \"b, c\"]; the missing value is \"\".",
+        "def members(cell):",
+        "    if not isinstance(cell, str):",
+        "        return [\"\"]",
+        "    inner = cell[1:-1] if cell.startswith(\"{\") else cell",
+        "    is_one = not cell.startswith((\"{\", '\"'))",
+        "    return [cell] if is_one else next(csv.reader([inner], skipinitialspace=True))",
+    ];
+    lines.map(str::to_owned).to_vec()
+}
+
+/// Which rows may have a value, or lie in a window.
+fn condition(asked: &Asked<'_>, is_point: bool) -> String {
+    let column = asked.column;
+    let name = quoted(&column.name);
+    let window = |from: &str, to: &str, low: &str, high: &str| {
+        let high = if is_point { low } else { high };
+        let (low, high) = (value(column, low), value(column, high));
+        format!("(release[{}] <= {high}) & (release[{}] >= {low})", quoted(from), quoted(to))
+    };
+    let any = match column.shown.as_str() {
+        "interval" | "label" if !column.is_by_bounds() => {
+            format!(" | (release[{name}] == \"*\")")
+        }
+        _ => String::new(),
+    };
+    match &asked.kind {
+        Kind::Interval(example) => {
+            let (from, to) = (format!("{}_from", column.name), format!("{}_to", column.name));
+            format!("({}{any})", window(&from, &to, &example.low, &example.high))
+        }
+        Kind::Bounds(example) => {
+            let (min, max) = (&column.shown_in[0], &column.shown_in[1]);
+            format!("({})", window(min, max, &example.low, &example.high))
+        }
+        Kind::Set(member) => {
+            format!("release[{name}].map(lambda cell: {} in members(cell))", quoted(member))
+        }
+        Kind::Label(path) => {
+            let labels = all_quoted(path.iter().map(String::as_str).chain(["*"]));
+            format!("{}.isin([{labels}])", plain(column, &name))
+        }
+        Kind::Prefix(beginning) => format!(
+            "{}.map(lambda cell: isinstance(cell, str) and (cell == {1} or cell.endswith(\"*\") and \
+             {1}.startswith(cell[:-1])))",
+            plain(column, &name),
+            quoted(beginning)
+        ),
+    }
+}
+
+/// The labels of a column, without the missing value beside them.
+fn plain(column: &CodebookColumn, name: &str) -> String {
+    match column.missing {
+        true => format!("release[{name}].str.replace(r\"^\\{{, (.*)\\}}$\", r\"\\1\", regex=True)"),
+        false => format!("release[{name}]"),
+    }
+}
+
+fn question(asked: &Asked<'_>) -> Vec<String> {
+    let name = &asked.column.name.replace(['\n', '\r'], " ");
+    let what = match &asked.kind {
+        Kind::Interval(own) | Kind::Bounds(own) => format!("lie between {} and {}", own.low, own.high),
+        Kind::Set(member) => format!("be {member}"),
+        Kind::Label(path) => format!("be {}: the value and the labels above it", path[0]),
+        Kind::Prefix(own) => format!("be {own}"),
+    };
+    let what = what.replace(['\n', '\r'], " ");
+    vec![
+        format!("# Rows whose {name} may {what}."),
+        format!("print(len(release[{}]))", condition(asked, false)),
+    ]
+}
+
+fn nested(codebook: &Codebook, asked: &[Asked<'_>]) -> Vec<String> {
+    let Some(level) = level(codebook).map(quoted) else { return Vec::new() };
+    let conditions: Vec<String> = asked.iter().map(|own| condition(own, true)).collect();
+    if conditions.is_empty() {
+        return Vec::new();
+    }
+    vec![
+        String::new(),
+        "# The class of one person: of the rows around the person's values, those of the greatest \
+         level."
+            .to_owned(),
+        format!("around = release[{}]", conditions.join("\n                 & ")),
+        format!("print(len(around[around[{level}] == around[{level}].max()]))"),
+    ]
+}
