@@ -9,5 +9,6 @@ pub mod index;
 pub mod init;
 pub mod lattice;
 pub mod measure;
+pub mod query;
 pub mod recode;
 mod resolutions;

@@ -498,7 +498,7 @@ pub fn job(
 }
 
 /// Hierarchies from flags replace those of the job file.
-fn set_hierarchies(job: &mut Job, flags: &[HierarchyFlag]) -> Result<()> {
+pub fn set_hierarchies(job: &mut Job, flags: &[HierarchyFlag]) -> Result<()> {
     for hierarchy in flags {
         let Assignment { column, value } = hierarchy.split(job);
         let spec = value.parse().map_err(|problem: String| {

@@ -32,6 +32,7 @@ enum Command {
     Init(commands::init::Arguments),
     Lattice(commands::lattice::Arguments),
     Measure(commands::measure::Arguments),
+    Query(Box<commands::query::Arguments>),
     Recode(commands::recode::Arguments),
 }
 
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
         Command::Init(arguments) => commands::init::run(arguments),
         Command::Lattice(arguments) => commands::lattice::run(arguments),
         Command::Measure(arguments) => commands::measure::run(arguments),
+        Command::Query(arguments) => commands::query::run(*arguments),
         Command::Recode(arguments) => commands::recode::run(arguments),
     };
     match outcome {

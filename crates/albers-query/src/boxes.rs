@@ -39,6 +39,32 @@ pub enum Known {
     All,
 }
 
+/// How a cell lies to what is asked for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CellJudgement {
+    /// Whether all of it is asked for.
+    pub is_inside: bool,
+    /// The share of it that is.
+    pub share: f64,
+    /// How many values that rows surely have are asked for.
+    pub known_inside: u64,
+    /// How many of them are not.
+    pub known_outside: u64,
+}
+
+impl Scale {
+    /// How a cell lies to what is asked for; nothing if it does not meet it.
+    pub fn judge(&self, known: Known, cover: &Cover, asked: &Asked) -> Option<CellJudgement> {
+        let is_inside = cover.is_inside(asked);
+        cover.meets(asked).then(|| CellJudgement {
+            is_inside,
+            share: if is_inside { 1.0 } else { self.share(cover, asked) },
+            known_inside: known.n_inside(cover, asked),
+            known_outside: known.n_outside(cover, asked),
+        })
+    }
+}
+
 /// One axis: its distinct cells, and the cell of each class.
 #[derive(Debug, Clone)]
 pub struct AxisCells {
@@ -85,6 +111,19 @@ pub struct Contribution {
     pub class: usize,
     /// Of its rows.
     pub answer: Answer,
+}
+
+/// What rows of a class that are alike on carried columns contribute to an answer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PartContribution {
+    /// The part.
+    pub part: usize,
+    /// Rows that satisfy the query if they are spread evenly over the region of their class.
+    pub estimate: f64,
+    /// Rows that satisfy it at least.
+    pub lower: u64,
+    /// Rows that satisfy it at most.
+    pub upper: u64,
 }
 
 /// The classes of a release.
@@ -144,6 +183,11 @@ impl Boxes {
         (self, is_nested)
     }
 
+    /// Whether a class is its box without those of greater levels.
+    pub fn is_nested(&self) -> bool {
+        self.holes.is_some()
+    }
+
     /// How many positions each axis has, the carried ones last.
     pub fn n_positions(&self) -> Vec<u32> {
         let carried = self.parts.iter().flat_map(|parts| &parts.axes);
@@ -193,6 +237,30 @@ impl Boxes {
         }
         let by_class = judged.chunk_by(|one, other| one.class == other.class);
         by_class.map(|own| self.contribution(own, query)).collect()
+    }
+
+    /// What each part of a class contributes, where rows are told apart by carried columns.
+    ///
+    /// # Panics
+    /// When the query lacks the opposite that it needs.
+    pub fn part_contributions(&self, query: &Query) -> Vec<PartContribution> {
+        let Some(parts) = &self.parts else { return Vec::new() };
+        let mut found = Vec::new();
+        for Contribution { class, answer } in self.contributions(query) {
+            let is_sure = answer.lower == answer.overlap;
+            for part in parts.of(class) {
+                let terms = query.terms().iter().filter(|term| self.is_part_in(parts, part, term));
+                let shares = terms.filter_map(|term| Some(self.judge(class, 0, term)?.share));
+                let shares: Vec<f64> = shares.collect();
+                if !shares.is_empty() {
+                    let upper = parts.sizes[part];
+                    let estimate = upper as f64 * shares.iter().sum::<f64>();
+                    let lower = if is_sure { upper } else { 0 };
+                    found.push(PartContribution { part, estimate, lower, upper });
+                }
+            }
+        }
+        found
     }
 
     fn contribution(&self, judged: &[Judged], query: &Query) -> Contribution {

@@ -19,6 +19,8 @@ pub enum Field {
     Accept,
     /// More releases of one build.
     AlsoK,
+    /// Columns whose mean is asked for.
+    Avg,
     /// Columns that are cut before all others.
     Bias,
     /// How categories are shown.
@@ -49,6 +51,8 @@ pub enum Field {
     From,
     /// How coarser releases come about.
     Granularity,
+    /// The column whose values are answered one by one.
+    GroupBy,
     /// Whether the first line of a text holds the names of its columns.
     Header,
     /// The hierarchy of a column.
@@ -105,6 +109,8 @@ pub enum Field {
     Split,
     /// The column that tells persons apart.
     Subject,
+    /// Columns whose values are added up.
+    Sum,
     /// The share of the rows that may be left out.
     Suppress,
     /// Where a drawing goes.
@@ -150,6 +156,9 @@ impl Field {
             Field::Force => "force",
             Field::From => "from",
             Field::Granularity => "granularity",
+            Field::GroupBy => "group-by",
+            Field::Sum => "sum",
+            Field::Avg => "avg",
             Field::Header => "header",
             Field::Hierarchy => "hierarchy",
             Field::Input => "input",

@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
-use sqlparser::ast::{BinaryOperator, Expr, Spanned, UnaryOperator, Value};
+use sqlparser::ast::{BinaryOperator, Expr, UnaryOperator, Value};
 use sqlparser::dialect::GenericDialect;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
@@ -102,6 +102,11 @@ impl Side {
 }
 
 impl Condition {
+    /// The condition that all rows satisfy.
+    pub(crate) fn of_all_rows() -> Condition {
+        Condition { text: String::new(), boxes: vec![Vec::new()] }
+    }
+
     /// The boxes: each holds the rows that pass all its tests.
     pub(crate) fn boxes(&self) -> &[Vec<Test>] {
         &self.boxes
@@ -131,7 +136,8 @@ impl Condition {
             return Err(ConditionError::new(problem, "ask for less at once"));
         }
         let unreadable = |error: sqlparser::parser::ParserError| {
-            let mark = Mark::of_parser_error(&error);
+            let mark = Some(Mark::of_parser_error(&error)).filter(|mark| !mark.is_nowhere());
+            let mark = mark.unwrap_or_else(|| Mark::at_end_of(text));
             ConditionError::new("the condition cannot be read", EXAMPLE).at(mark)
         };
         let dialect = GenericDialect {};

@@ -22,8 +22,8 @@ use crate::finding::{Finding, FindingName};
 use crate::job::Job;
 use crate::report::{ConcernedRows, Manifest, Prepared};
 
-pub use codebook::{codebook_beside, codebook_of, codebook_paths};
 use codebook::{check_no_codebook_for_stream, check_no_codebook_stays};
+pub use codebook::{codebook_beside, codebook_of, codebook_paths};
 
 /// What stands for standard input and output.
 const STANDARD: &str = "-";
@@ -341,6 +341,22 @@ pub fn manifest_of(table: &Path, named: Option<&Path>) -> Result<Option<Manifest
         )
     })?;
     Ok(Some(manifest))
+}
+
+/// Refuses a release whose bytes are not those that stand beside it in a digest.
+pub fn check_digest(release: &Path, digest: Option<&str>, beside: &str) -> Result<()> {
+    let Some(digest) = digest.filter(|_| !is_standard(release)) else { return Ok(()) };
+    match digest_of(release)? == digest {
+        true => Ok(()),
+        false => Err(Error::usage(
+            format!(
+                "{} is not the file that its {beside} tells of: its bytes differ",
+                release.display()
+            ),
+            "it was changed after it was released; ask for the release itself, or move what stands \
+             beside it away and say what its columns are",
+        )),
+    }
 }
 
 /// The SHA-256 of the bytes of a file.

@@ -13,6 +13,7 @@
 //! - [`init`](mod@init): looks at a table and proposes a job.
 //! - [`check`](mod@check): audits a table, ours or anybody's.
 //! - [`measure`](mod@measure): what a release loses, from it and the original.
+//! - [`query`](mod@query): what a release answers, without the original.
 //! - [`experiment`](mod@experiment): the experiments of the papers, repeated.
 //! - [`finding`]: what puts people at risk although the requirement holds.
 //! - [`files`]: files, folders and pipes as sources and sinks.
@@ -61,6 +62,7 @@ mod model;
 mod names;
 pub mod plan;
 mod protection;
+pub mod query;
 pub mod recode;
 mod released;
 pub mod report;
@@ -106,12 +108,16 @@ pub use lattice::{LatticeReport, LatticeRequest, MinimalReport, SortBy, lattice}
 pub use living::{Index, ReleaseRequest};
 pub use measure::{MeasureReport, MeasuredSelection, MeasuredSelections, MeasuredTarget, measure};
 pub use plan::Plan;
+pub use query::{
+    Dialect, GroupAnswer, QueryAnswer, QueryReport, Question, ReleaseBeside, SqlSource, Total,
+    Totals, query, query_sql,
+};
 pub use recode::{
     LearningReport, Outside, PreparedTable, RecodeJob, prepare_learning, prepare_learning_files,
     prepare_recode, prepare_recode_files, recode, recode_files,
 };
 pub use report::{
-    Codebook, CodebookColumn, CodebookHierarchy, ConcernedRows, Manifest, Note, Prepared, PrivacyReport,
-    Report,
+    Codebook, CodebookColumn, CodebookHierarchy, ConcernedRows, Manifest, Note, Prepared,
+    PrivacyReport, Report,
 };
 pub use resolutions::{ResolutionReport, ResolutionsReport, resolutions};

@@ -34,8 +34,8 @@ use crate::finding::Acceptance;
 use crate::job::{Categories, ColumnJob, Job, TargetKind};
 
 pub(crate) use columns::{
-    BOUND_ENDINGS, MEAN_ENDING, PlannedColumn, check_criteria_have_roles, counted_identifiers, criteria_of,
-    no_means, place_of,
+    BOUND_ENDINGS, MEAN_ENDING, PlannedColumn, check_criteria_have_roles, counted_identifiers,
+    criteria_of, no_means, place_of,
 };
 pub(crate) use method::{CutPlan, MethodPlan, Specialization};
 pub use resources::Resources;

@@ -50,6 +50,18 @@ impl Mark {
         place.map_or_else(Mark::default, |start| Mark { start, end: (start.0, start.1 + 1) })
     }
 
+    /// The end of a condition.
+    pub(crate) fn at_end_of(text: &str) -> Mark {
+        let n_lines = text.lines().count().max(1) as u64;
+        let place = (n_lines, text.lines().last().map_or(0, |own| own.chars().count()) as u64 + 1);
+        Mark { start: place, end: place }
+    }
+
+    /// Whether it is nowhere.
+    pub(crate) fn is_nowhere(self) -> bool {
+        self == Mark::default()
+    }
+
     /// From where this begins to where another ends.
     pub(crate) fn up_to(self, other: Mark) -> Mark {
         Mark { start: self.start, end: other.end }
@@ -92,10 +104,9 @@ impl ConditionError {
         ConditionError { mark, ..self }
     }
 
-    /// What is wrong, with the place marked below the condition.
-    pub(crate) fn marked(&self, condition: &str) -> String {
-        let drawn = self.mark.drawn(condition.trim());
-        format!("{}{}", self.problem, drawn.unwrap_or_default())
+    /// The condition, with the place marked below it, to stand behind what is said of it.
+    pub(crate) fn drawing(&self, condition: &str) -> String {
+        self.mark.drawn(condition.trim()).unwrap_or_default()
     }
 }
 

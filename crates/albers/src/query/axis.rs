@@ -137,14 +137,8 @@ impl Ground {
                 let own = line.position(&placed.floor).filter(|_| placed.is_exact);
                 own.map_or_else(Asked::nothing, |at| Asked::range(at, at))
             }
-            GroundKind::Texts(line) => {
-                let own = line.position(&name_of(value, self.is_boolean));
-                own.map_or_else(Asked::nothing, |at| Asked::range(at, at))
-            }
-            GroundKind::Leaves(hierarchy) => {
-                let leaves = places_of(hierarchy, value).unwrap_or_default();
-                Asked::positions(leaves.iter().flat_map(|&(first, last)| first..=last).collect())
-            }
+            GroundKind::Texts(_) => self.named(&name_of(value, self.is_boolean)),
+            GroundKind::Leaves(_) => self.named(value),
         })
     }
 
@@ -159,9 +153,7 @@ impl Ground {
                 let (floor, ceiling) = (placed.floor, placed.ceiling());
                 match side {
                     Side::From => range(line.position(&ceiling), Some(line.last())),
-                    Side::Above => {
-                        range(line.position(&floor).map(|at| at + 1), Some(line.last()))
-                    }
+                    Side::Above => range(line.position(&floor).map(|at| at + 1), Some(line.last())),
                     Side::UpTo => range(Some(0), line.position(&floor)),
                     Side::Below => range(Some(0), line.position(&ceiling).map(|at| at - 1)),
                 }
@@ -193,13 +185,65 @@ impl Ground {
         })
     }
 
-    /// Names that cells show by themselves or as members, to group by; nothing where values are
-    /// ordered and would be too many.
-    pub(super) fn names(&self) -> Option<Vec<String>> {
+    /// What asks for a name, or for a leaf.
+    pub(super) fn named(&self, name: &str) -> Asked {
         match &self.kind {
-            GroundKind::Keys(..) => None,
-            GroundKind::Texts(line) => Some(line.values_in(0, line.last()).to_vec()),
+            GroundKind::Keys(..) => Asked::nothing(),
+            GroundKind::Texts(line) => line
+                .position(&name.to_owned())
+                .map_or_else(Asked::nothing, |at| Asked::range(at, at)),
+            GroundKind::Leaves(hierarchy) => {
+                let leaves = places_of(hierarchy, name).unwrap_or_default();
+                Asked::positions(leaves.iter().flat_map(|&(first, last)| first..=last).collect())
+            }
+        }
+    }
+
+    /// The least and the greatest number of a cell that is asked for.
+    pub(super) fn hull(&self, cover: &Cover, asked: &Asked) -> Option<(f64, f64)> {
+        let GroundKind::Keys(line, yardstick) = &self.kind else { return None };
+        let own = Asked { spans: cover.spans.clone(), missing: false }.and(asked);
+        let (first, last) = (own.spans.first()?.0, own.spans.last()?.1);
+        let (least, greatest) = line.hull(first, last)?;
+        Some((yardstick.number(*least), yardstick.number(*greatest)))
+    }
+
+    /// The leaves of its hierarchy, where it has one.
+    pub(super) fn leaves(&self) -> Option<Vec<String>> {
+        match &self.kind {
             GroundKind::Leaves(hierarchy) => Some(hierarchy.leaves().map(str::to_owned).collect()),
+            _ => None,
+        }
+    }
+
+    /// Where a span of positions begins and ends; nothing where it is open. Only where values are
+    /// ordered.
+    pub(super) fn span_ends(&self, (first, last): (u32, u32)) -> Option<[Option<SpanEnd>; 2]> {
+        let GroundKind::Keys(line, _) = &self.kind else { return None };
+        let end = |position: u32, inward: i64| {
+            let own = line.value_at(position).map(|&key| SpanEnd { key, is_in: true });
+            own.or_else(|| {
+                let beyond = u32::try_from(i64::from(position) - inward).ok()?;
+                line.value_at(beyond).map(|&key| SpanEnd { key, is_in: false })
+            })
+        };
+        Some([end(first, 1), end(last, -1)])
+    }
+
+    /// The value at a position, where it is one.
+    pub(super) fn value_at(&self, position: u32) -> Option<i64> {
+        match &self.kind {
+            GroundKind::Keys(line, _) => line.value_at(position).copied(),
+            _ => None,
+        }
+    }
+
+    /// How long a position is.
+    pub(super) fn length_at(&self, position: u32) -> f64 {
+        match &self.kind {
+            GroundKind::Keys(line, _) => line.length_at(position),
+            GroundKind::Texts(line) => line.length_at(position),
+            GroundKind::Leaves(_) => 1.0,
         }
     }
 
@@ -210,6 +254,15 @@ impl Ground {
             _ => None,
         }
     }
+}
+
+/// Where a span of positions begins or ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct SpanEnd {
+    /// The value there.
+    pub(super) key: i64,
+    /// Whether it belongs to the span.
+    pub(super) is_in: bool,
 }
 
 /// Which values rows of a class surely have, by how the column is shown.
@@ -238,7 +291,8 @@ fn placed(
             Yardstick::Timestamp => "a point in time is written as '2020-12-31 23:59'",
             _ => "write a number without quotes",
         };
-        let problem = format!("column '{}' holds values of type {kind}, and this is none", test.column);
+        let problem =
+            format!("column '{}' holds values of type {kind}, and this is none", test.column);
         ConditionError::new(problem, example).at(test.value_mark)
     })
 }

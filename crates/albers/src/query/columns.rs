@@ -8,11 +8,11 @@ use albers_table::hierarchy::{HierarchyRows, HierarchySpec};
 use albers_table::schema::{ColumnType, Role};
 use albers_table::source::Source;
 
-use super::Beside;
+use super::ReleaseBeside;
 use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::plan::{BOUND_ENDINGS, MEAN_ENDING};
-use crate::report::{Codebook, CodebookHierarchy, LEVEL, Manifest};
+use crate::report::{Codebook, CodebookHierarchy, LEVEL};
 
 /// A column of a release, as conditions name it.
 #[derive(Debug, Clone)]
@@ -62,12 +62,35 @@ impl ReleaseColumns {
     pub(super) fn of(
         job: &Job,
         release: &dyn Source,
-        beside: &Beside<'_>,
+        beside: &ReleaseBeside<'_>,
     ) -> Result<ReleaseColumns> {
-        let mut columns = match beside.manifest {
-            Some(manifest) => told_by_manifest(job, release, manifest)?,
-            None => told_by_job(job, release)?,
+        let mut columns = match (beside.manifest, beside.codebook) {
+            (Some(manifest), _) => {
+                let told = manifest.columns.iter().map(|own| ToldColumn {
+                    name: &own.name,
+                    role: &own.role,
+                    shown: &own.shown,
+                    has_mean: own.statistics.iter().any(|own| own == "mean"),
+                    hierarchy: own.hierarchy.as_deref(),
+                });
+                told_beside(job, release, told)?
+            }
+            (None, Some(codebook)) => {
+                let told = codebook.columns.iter().map(|own| ToldColumn {
+                    name: &own.name,
+                    role: &own.role,
+                    shown: &own.shown,
+                    has_mean: own.mean.is_some(),
+                    hierarchy: own.hierarchy.as_ref().map(name_of),
+                });
+                told_beside(job, release, told)?
+            }
+            (None, None) => told_by_job(job, release)?,
         };
+        let is_known = |name: &&String| columns.iter().any(|own| own.name == **name);
+        if let Some(name) = job.columns.keys().find(|name| !is_known(name)) {
+            return Err(unknown_column(release, name));
+        }
         for column in &mut columns {
             let given = job.columns.get(&column.name);
             if let Some(codebook) = beside.codebook {
@@ -81,7 +104,10 @@ impl ReleaseColumns {
                 (column.column_type, column.is_type_sure) = (Some(own), true);
             }
         }
-        Ok(ReleaseColumns { columns, is_ours: beside.manifest.is_some() })
+        Ok(ReleaseColumns {
+            columns,
+            is_ours: beside.manifest.is_some() || beside.codebook.is_some(),
+        })
     }
 
     /// The column of a name.
@@ -115,52 +141,66 @@ fn rows_of(column: &str, rows: &[Vec<String>]) -> HierarchySpec {
     HierarchySpec::Rows(Arc::new(HierarchyRows::of_text(&origin, &text)))
 }
 
-fn told_by_manifest(
+/// What a manifest calls a hierarchy.
+fn name_of(hierarchy: &CodebookHierarchy) -> &str {
+    match hierarchy {
+        CodebookHierarchy::File { .. } => "file",
+        CodebookHierarchy::Prefix => "prefix",
+        CodebookHierarchy::Ranges { spec } => spec,
+        CodebookHierarchy::Dates => "dates",
+        CodebookHierarchy::Suppress => "suppress",
+    }
+}
+
+/// A column as a manifest or a codebook tells of it.
+struct ToldColumn<'a> {
+    name: &'a str,
+    role: &'a str,
+    shown: &'a str,
+    has_mean: bool,
+    hierarchy: Option<&'a str>,
+}
+
+fn told_beside<'a>(
     job: &Job,
     release: &dyn Source,
-    manifest: &Manifest,
+    told: impl Iterator<Item = ToldColumn<'a>>,
 ) -> Result<Vec<ReleaseColumn>> {
     if job.columns.values().any(|own| own.role.is_some()) || job.level_column.is_some() {
         return Err(Error::usage(
-            "what the columns of this release are stands in the manifest beside it",
-            wording![
-                "drop ",
-                Field::Quasi,
-                ", ",
-                Field::Sensitive,
-                ", ",
-                Field::Keep,
-                " and ",
-                Field::LevelColumn
-            ],
+            "what the columns of this release are stands in the manifest or the codebook beside it",
+            wording!["drop ", Field::Quasi, ", ", Field::Keep, " and ", Field::LevelColumn],
         ));
     }
-    let columns = manifest.columns.iter().map(|told| {
-        let kind = match told.role.as_str() {
+    let columns = told.map(|told| {
+        let kind = match told.role {
             "quasi" => ColumnKind::Quasi,
             role if role == LEVEL.0 => ColumnKind::Level,
             _ => ColumnKind::Carried,
         };
-        let shown_in = shown_in(release, &told.name, kind).ok_or_else(|| {
-            let what = if kind == ColumnKind::Level { "levels" } else { "a column" };
+        let shown_in = shown_in(release, told.name, kind).ok_or_else(|| {
+            let what = if kind == ColumnKind::Level {
+                "the levels of its classes"
+            } else {
+                "one of its columns"
+            };
             Error::usage(
                 format!(
-                    "{} has no column '{}', which its manifest names for {what}",
+                    "{} has no column '{}': what stands beside it names it for {what}",
                     release.name(),
                     told.name
                 ),
-                "the file was changed after it was released, or the manifest is of another",
+                "the file was changed after it was released, or stands beside those of another",
             )
         })?;
-        let has_mean = told.statistics.iter().any(|own| own == "mean");
         let mean = format!("{}{MEAN_ENDING}", told.name);
-        let built_in = told.hierarchy.as_deref().filter(|own| *own != "file");
+        let built_in = told.hierarchy.filter(|own| *own != "file");
         Ok(ReleaseColumn {
-            name: told.name.clone(),
+            name: told.name.to_owned(),
             kind,
             shown_in,
-            mean: Some(mean).filter(|mean| has_mean && has(release, mean)),
-            shown: Some(told.shown.clone()),
+            mean: Some(mean).filter(|mean| told.has_mean && has(release, mean)),
+            shown: Some(told.shown.to_owned()),
             hierarchy: built_in.and_then(|own| own.parse().ok()),
             column_type: None,
             is_type_sure: false,
@@ -185,10 +225,7 @@ fn told_by_job(job: &Job, release: &dyn Source) -> Result<Vec<ReleaseColumn>> {
         let shown_in = shown_in(release, &name, kind);
         let shown_in = match shown_in {
             Some(shown_in) => shown_in,
-            None => {
-                let place = albers_table::source::place_of(release.name(), release.columns(), &name);
-                return Err(place.err().map_or_else(|| missing_column(release, &name), Error::from));
-            }
+            None => return Err(unknown_column(release, &name)),
         };
         let mean = format!("{name}{MEAN_ENDING}");
         Ok(ReleaseColumn {
@@ -206,11 +243,14 @@ fn told_by_job(job: &Job, release: &dyn Source) -> Result<Vec<ReleaseColumn>> {
     columns.collect()
 }
 
-fn missing_column(release: &dyn Source, name: &str) -> Error {
-    Error::usage(
-        format!("{} has no column '{name}'", release.name()),
-        "name one of its columns",
-    )
+fn unknown_column(release: &dyn Source, name: &str) -> Error {
+    match albers_table::source::place_of(release.name(), release.columns(), name) {
+        Err(error) => error.into(),
+        Ok(_) => Error::usage(
+            format!("nothing tells what column '{name}' of {} shows", release.name()),
+            wording!["say it with ", Field::Quasi, " or ", Field::Keep],
+        ),
+    }
 }
 
 fn has(release: &dyn Source, name: &str) -> bool {

@@ -58,16 +58,27 @@ impl<V: Ord> Line<V> {
         self.values.binary_search(value).ok().map(|place| self.at[place])
     }
 
-    /// The values from one position to another.
-    pub(super) fn values_in(&self, first: u32, last: u32) -> &[V] {
-        let begin = self.at.partition_point(|&at| at < first);
-        let end = self.at.partition_point(|&at| at <= last);
-        &self.values[begin..end]
+    /// The least and the greatest value that lie at positions from one to another, or bound what lies
+    /// there.
+    pub(super) fn hull(&self, first: u32, last: u32) -> Option<(&V, &V)> {
+        let least = self.at.partition_point(|&at| at <= first).checked_sub(1)?;
+        let greatest = self.at.partition_point(|&at| at < last);
+        Some((&self.values[least], self.values.get(greatest)?))
     }
 
     /// The last position: above all values.
     pub(super) fn last(&self) -> u32 {
         self.edges.len() as u32 - 2
+    }
+
+    /// The value at a position, where it is one.
+    pub(super) fn value_at(&self, position: u32) -> Option<&V> {
+        self.at.binary_search(&position).ok().map(|place| &self.values[place])
+    }
+
+    /// How long a position is.
+    pub(super) fn length_at(&self, position: u32) -> f64 {
+        self.edges[position as usize + 1] - self.edges[position as usize]
     }
 
     /// Where positions begin and end.

@@ -175,9 +175,7 @@ impl Grouped {
 
 /// The ticks of all chunks of a column in one unit, with the rows whose cell is missing; nothing if
 /// its cells are no ticks, or too long.
-pub(super) fn ticks_of(
-    chunks: &[ColumnChunk],
-) -> Option<(Vec<Option<i64>>, TickUnit)> {
+pub(super) fn ticks_of(chunks: &[ColumnChunk]) -> Option<(Vec<Option<i64>>, TickUnit)> {
     let scale = |unit: TickUnit| if let TickUnit::Decimal(scale) = unit { scale } else { 0 };
     let units: Option<Vec<TickUnit>> = chunks.iter().map(ColumnChunk::unit).collect();
     let unit = units?.into_iter().max_by_key(|&unit| scale(unit))?;

@@ -77,7 +77,6 @@ pub(super) enum Notation {
 
 impl Shape {
     pub(super) const MISSING: Shape = Shape { values: Values::None, missing: true };
-    pub(super) const ANY: Shape = Shape { values: Values::Any, missing: true };
 
     fn of(values: Values) -> Shape {
         Shape { values, missing: false }
@@ -89,8 +88,7 @@ impl Notation {
     pub(super) fn read(&self, text: Option<&str>) -> Option<Shape> {
         let Some(text) = text else { return Some(Shape::MISSING) };
         let mut members = members_of(text);
-        let is_missing =
-            |member: &ShownMember| !member.is_quoted && member.text.trim().is_empty();
+        let is_missing = |member: &ShownMember| !member.is_quoted && member.text.trim().is_empty();
         let missing = members.first().is_some_and(is_missing);
         if missing {
             members.remove(0);
@@ -135,9 +133,7 @@ impl Notation {
                 }
                 _ => Values::Names(vec![text.to_owned()]),
             }),
-            Notation::Labels(hierarchy) => {
-                Some(Values::Leaves(places_of(hierarchy, text)?))
-            }
+            Notation::Labels(hierarchy) => Some(Values::Leaves(places_of(hierarchy, text)?)),
             Notation::Places(_) => None,
             Notation::Unknown => Some(Values::Any),
         }
@@ -252,7 +248,7 @@ fn is_whole_day(yardstick: Yardstick, label: &str) -> bool {
 
 /// The ends that a text of an ordered column has, to tell what they are.
 pub(super) fn ends_of(text: &str) -> Vec<String> {
-    let members = members_of(text).into_iter().filter(|own| !own.is_quoted);
+    let members = members_of(text).into_iter();
     members.flat_map(|member| ends_of_member(member.text.trim())).collect()
 }
 
@@ -260,7 +256,8 @@ fn ends_of_member(text: &str) -> Vec<String> {
     if text.is_empty() || text == ANY {
         return Vec::new();
     }
-    let inner = text.strip_prefix(['[', '(', ']']).and_then(|own| own.strip_suffix([']', ')', '[']));
+    let inner =
+        text.strip_prefix(['[', '(', ']']).and_then(|own| own.strip_suffix([']', ')', '[']));
     let is_end = |own: &&str| !matches!(*own, "-inf" | "inf" | "");
     match inner.map(|inner| inner.split_once([',', ';']).ok_or(inner)) {
         Some(Ok((lo, hi))) => {

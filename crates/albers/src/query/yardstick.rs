@@ -4,6 +4,7 @@ use albers_table::chunk::TickUnit;
 use albers_table::schema::ColumnType;
 use albers_table::value::{self, Decimal, TickFormat};
 
+use super::axis::SpanEnd;
 use super::line::Lengths;
 
 /// What the ordered values of a column are. A key is a whole number that stands for a value: its
@@ -120,6 +121,11 @@ impl Yardstick {
         }
     }
 
+    /// Whether its values are numbers.
+    pub(super) fn is_number(self) -> bool {
+        !matches!(self, Yardstick::Date | Yardstick::Timestamp)
+    }
+
     /// Whether nothing lies between two neighbouring keys.
     pub(super) fn is_discrete(self) -> bool {
         matches!(self, Yardstick::Integer | Yardstick::Date)
@@ -151,6 +157,18 @@ impl Yardstick {
     /// The key of a text that has one.
     pub(super) fn key(self, text: &str) -> Option<i64> {
         self.place(text).filter(|own| own.is_exact).map(|own| own.floor)
+    }
+
+    /// The nearest key that is counted, inside of an end: itself where it is one and belongs to what it
+    /// ends.
+    pub(super) fn next_counted(self, end: SpanEnd, step: i64) -> i64 {
+        let unit = if let Yardstick::Whole(scale) = self { unit_of(scale) } else { 1 };
+        let is_counted = end.key.rem_euclid(unit) == 0;
+        match (is_counted && end.is_in, step > 0) {
+            (true, _) => end.key,
+            (false, true) => (end.key.div_euclid(unit) + 1).saturating_mul(unit),
+            (false, false) => (end.key - 1).div_euclid(unit).saturating_mul(unit),
+        }
     }
 
     /// The text of a key.

@@ -100,6 +100,18 @@ pub enum Note {
     },
     /// How many rows satisfy a selection is not told.
     LeftOutUnknown,
+    /// Rows were left out of a release.
+    RowsLeftOut {
+        /// How many.
+        n_rows: u64,
+    },
+    /// Labels of a column are not explained by anything.
+    LabelsUnread {
+        /// The column.
+        column: String,
+    },
+    /// Levels of nested classes are not used.
+    LevelsUnused,
     /// Rows have values that a recoding function does not know.
     OutsideModel {
         /// How many.
@@ -205,6 +217,13 @@ impl Note {
                 "{n_rows} rows are in classes of the model that miss the requirement with these \
                  rows, and are left out"
             )],
+            Note::LabelsUnread { column } => wording![
+                format!(
+                    "nothing tells what the labels of '{column}' stand for, so that each may be any \
+                     value: give its "
+                ),
+                Field::Hierarchy
+            ],
             Note::NothingToAccept { accepted } => {
                 wording![Field::Accept.of(accepted.to_string()), " meets no finding"]
             }
@@ -215,6 +234,10 @@ impl Note {
     /// The words of notes that tell how many rows, cells or parts there are.
     fn counted(&self) -> String {
         match self {
+            Note::RowsLeftOut { n_rows } => format!(
+                "{n_rows} rows of the table were left out of the release: what is told is told of the \
+                 others, and up to {n_rows} more may satisfy"
+            ),
             Note::Unfit { column, n_rows } => {
                 format!(
                     "{n_rows} cells of '{column}' are in none of its ranges, and count as missing"
@@ -293,8 +316,14 @@ impl fmt::Display for Note {
             | Note::LeftOutUnknown
             | Note::OutsideModel { .. }
             | Note::BelowRequirement { .. }
+            | Note::LabelsUnread { .. }
             | Note::NothingToAccept { .. } => write!(f, "{}", self.wording()),
-            Note::Unfit { .. }
+            Note::LevelsUnused => f.write_str(
+                "classes are read as boxes that may overlap: labels, or boxes of one level that share \
+                 something, do not tell which is the innermost",
+            ),
+            Note::RowsLeftOut { .. }
+            | Note::Unfit { .. }
             | Note::WithoutPerson { .. }
             | Note::NothingDrawn { .. }
             | Note::NotSupported { .. }

@@ -112,7 +112,9 @@ fn places(column: &CodebookColumn) -> String {
             "places count where labels that the release shows begin and end, in the order of the values; \
              which values they are is not told"
         }
-        None => "places count the names that are first or last in some class; the names are not told",
+        None => {
+            "places count the names that are first or last in some class; the names are not told"
+        }
     };
     format!(
         "Every row of the class has a value whose place in an order lies from {min} to {max}: {order}."
@@ -130,11 +132,15 @@ fn missing(column: &CodebookColumn) -> Option<String> {
             "{flag} is true where some rows of the class have no value; where none has one, the other \
              cells are empty."
         ),
-        ("set", _) => "An empty member, {, a}, means that some rows of the class have no value; an empty \
+        ("set", _) => {
+            "An empty member, {, a}, means that some rows of the class have no value; an empty \
                        cell that none has one."
-            .to_owned(),
-        _ => "{, x} means x, or no value at all; an empty cell means that no row of the class has a \
+                .to_owned()
+        }
+        _ => {
+            "{, x} means x, or no value at all; an empty cell means that no row of the class has a \
               value."
-            .to_owned(),
+                .to_owned()
+        }
     })
 }

@@ -72,11 +72,7 @@ fn interval(asked: &Asked<'_>) -> Vec<String> {
     let (from, to) = (name(&format!("{own}_from")), name(&format!("{own}_to")));
     vec![
         format!(",\n  TRY_CAST({} AS {to_type}) AS {from}", end(1)),
-        format!(
-            ",\n  TRY_CAST(coalesce(nullif({}, ''), {}) AS {to_type}) AS {to}",
-            end(2),
-            end(1)
-        ),
+        format!(",\n  TRY_CAST(coalesce(nullif({}, ''), {}) AS {to_type}) AS {to}", end(2), end(1)),
     ]
 }
 

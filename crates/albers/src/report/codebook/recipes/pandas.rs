@@ -57,7 +57,8 @@ fn intervals(asked: &[Asked<'_>]) -> Vec<String> {
         let is_own = |own: &&Asked<'_>| {
             matches!(own.kind, Kind::Interval(_)) && reader(own.column) == reader_of
         };
-        let names: Vec<&str> = asked.iter().filter(is_own).map(|own| own.column.name.as_str()).collect();
+        let names: Vec<&str> =
+            asked.iter().filter(is_own).map(|own| own.column.name.as_str()).collect();
         if names.is_empty() {
             continue;
         }
@@ -143,7 +144,9 @@ fn plain(column: &CodebookColumn, name: &str) -> String {
 fn question(asked: &Asked<'_>) -> Vec<String> {
     let name = &asked.column.name.replace(['\n', '\r'], " ");
     let what = match &asked.kind {
-        Kind::Interval(own) | Kind::Bounds(own) => format!("lie between {} and {}", own.low, own.high),
+        Kind::Interval(own) | Kind::Bounds(own) => {
+            format!("lie between {} and {}", own.low, own.high)
+        }
         Kind::Set(member) => format!("be {member}"),
         Kind::Label(path) => format!("be {}: the value and the labels above it", path[0]),
         Kind::Prefix(own) => format!("be {own}"),
