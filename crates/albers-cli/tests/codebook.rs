@@ -13,13 +13,15 @@ use codebook::tools::{answers_of, has_tools};
 use common::{Folder, Numbers, Run};
 use serde_json::{Value, json};
 
-const JOBS: &str = "nurse;health;*\ndoctor;health;*\ncook;kitchen;*\nwaiter;kitchen;*\nbaker;kitchen;*\n";
+const JOBS: &str =
+    "nurse;health;*\ndoctor;health;*\ncook;kitchen;*\nwaiter;kitchen;*\nbaker;kitchen;*\n";
 
 /// People with values of every kind; some are missing.
 fn people(n_rows: usize, delimiter: char) -> String {
     let mut numbers = Numbers::new(7);
     let mut below = |end: u64| numbers.below(end);
-    let mut text = "id,age,pay,born,seen,city,zip,job,ill,note\n".replace(',', &delimiter.to_string());
+    let mut text =
+        "id,age,pay,born,seen,city,zip,job,ill,note\n".replace(',', &delimiter.to_string());
     for id in 0..n_rows {
         let mut cells = [
             format!("p{id}"),
@@ -66,7 +68,10 @@ const RELEASES: [(&str, &str); 14] = [
     ("--quasi age,job --hierarchy job=jobs.csv", "csv"),
     ("--quasi age,job --hierarchy job=jobs.csv", "parquet"),
     ("--quasi age,zip --hierarchy zip=prefix --hierarchy age=ranges:5,20", "csv"),
-    ("--quasi born,city --hierarchy born=dates --hierarchy city=suppress --method incognito", "csv"),
+    (
+        "--quasi born,city --hierarchy born=dates --hierarchy city=suppress --method incognito",
+        "csv",
+    ),
     ("--quasi age,pay --method bang", "csv"),
     ("--quasi age,pay,city,job --method bang --hierarchy job=jobs.csv", "csv"),
     ("--quasi age,pay --method bang --no-compact", "parquet"),
@@ -135,7 +140,10 @@ fn the_codebook_is_told_by_the_release_and_the_job() {
         assert!(!told.contains("in.csv") && !told.contains(&folder_name), "{flags}");
         for name in ["seen", "zip", "born"] {
             let is_named = flags.contains(name);
-            assert_eq!(told.contains(&format!("`{name}`")), is_named && in_file.contains(&name.to_owned()));
+            assert_eq!(
+                told.contains(&format!("`{name}`")),
+                is_named && in_file.contains(&name.to_owned())
+            );
         }
     }
 }
@@ -143,9 +151,7 @@ fn the_codebook_is_told_by_the_release_and_the_job() {
 #[test]
 fn every_kind_of_column_is_told_with_its_type_and_how_it_is_read() {
     let folder = folder();
-    let quasi = |shown: &str, column_type: &str, ends: &str| {
-        json!({ "role": "quasi", "shown": shown, "type": column_type, "ends": ends })
-    };
+    let quasi = |shown: &str, column_type: &str, ends: &str| json!({ "role": "quasi", "shown": shown, "type": column_type, "ends": ends });
     let codebook = codebook_of(&folder, &released(&folder, RELEASES[0].0, "csv"));
     assert_has(&codebook, &json!({ "codebook": 1, "format": "csv", "delimiter": "," }));
     assert_has(column(&codebook, "age"), &quasi("interval", "integer", "values"));
@@ -161,9 +167,13 @@ fn every_kind_of_column_is_told_with_its_type_and_how_it_is_read() {
     assert_has(column(&codebook, "seen"), &quasi("interval", "timestamp", "values"));
 
     let codebook = codebook_of(&folder, &released(&folder, RELEASES[2].0, "csv"));
-    let bounds = json!({ "in": ["age_min", "age_max", "age_missing"], "missing": true, "type": "integer" });
+    let bounds =
+        json!({ "in": ["age_min", "age_max", "age_missing"], "missing": true, "type": "integer" });
     assert_has(column(&codebook, "age"), &bounds);
-    assert_has(column(&codebook, "born"), &json!({ "in": ["born_min", "born_max"], "type": "date" }));
+    assert_has(
+        column(&codebook, "born"),
+        &json!({ "in": ["born_min", "born_max"], "type": "date" }),
+    );
 
     let codebook = codebook_of(&folder, &released(&folder, RELEASES[3].0, "tsv"));
     assert_has(&codebook, &json!({ "format": "tsv", "delimiter": "\t" }));
@@ -189,7 +199,10 @@ fn every_kind_of_column_is_told_with_its_type_and_how_it_is_read() {
     assert_has(column(&codebook, "age"), &json!({ "hierarchy": ranges, "type": "integer" }));
 
     let codebook = codebook_of(&folder, &released(&folder, RELEASES[8].0, "csv"));
-    assert_has(column(&codebook, "born"), &json!({ "hierarchy": { "kind": "dates" }, "type": "date" }));
+    assert_has(
+        column(&codebook, "born"),
+        &json!({ "hierarchy": { "kind": "dates" }, "type": "date" }),
+    );
     assert_has(column(&codebook, "city"), &json!({ "hierarchy": { "kind": "suppress" } }));
 
     let codebook = codebook_of(&folder, &released(&folder, RELEASES[9].0, "csv"));
@@ -197,7 +210,10 @@ fn every_kind_of_column_is_told_with_its_type_and_how_it_is_read() {
     assert_has(column(&codebook, "level"), &level);
     let codebook = codebook_of(&folder, &released(&folder, RELEASES[11].0, "parquet"));
     assert_eq!((&codebook["format"], codebook.get("delimiter")), (&json!("parquet"), None));
-    assert_has(column(&codebook, "pay"), &json!({ "ends": "regions", "in": ["pay_min", "pay_max"] }));
+    assert_has(
+        column(&codebook, "pay"),
+        &json!({ "ends": "regions", "in": ["pay_min", "pay_max"] }),
+    );
     let codebook = codebook_of(&folder, &released(&folder, RELEASES[12].0, "csv"));
     assert_has(column(&codebook, "job"), &quasi("set", "text", "regions"));
     let codebook = codebook_of(&folder, &released(&folder, RELEASES[13].0, "csv"));
@@ -388,12 +404,12 @@ fn a_codebook_that_cannot_be_written_leaves_nothing() {
         refused(&run, &[&format!("{name} is a folder")]);
         std::fs::remove_dir(folder.path(name)).unwrap();
         assert_eq!(folder.names(), ["in.csv"]);
-        let run = folder.run(&format!(
-            "anonymize in.csv -o out.csv --quasi age -k 5 --manifest {name}"
-        ));
+        let run =
+            folder.run(&format!("anonymize in.csv -o out.csv --quasi age -k 5 --manifest {name}"));
         refused(&run, &["would be written twice"]);
         folder.write(name, people(60, ','));
-        let run = folder.run(&format!("anonymize {name} -o out.csv --quasi age -k 5 --force --from csv"));
+        let run =
+            folder.run(&format!("anonymize {name} -o out.csv --quasi age -k 5 --force --from csv"));
         refused(&run, &["is also an input"]);
         std::fs::remove_file(folder.path(name)).unwrap();
     }

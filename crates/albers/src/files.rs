@@ -22,8 +22,8 @@ use crate::finding::{Finding, FindingName};
 use crate::job::Job;
 use crate::report::{ConcernedRows, Manifest, Prepared};
 
-pub use codebook::{codebook_beside, codebook_of, codebook_paths};
 use codebook::{check_no_codebook_for_stream, check_no_codebook_stays};
+pub use codebook::{codebook_beside, codebook_of, codebook_paths};
 
 /// What stands for standard input and output.
 const STANDARD: &str = "-";

@@ -111,7 +111,7 @@ pub use recode::{
     prepare_recode, prepare_recode_files, recode, recode_files,
 };
 pub use report::{
-    Codebook, CodebookColumn, CodebookHierarchy, ConcernedRows, Manifest, Note, Prepared, PrivacyReport,
-    Report,
+    Codebook, CodebookColumn, CodebookHierarchy, ConcernedRows, Manifest, Note, Prepared,
+    PrivacyReport, Report,
 };
 pub use resolutions::{ResolutionReport, ResolutionsReport, resolutions};

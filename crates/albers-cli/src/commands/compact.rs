@@ -9,7 +9,8 @@ use clap::Args;
 
 use crate::commands::anonymize;
 use crate::flags::{
-    self, Assignment, CodebookFlags, ColumnFlags, LimitFlags, MethodFlags, OwnerFlags, RequirementFlags,
+    self, Assignment, CodebookFlags, ColumnFlags, LimitFlags, MethodFlags, OwnerFlags,
+    RequirementFlags,
 };
 use crate::progress::Bar;
 use crate::render;

@@ -27,7 +27,9 @@ fn python() -> Option<PathBuf> {
 pub fn has_tools(test: &str) -> bool {
     let has = python().is_some();
     if !has {
-        println!("{test}: not tried, pandas and DuckDB are not in target/venv (./test installs them)");
+        println!(
+            "{test}: not tried, pandas and DuckDB are not in target/venv (./test installs them)"
+        );
     }
     has
 }
@@ -37,7 +39,8 @@ pub fn has_tools(test: &str) -> bool {
 pub fn answers_of(folder: &Folder, page: &str) -> Vec<(&'static str, Vec<u64>)> {
     let python = python().unwrap();
     let mut command = Command::new(&python);
-    let mut answers = vec![("pandas", numbers(folder, command.arg("-c").arg(block(page, "python"))))];
+    let mut answers =
+        vec![("pandas", numbers(folder, command.arg("-c").arg(block(page, "python"))))];
     folder.write("recipe.sql", block(page, "sql"));
     let mut command = Command::new(&python);
     let script = std::fs::File::open(folder.path("recipe.sql")).unwrap();

@@ -47,9 +47,8 @@ impl Context<'_> {
         let published = release.manifest.columns.iter();
         let (columns, examples): (Vec<CodebookColumn>, Vec<Option<Example>>) =
             published.map(|own| self.codebook_column(story, release, told, own)).unzip();
-        let is_dropped = |role: Option<Role>| {
-            matches!(role, Some(Role::Identifier | Role::Subject))
-        };
+        let is_dropped =
+            |role: Option<Role>| matches!(role, Some(Role::Identifier | Role::Subject));
         let is_published = |name: &str| columns.iter().any(|own| own.name == name);
         let dropped = self.plan.table.iter().filter(|own| is_dropped(own.role));
         let dropped = dropped.filter(|own| !is_published(&own.name)).map(|own| own.name.clone());
@@ -206,7 +205,9 @@ impl Context<'_> {
         if promised.is_empty() {
             promised.push("Nothing: classes may be single rows.".to_owned());
         }
-        promised.push("This was verified on the rows of every class before they were written.".to_owned());
+        promised.push(
+            "This was verified on the rows of every class before they were written.".to_owned(),
+        );
         promised
     }
 
@@ -241,7 +242,8 @@ impl Context<'_> {
                     .to_owned(),
             );
             words.push(
-                "Further releases about the same people may tell more together with this one.".to_owned(),
+                "Further releases about the same people may tell more together with this one."
+                    .to_owned(),
             );
         } else {
             words.push(

@@ -39,10 +39,8 @@ pub(in crate::hierarchy) fn fields(
 fn delimiter_of(text: &str, known: &[String]) -> Option<char> {
     let known: FxHashSet<&str> = known.iter().map(String::as_str).collect();
     let score = |delimiter: Option<char>| {
-        let sample: Vec<Record> = Records::new(text, delimiter)
-            .take(N_SNIFFED_ROWS)
-            .map_while(Result::ok)
-            .collect();
+        let sample: Vec<Record> =
+            Records::new(text, delimiter).take(N_SNIFFED_ROWS).map_while(Result::ok).collect();
         let fields = sample.iter().flat_map(|record| record.fields.iter());
         let found: FxHashSet<&str> =
             fields.map(|field| &**field).filter(|field| known.contains(field)).collect();

@@ -7,11 +7,8 @@ const MAX_LISTED: usize = 30;
 
 /// The text of the page.
 pub(super) fn text(codebook: &Codebook, examples: &[Option<Example>]) -> String {
-    let mut text = format!(
-        "# How to read {}\n\n{}\n",
-        code(&codebook.release),
-        introduction(codebook)
-    );
+    let mut text =
+        format!("# How to read {}\n\n{}\n", code(&codebook.release), introduction(codebook));
     text.push_str("\n## Columns\n\n| column | type | shown as | how it is read |\n");
     text.push_str("| --- | --- | --- | --- |\n");
     for column in &codebook.columns {

@@ -33,10 +33,10 @@ pub(crate) fn reads(column: &CodebookColumn, has_any: bool) -> String {
 }
 
 /// Whose values the ends are.
-fn whose(column: &CodebookColumn, what: &str) -> String {
+fn whose(column: &CodebookColumn) -> &'static str {
     match column.ends.as_deref() {
-        Some("values") => format!("{what} values that rows of the class have"),
-        _ => format!("{what} not values of people, but where the class ends"),
+        Some("values") => "are values that rows of the class have",
+        _ => "need not be values that rows of the class have",
     }
 }
 
@@ -50,10 +50,13 @@ fn between(column: &CodebookColumn) -> &'static str {
 
 fn interval(column: &CodebookColumn) -> String {
     format!(
-        "[a, b] means that every row of the class has a value from a to b, both included; a round \
-         bracket leaves its end out, -inf and inf have no end. One value alone is the value of all rows \
-         of the class. The ends {}.{}",
-        whose(column, "are"),
+        "[a, b] means that every row of the class has a value from a to b, both included{}. One value \
+         alone is the value of all rows of the class. The ends {}.{}",
+        match column.ends.as_deref() {
+            Some("values") => "",
+            _ => "; a round bracket leaves its end out, -inf and inf have no end",
+        },
+        whose(column),
         between(column)
     )
 }
@@ -62,7 +65,7 @@ fn bounds(column: &CodebookColumn) -> String {
     let (min, max) = (&column.shown_in[0], &column.shown_in[1]);
     format!(
         "Every row of the class has a value from {min} to {max}, both included. They {}.{}",
-        whose(column, "are"),
+        whose(column),
         between(column)
     )
 }
@@ -112,7 +115,9 @@ fn places(column: &CodebookColumn) -> String {
             "places count where labels that the release shows begin and end, in the order of the values; \
              which values they are is not told"
         }
-        None => "places count the names that are first or last in some class; the names are not told",
+        None => {
+            "places count the names that are first or last in some class; the names are not told"
+        }
     };
     format!(
         "Every row of the class has a value whose place in an order lies from {min} to {max}: {order}."
@@ -130,11 +135,15 @@ fn missing(column: &CodebookColumn) -> Option<String> {
             "{flag} is true where some rows of the class have no value; where none has one, the other \
              cells are empty."
         ),
-        ("set", _) => "An empty member, {, a}, means that some rows of the class have no value; an empty \
+        ("set", _) => {
+            "An empty member, {, a}, means that some rows of the class have no value; an empty \
                        cell that none has one."
-            .to_owned(),
-        _ => "{, x} means x, or no value at all; an empty cell means that no row of the class has a \
+                .to_owned()
+        }
+        _ => {
+            "{, x} means x, or no value at all; an empty cell means that no row of the class has a \
               value."
-            .to_owned(),
+                .to_owned()
+        }
     })
 }

@@ -110,8 +110,7 @@ impl ToldCells {
         };
         let is_quasi = |field: &Field| self.quasi.contains(field.name());
         let columns = schema.fields().iter();
-        self.columns =
-            columns.map(|own| ToldColumn::of(own, self.format, is_quasi(own))).collect();
+        self.columns = columns.map(|own| ToldColumn::of(own, self.format, is_quasi(own))).collect();
     }
 
     fn add(&mut self, batch: &RecordBatch) {

@@ -1,6 +1,6 @@
 //! Python with pandas.
 
-use super::{Asked, ENDS, Kind, all_quoted, level, quoted, typed};
+use super::{ANY, Asked, ENDS, Kind, all_quoted, labels_of, level, quoted, typed};
 use crate::report::codebook::{Codebook, CodebookColumn};
 
 /// The recipe.
@@ -25,8 +25,11 @@ pub(super) fn code(codebook: &Codebook, asked: &[Asked<'_>]) -> String {
     lines.extend(intervals(asked));
     lines.extend(sets(asked));
     for own in asked {
-        lines.push(String::new());
-        lines.extend(question(own));
+        lines.extend([
+            String::new(),
+            format!("# {}", own.words()),
+            format!("print(len(release[{}]))", condition(own, false)),
+        ]);
     }
     lines.extend(nested(codebook, asked));
     lines.join("\n") + "\n"
@@ -57,7 +60,8 @@ fn intervals(asked: &[Asked<'_>]) -> Vec<String> {
         let is_own = |own: &&Asked<'_>| {
             matches!(own.kind, Kind::Interval(_)) && reader(own.column) == reader_of
         };
-        let names: Vec<&str> = asked.iter().filter(is_own).map(|own| own.column.name.as_str()).collect();
+        let names: Vec<&str> =
+            asked.iter().filter(is_own).map(|own| own.column.name.as_str()).collect();
         if names.is_empty() {
             continue;
         }
@@ -103,7 +107,7 @@ fn condition(asked: &Asked<'_>, is_point: bool) -> String {
     };
     let any = match column.shown.as_str() {
         "interval" | "label" if !column.is_by_bounds() => {
-            format!(" | (release[{name}] == \"*\")")
+            format!(" | release[{name}].isin([{}])", all_quoted(ANY.into_iter()))
         }
         _ => String::new(),
     };
@@ -120,7 +124,7 @@ fn condition(asked: &Asked<'_>, is_point: bool) -> String {
             format!("release[{name}].map(lambda cell: {} in members(cell))", quoted(member))
         }
         Kind::Label(path) => {
-            let labels = all_quoted(path.iter().map(String::as_str).chain(["*"]));
+            let labels = all_quoted(labels_of(path).into_iter());
             format!("{}.isin([{labels}])", plain(column, &name))
         }
         Kind::Prefix(beginning) => format!(
@@ -129,6 +133,10 @@ fn condition(asked: &Asked<'_>, is_point: bool) -> String {
             plain(column, &name),
             quoted(beginning)
         ),
+        Kind::Year(year) => {
+            let plain = plain(column, &name);
+            format!("{plain}.str.startswith(({}, \"*\"), na=False)", quoted(year))
+        }
     }
 }
 
@@ -138,21 +146,6 @@ fn plain(column: &CodebookColumn, name: &str) -> String {
         true => format!("release[{name}].str.replace(r\"^\\{{, (.*)\\}}$\", r\"\\1\", regex=True)"),
         false => format!("release[{name}]"),
     }
-}
-
-fn question(asked: &Asked<'_>) -> Vec<String> {
-    let name = &asked.column.name.replace(['\n', '\r'], " ");
-    let what = match &asked.kind {
-        Kind::Interval(own) | Kind::Bounds(own) => format!("lie between {} and {}", own.low, own.high),
-        Kind::Set(member) => format!("be {member}"),
-        Kind::Label(path) => format!("be {}: the value and the labels above it", path[0]),
-        Kind::Prefix(own) => format!("be {own}"),
-    };
-    let what = what.replace(['\n', '\r'], " ");
-    vec![
-        format!("# Rows whose {name} may {what}."),
-        format!("print(len(release[{}]))", condition(asked, false)),
-    ]
 }
 
 fn nested(codebook: &Codebook, asked: &[Asked<'_>]) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! R, without packages where the release is text.
 
-use super::{Asked, ENDS, Kind, all_quoted, level, quoted, typed};
+use super::{ANY, Asked, ENDS, Kind, all_quoted, labels_of, level, quoted, typed};
 use crate::report::codebook::{Codebook, CodebookColumn};
 
 /// The recipe.
@@ -27,10 +27,9 @@ pub(super) fn code(codebook: &Codebook, asked: &[Asked<'_>]) -> String {
         lines.extend(sets());
     }
     for own in asked {
-        let name = own.column.name.replace(['\n', '\r'], " ");
         lines.extend([
             String::new(),
-            format!("# Rows whose {name} may be what is asked for."),
+            format!("# {}", own.words()),
             format!("print(sum({}, na.rm = TRUE))", condition(own, false)),
         ]);
     }
@@ -42,7 +41,7 @@ pub(super) fn code(codebook: &Codebook, asked: &[Asked<'_>]) -> String {
              level."
                 .to_owned(),
             format!("around <- release[which({}), ]", conditions.join("\n                 & ")),
-            format!("print(sum(around[[{level}]] == max(around[[{level}]])))"),
+            format!("print(sum(around[[{level}]] == max(-1, around[[{level}]])))"),
         ]);
     }
     lines.join("\n") + "\n"
@@ -82,7 +81,7 @@ fn intervals(asked: &[Asked<'_>]) -> Vec<String> {
         let cells = format!("release[[{}]]", quoted(name));
         lines.extend([
             format!("cells <- {cells}"),
-            "cells[which(cells == \"*\")] <- NA".to_owned(),
+            format!("cells[cells %in% c({})] <- NA", all_quoted(ANY.into_iter())),
             format!("release[[{from}]] <- {reader}(sub(ends, \"\\\\1\", cells, perl = TRUE))"),
             "last <- sub(ends, \"\\\\2\", cells, perl = TRUE)".to_owned(),
             "last[which(last == \"\")] <- sub(ends, \"\\\\1\", cells, perl = TRUE)[which(last == \"\")]"
@@ -119,7 +118,7 @@ fn condition(asked: &Asked<'_>, is_point: bool) -> String {
         Kind::Interval(example) => {
             let (from, to) = (format!("{}_from", column.name), format!("{}_to", column.name));
             let inside = window(&from, &to, &example.low, &example.high);
-            format!("({cells} %in% \"*\" | ({inside}))")
+            format!("({cells} %in% c({}) | ({inside}))", all_quoted(ANY.into_iter()))
         }
         Kind::Bounds(example) => {
             let (min, max) = (&column.shown_in[0], &column.shown_in[1]);
@@ -129,7 +128,7 @@ fn condition(asked: &Asked<'_>, is_point: bool) -> String {
             format!("sapply({cells}, function(cell) {} %in% members(cell))", quoted(member))
         }
         Kind::Label(path) => {
-            let labels = all_quoted(path.iter().map(String::as_str).chain(["*"]));
+            let labels = all_quoted(labels_of(path).into_iter());
             format!("({} %in% c({labels}))", plain(column, &cells))
         }
         Kind::Prefix(own) => {
@@ -138,6 +137,10 @@ fn condition(asked: &Asked<'_>, is_point: bool) -> String {
                 "({plain} %in% {own} | (endsWith({plain}, \"*\") & startsWith({own}, sub(\"[*]$\", \"\", \
                  {plain}))))"
             )
+        }
+        Kind::Year(year) => {
+            let plain = plain(column, &cells);
+            format!("(startsWith({plain}, {}) | {plain} %in% \"*\")", quoted(year))
         }
     }
 }
