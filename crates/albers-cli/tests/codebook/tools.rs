@@ -34,7 +34,8 @@ pub fn has_tools(test: &str) -> bool {
     has
 }
 
-/// The numbers that the recipes of a page print, by tool: pandas, DuckDB, and R where it is installed
+/// The numbers that the recipes of a page print, by tool: pandas, DuckDB, and R where it is
+/// installed
 /// and the release is one that it reads without packages.
 pub fn answers_of(folder: &Folder, page: &str) -> Vec<(&'static str, Vec<u64>)> {
     let python = python().unwrap();

@@ -1,6 +1,7 @@
 //! How tools read this very release: its name, its format and its columns.
 //!
-//! Every recipe is text that runs as it stands, in the folder of the release. What it looks for is the
+//! Every recipe is text that runs as it stands, in the folder of the release. What it looks for is
+//! the
 //! first published cell of a column.
 
 mod duckdb;
@@ -12,7 +13,7 @@ use super::{Codebook, CodebookColumn, CodebookHierarchy, Example};
 use crate::report::PLACES;
 
 /// The ends of an interval in one text, alone or beside the missing value.
-const ENDS: &str = r"^(?:\{, )?[\[(]?([^,\[\](){}]+?)(?:, ([^,\[\](){}]+?))?[\])]?\}?$";
+const ENDS: &str = r#"^(?:\{, )?"?[\[(]?([^,\[\](){}"]+?)(?:, ([^,\[\](){}"]+?))?[\])]?"?\}?$"#;
 
 /// A column whose cells can be asked for a value.
 struct Asked<'a> {
@@ -58,7 +59,7 @@ impl Asked<'_> {
 }
 
 /// The cells that stand for any value.
-const ANY: [&str; 2] = ["*", "{, *}"];
+const ANY: [&str; 3] = ["*", "{, *}", "{, \"*\"}"];
 
 /// The labels that a value may be shown as, and the one for any.
 fn labels_of(path: &[String]) -> Vec<&str> {
@@ -129,7 +130,8 @@ fn level(codebook: &Codebook) -> Option<&str> {
     level.map(|own| own.name.as_str())
 }
 
-/// Columns of the file that hold numbers, and others that hold days or points in time, where text has
+/// Columns of the file that hold numbers, and others that hold days or points in time, where text
+/// has
 /// to become such.
 fn typed(codebook: &Codebook) -> (Vec<&str>, Vec<&str>) {
     let columns = || {

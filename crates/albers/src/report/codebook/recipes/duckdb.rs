@@ -43,7 +43,8 @@ pub(super) fn code(codebook: &Codebook, asked: &[Asked<'_>]) -> String {
     if let Some(level) = level(codebook).map(name).filter(|_| !conditions.is_empty()) {
         let around = conditions.join("\n    AND ");
         code.push_str(&format!(
-            "\n-- The class of one person: of the rows around the person's values, those of the greatest \
+            "\n-- The class of one person: of the rows around the person's values, those of the \
+             greatest \
              level.\nWITH around AS (\n  SELECT * FROM release\n  WHERE {around})\n\
              SELECT count(*) FROM around WHERE {level} = (SELECT max({level}) FROM around);\n"
         ));
@@ -133,7 +134,7 @@ fn condition(asked: &Asked<'_>, is_point: bool) -> String {
 /// The labels of a column, without the missing value beside them.
 fn plain(column: &CodebookColumn, cell: &str) -> String {
     match column.missing {
-        true => format!("regexp_replace({cell}, '^\\{{, (.*)\\}}$', '\\1')"),
+        true => format!("regexp_replace({cell}, '^\\{{, \"?(.*?)\"?\\}}$', '\\1')"),
         false => cell.to_owned(),
     }
 }

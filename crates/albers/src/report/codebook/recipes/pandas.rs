@@ -17,7 +17,8 @@ pub(super) fn code(codebook: &Codebook, asked: &[Asked<'_>]) -> String {
             lines.push("# Text at first, so that codes keep their zeros.".to_owned());
             let sep = quoted(delimiter);
             lines.push(format!(
-                "release = pd.read_csv({file}, sep={sep}, dtype=str, keep_default_na=False, na_values=[\"\"])"
+                "release = pd.read_csv({file}, sep={sep}, dtype=str, keep_default_na=False, \
+                 na_values=[\"\"])"
             ));
             lines.extend(types(codebook));
         }
@@ -69,10 +70,11 @@ fn intervals(asked: &[Asked<'_>]) -> Vec<String> {
             String::new(),
             "# [48, 62] becomes two columns: 48 ends in _from, 62 in _to.".to_owned(),
             format!("for name in [{}]:", all_quoted(names.into_iter())),
-            format!("    ends = release[name].str.extract(r\"{ENDS}\")"),
+            format!("    ends = release[name].str.extract(r'{ENDS}')"),
             format!("    release[name + \"_from\"] = pd.{reader_of}(ends[0], errors=\"coerce\")"),
             format!(
-                "    release[name + \"_to\"] = pd.{reader_of}(ends[1].fillna(ends[0]), errors=\"coerce\")"
+                "    release[name + \"_to\"] = pd.{reader_of}(ends[1].fillna(ends[0]), \
+                 errors=\"coerce\")"
             ),
         ]);
     }
@@ -128,8 +130,8 @@ fn condition(asked: &Asked<'_>, is_point: bool) -> String {
             format!("{}.isin([{labels}])", plain(column, &name))
         }
         Kind::Prefix(beginning) => format!(
-            "{}.map(lambda cell: isinstance(cell, str) and (cell == {1} or cell.endswith(\"*\") and \
-             {1}.startswith(cell[:-1])))",
+            "{}.map(lambda cell: isinstance(cell, str) and (cell == {1} or cell.endswith(\"*\") \
+             and {1}.startswith(cell[:-1])))",
             plain(column, &name),
             quoted(beginning)
         ),
@@ -143,7 +145,9 @@ fn condition(asked: &Asked<'_>, is_point: bool) -> String {
 /// The labels of a column, without the missing value beside them.
 fn plain(column: &CodebookColumn, name: &str) -> String {
     match column.missing {
-        true => format!("release[{name}].str.replace(r\"^\\{{, (.*)\\}}$\", r\"\\1\", regex=True)"),
+        true => {
+            format!("release[{name}].str.replace(r'^\\{{, \"?(.*?)\"?\\}}$', r'\\1', regex=True)")
+        }
         false => format!("release[{name}]"),
     }
 }

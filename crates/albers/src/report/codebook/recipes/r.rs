@@ -15,7 +15,8 @@ pub(super) fn code(codebook: &Codebook, asked: &[Asked<'_>]) -> String {
         Some(delimiter) => {
             lines.push("# Text at first, so that codes keep their zeros.".to_owned());
             lines.push(format!(
-                "release <- read.csv({file}, sep = {}, colClasses = \"character\", na.strings = \"\",\n\
+                "release <- read.csv({file}, sep = {}, colClasses = \"character\", na.strings = \
+                 \"\",\n\
                  \x20                   check.names = FALSE, encoding = \"UTF-8\")",
                 quoted(delimiter)
             ));
@@ -37,8 +38,8 @@ pub(super) fn code(codebook: &Codebook, asked: &[Asked<'_>]) -> String {
     if let Some(level) = level(codebook).map(quoted).filter(|_| !conditions.is_empty()) {
         lines.extend([
             String::new(),
-            "# The class of one person: of the rows around the person's values, those of the greatest \
-             level."
+            "# The class of one person: of the rows around the person's values, those of the \
+             greatest level."
                 .to_owned(),
             format!("around <- release[which({}), ]", conditions.join("\n                 & ")),
             format!("print(sum(around[[{level}]] == max(-1, around[[{level}]])))"),
@@ -84,7 +85,8 @@ fn intervals(asked: &[Asked<'_>]) -> Vec<String> {
             format!("cells[cells %in% c({})] <- NA", all_quoted(ANY.into_iter())),
             format!("release[[{from}]] <- {reader}(sub(ends, \"\\\\1\", cells, perl = TRUE))"),
             "last <- sub(ends, \"\\\\2\", cells, perl = TRUE)".to_owned(),
-            "last[which(last == \"\")] <- sub(ends, \"\\\\1\", cells, perl = TRUE)[which(last == \"\")]"
+            "last[which(last == \"\")] <- sub(ends, \"\\\\1\", cells, perl = TRUE)[which(last \
+             == \"\")]"
                 .to_owned(),
             format!("release[[{to}]] <- {reader}(last)"),
         ]);
@@ -100,7 +102,8 @@ fn sets() -> Vec<String> {
         "  if (is.na(cell)) return(\"\")",
         "  if (!grepl('^[{\"]', cell)) return(cell)",
         "  inner <- sub(\"^[{](.*)[}]$\", \"\\\\1\", cell)",
-        "  scan(text = inner, what = \"\", sep = \",\", quote = '\"', strip.white = TRUE, quiet = TRUE)",
+        "  scan(text = inner, what = \"\", sep = \",\", quote = '\"', strip.white = TRUE, quiet \
+         = TRUE)",
         "}",
     ];
     lines.map(str::to_owned).to_vec()
@@ -134,8 +137,8 @@ fn condition(asked: &Asked<'_>, is_point: bool) -> String {
         Kind::Prefix(own) => {
             let (plain, own) = (plain(column, &cells), quoted(own));
             format!(
-                "({plain} %in% {own} | (endsWith({plain}, \"*\") & startsWith({own}, sub(\"[*]$\", \"\", \
-                 {plain}))))"
+                "({plain} %in% {own} | (endsWith({plain}, \"*\") & startsWith({own}, \
+                 sub(\"[*]$\", \"\", {plain}))))"
             )
         }
         Kind::Year(year) => {
@@ -148,7 +151,7 @@ fn condition(asked: &Asked<'_>, is_point: bool) -> String {
 /// The labels of a column, without the missing value beside them.
 fn plain(column: &CodebookColumn, cells: &str) -> String {
     match column.missing {
-        true => format!("sub(\"^[{{], (.*)[}}]$\", \"\\\\1\", {cells})"),
+        true => format!("sub('^[{{], \"?(.*?)\"?[}}]$', \"\\\\1\", {cells}, perl = TRUE)"),
         false => cells.to_owned(),
     }
 }
