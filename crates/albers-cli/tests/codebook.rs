@@ -9,6 +9,7 @@ mod codebook {
     pub mod tools;
 }
 
+use albers::files;
 use codebook::tools::{answers_of, has_tools};
 use common::{Folder, Numbers, Run};
 use serde_json::{Value, json};
@@ -273,6 +274,25 @@ fn a_private_release_has_a_codebook_of_its_promise_and_its_file() {
             "{answers:?}"
         );
     }
+}
+
+#[test]
+fn a_codebook_is_read_back_as_it_was_written_and_a_damaged_one_is_refused() {
+    let folder = folder();
+    for at in [1, 4, 7, 11] {
+        let release = folder.path(&released(&folder, RELEASES[at].0, RELEASES[at].1));
+        let [_, path] = files::codebook_paths(&release);
+        assert_eq!(files::codebook_beside(&release), Some(path.clone()));
+        let codebook = files::codebook_of(&release).unwrap().unwrap();
+        assert_eq!(codebook.text(), std::fs::read_to_string(&path).unwrap());
+        std::fs::write(&path, "{\"codebook\": \"Zq\"}").unwrap();
+        let refusal = files::codebook_of(&release).unwrap_err().to_string();
+        assert!(refusal.contains("is no codebook of this program: line 1"), "{refusal}");
+        assert!(!refusal.contains("Zq"), "{refusal}");
+        std::fs::remove_file(path).unwrap();
+        assert_eq!(files::codebook_of(&release).unwrap(), None);
+    }
+    assert_eq!(files::codebook_beside("-".as_ref()), None);
 }
 
 // Its recipes.

@@ -40,8 +40,8 @@ pub(super) fn text(codebook: &Codebook, asked: &[Asked<'_>]) -> String {
         let name = column.name.replace(['\n', '\r', '`'], " ");
         text.push_str(&format!(
             "In the row of the first person, these three formulas give the ends of {name}; copy \
-             them \
-             down. The fourth counts the rows that may lie between {low} and {high}.\n\n```text\n\
+             them down. The fourth counts the rows that may lie between {low} and {high}.\n\n\
+             ```text\n\
              {bare}2: =SUBSTITUTE(SUBSTITUTE(SUBSTITUTE(SUBSTITUTE(SUBSTITUTE({cell}2,\
              \"{{, \",\"\"),\"}}\",\"\"),\"[\",\"\"),\"]\",\"\"),CHAR(34),\"\")\n\
              {from}2: =VALUE(IFERROR(LEFT({bare}2,FIND(\", \",{bare}2)-1),{bare}2))\n\
