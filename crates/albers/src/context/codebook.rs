@@ -97,7 +97,8 @@ impl Context<'_> {
         let (column_type, type_from) = self.type_of(published, attribute, &known, by_cells);
         let ends = attribute.map(|own| self.ends_of(own, release.shows_regions).to_owned());
         let low = seen.clone().find_map(|own| own.example.clone());
-        let high = seen.filter(|own| !own.name.ends_with("_missing")).last();
+        let flag = with("missing");
+        let high = seen.clone().rfind(|own| own.name != flag);
         let high = high.and_then(|own| own.example.clone());
         let example = low.zip(high).map(|(low, high)| Example { low: low.low, high: high.high });
         let mut column = CodebookColumn {

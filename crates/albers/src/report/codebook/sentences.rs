@@ -131,7 +131,8 @@ fn missing(column: &CodebookColumn) -> Option<String> {
     if !column.missing {
         return None;
     }
-    let flag = column.shown_in.iter().find(|own| own.ends_with("_missing"));
+    // The third of two bounds and what tells of missing values.
+    let flag = column.shown_in.get(2);
     Some(match (column.shown.as_str(), flag) {
         ("as is", _) => "An empty cell is a missing value.".to_owned(),
         (_, Some(flag)) => format!(
