@@ -340,7 +340,9 @@ fn codebook(folder: &Folder, release: &str, case: &Case) -> Value {
         let own = case.quasi.iter().find(|own| own.name == name)?;
         Some(Told { shown: &own.shown, hierarchy: own.hierarchy })
     };
-    let shows_regions = case.flags.contains("--no-compact") || case.flags.contains("--method tds");
+    let shows_regions =
+        ["--no-compact", "--method tds", "--method subtree", "--method ordered-set"];
+    let shows_regions = shows_regions.iter().any(|flags| case.flags.contains(flags));
     json!({
         "codebook": 1,
         "release": release,

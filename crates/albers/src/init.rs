@@ -422,6 +422,7 @@ pub const JOB_FILE_FIELDS: &str = r#"A job file with all its fields:
   from = "csv"                    # csv, tsv, parquet: told by the ending when not given
   to = "csv"                      # the same for the release
   manifest = "people.json"        # beside the release when not given
+  codebook = true                 # false: nothing beside the release tells how it is read
   owner-report = "people.mine.json"  # figures of the table, not for publication; for its owner alone
   accept = ["unique-keep:note"]   # severe findings that do not stop the release
   force = false                   # true: a release that is there already is replaced

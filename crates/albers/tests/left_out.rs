@@ -168,7 +168,9 @@ fn released(job: &Job, rows: &[String], ending: &str) -> Option<[Vec<u8>; 4]> {
     Some([output, manifest, page, codebook].map(|path| std::fs::read(path).unwrap()))
 }
 
-/// The same job, which leaves it to the cells what types they have.
+/// The same job, which leaves it to the cells what types they have. All rows decide then whether a column
+/// is one of numbers or of names, and so how it is shown, which the manifest says: where it says the same,
+/// the codebook must too.
 fn without_types(job: &Job) -> Job {
     let mut job = job.clone();
     job.columns.values_mut().for_each(|column| column.column_type = None);
@@ -221,7 +223,7 @@ fn what_is_published_tells_nothing_of_rows_that_are_left_out_but_their_number() 
             let told = without_types(&job);
             let files = tables.each_ref().map(|rows| released(&told, rows, "csv"));
             if let [Some(a), Some(b)] = &files
-                && a[0] == b[0]
+                && a[..2] == b[..2]
             {
                 n_told += 1;
                 assert!(a[2..] == b[2..], "{method}, case {case}: other codebooks of one release");

@@ -24,6 +24,7 @@ fn python() -> Option<PathBuf> {
 }
 
 /// Whether there are tools to run recipes in; says so if there are none.
+#[expect(clippy::print_stdout, reason = "a test that is not tried says so")]
 pub fn has_tools(test: &str) -> bool {
     let has = python().is_some();
     if !has {
@@ -34,7 +35,8 @@ pub fn has_tools(test: &str) -> bool {
     has
 }
 
-/// The numbers that the recipes of a page print, by tool: pandas, DuckDB, and R where it is installed
+/// The numbers that the recipes of a page print, by tool: pandas, DuckDB, and R where it is
+/// installed
 /// and the release is one that it reads without packages.
 pub fn answers_of(folder: &Folder, page: &str) -> Vec<(&'static str, Vec<u64>)> {
     let python = python().unwrap();

@@ -41,6 +41,8 @@ pub fn columns<'a>(
         let leaves = || file.lines().map(|line| line.split(';').next().unwrap());
         let column_type = match told.shown {
             Shown::File(_) => type_of(&leaves().collect::<Vec<_>>()),
+            Shown::Prefix if values.is_empty() => "text",
+            Shown::Ranges(_) if values.is_empty() => "integer",
             Shown::Prefix => "code",
             Shown::DateLabels if type_of(&values) != "timestamp" => "date",
             _ => type_of(&values),

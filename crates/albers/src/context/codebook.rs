@@ -1,6 +1,7 @@
 //! The codebook of a release, from its plan and what its cells look like.
 //!
-//! Guarantee: everything comes from the plan (which is the job, with the files of its hierarchies), from
+//! Guarantee: everything comes from the plan (which is the job, with the files of its
+//! hierarchies), from
 //! the manifest or from the published cells; nothing from the table.
 
 use albers_classes::Attribute;
@@ -96,7 +97,8 @@ impl Context<'_> {
         let (column_type, type_from) = self.type_of(published, attribute, &known, by_cells);
         let ends = attribute.map(|own| self.ends_of(own, release.shows_regions).to_owned());
         let low = seen.clone().find_map(|own| own.example.clone());
-        let high = seen.filter(|own| !own.name.ends_with("_missing")).last();
+        let flag = with("missing");
+        let high = seen.clone().rfind(|own| own.name != flag);
         let high = high.and_then(|own| own.example.clone());
         let example = low.zip(high).map(|(low, high)| Example { low: low.low, high: high.high });
         let mut column = CodebookColumn {
@@ -187,15 +189,16 @@ impl Context<'_> {
             let (epsilon, delta) = (privacy.epsilon, privacy.delta);
             let factor = epsilon.exp();
             promised.push(format!(
-                "Differential privacy with epsilon = {epsilon} and delta = {delta}: whether or not one \
-                 person is in the original, any release is at most {factor:.2} times as likely, but for \
-                 a chance of {delta}. Rows were drawn in secret for it, and ranges were fixed before."
+                "Differential privacy with epsilon = {epsilon} and delta = {delta}: whether or \
+                 not one person is in the original, any release is at most {factor:.2} times as \
+                 likely, but for a chance of {delta}. Rows were drawn in secret for it, and \
+                 ranges were fixed before."
             ));
         }
         if k > 1 {
             promised.push(format!(
-                "Every class, all rows that show the same in the columns that are made coarser, has at \
-                 least {k} {unit} (k = {k})."
+                "Every class, all rows that show the same in the columns that are made coarser, \
+                 has at least {k} {unit} (k = {k})."
             ));
         }
         for column in &self.plan.columns {
@@ -224,21 +227,21 @@ impl Context<'_> {
         let secrets = names(Role::Sensitive, false);
         if !secrets.is_empty() {
             words.push(format!(
-                "No rule protects {secrets}: where all rows of a class share a value, whoever finds the \
-                 class knows it."
+                "No rule protects {secrets}: where all rows of a class share a value, whoever \
+                 finds the class knows it."
             ));
         }
         let kept = names(Role::Keep, true);
         if !kept.is_empty() {
             words.push(format!(
-                "Kept columns leave as they came ({kept}): somebody who knows a value of them that is \
-                 rare may find a row by it."
+                "Kept columns leave as they came ({kept}): somebody who knows a value of them \
+                 that is rare may find a row by it."
             ));
         }
         if release.manifest.privacy.is_none() {
             words.push(
-                "Rows may be left out; the manifest says how many. Figures are those of the published \
-                 rows."
+                "Rows may be left out; the manifest says how many. Figures are those of the \
+                 published rows."
                     .to_owned(),
             );
             words.push(
@@ -247,14 +250,14 @@ impl Context<'_> {
             );
         } else {
             words.push(
-                "Only a share of the rows was drawn: counts are to be divided by the sampling rate in \
-                 the manifest, and rare combinations are missing."
+                "Only a share of the rows was drawn: counts are to be divided by the sampling \
+                 rate in the manifest, and rare combinations are missing."
                     .to_owned(),
             );
         }
         words.push(
-            "Within a class nobody knows who has which value: counts over parts of an interval, a set or \
-             a label are estimates."
+            "Within a class nobody knows who has which value: counts over parts of an interval, a \
+             set or a label are estimates."
                 .to_owned(),
         );
         words
@@ -299,12 +302,12 @@ fn rule_in_words(criterion: &Criterion, column: &str) -> String {
             format!("Every class has at least {l} different values of {column}.")
         }
         Criterion::EntropyLDiversity { l } => format!(
-            "The values of {column} are spread in every class at least as well as {l} equally frequent \
-             ones (entropy)."
+            "The values of {column} are spread in every class at least as well as {l} equally \
+             frequent ones (entropy)."
         ),
         Criterion::RecursiveDiversity { c, l } => format!(
-            "In every class the most frequent value of {column} has fewer rows than {c} times all values \
-             from the one of rank {l} on."
+            "In every class the most frequent value of {column} has fewer rows than {c} times all \
+             values from the one of rank {l} on."
         ),
         Criterion::TCloseness { t } => format!(
             "In every class the values of {column} are distributed as in the whole table but for a \

@@ -49,9 +49,13 @@ pub fn codebook_of(release: &Path) -> Result<Option<Codebook>> {
 pub(super) fn check_no_codebook_for_stream(job: &Job) -> Result<()> {
     match job.codebook {
         None => Ok(()),
-        Some(codebook) => Err(Error::usage(
+        Some(true) => Err(Error::usage(
+            "standard output has no codebook beside it, and the job asks for one",
+            wording!["name a file with ", Field::Output],
+        )),
+        Some(false) => Err(Error::usage(
             wording![
-                Field::Codebook.of(codebook.to_string()),
+                Field::Codebook.of("false"),
                 " has no effect on standard output, which never has a codebook"
             ],
             "drop it",

@@ -84,6 +84,39 @@ fn data_does_not_stay_without_its_manifest() {
 }
 
 #[test]
+fn texts_appear_with_their_table_or_not_at_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("release.csv");
+    let texts = ["release.md", "release.txt"].map(|name| folder.path().join(name));
+    let with_texts = || {
+        let mut table = Box::new(file(&path).with_texts(texts.to_vec()));
+        assert_eq!((table.format_beside(), file(&path).format_beside()), (Some(Format::Csv), None));
+        table.begin(mixed_batch().schema(), WriteOptions::default()).unwrap();
+        table.write(&mixed_batch()).unwrap();
+        let mut table = (table as Box<dyn Sink>).seal().unwrap();
+        table.attach_texts(&["one".to_owned(), "two".to_owned()]).unwrap();
+        table.attach("{}").unwrap();
+        assert!(!path.exists() && !texts[0].exists() && !texts[1].exists());
+        table
+    };
+    let mut table = with_texts();
+    table.name().unwrap();
+    assert_eq!(texts.each_ref().map(|own| std::fs::read_to_string(own).unwrap()), ["one", "two"]);
+    assert_eq!(n_files(folder.path()), 4);
+    table.withdraw().unwrap();
+    assert_eq!(n_files(folder.path()), 0);
+    // Whichever of the names is taken at the last moment, the others do not stay.
+    for taken in [&texts[0], &texts[1], &manifest_of(&path)] {
+        let mut table = with_texts();
+        std::fs::create_dir_all(taken.join("inside")).unwrap();
+        assert!(matches!(table.name(), Err(TableError::Withdrawn { .. })));
+        drop(table);
+        assert_eq!(n_files(folder.path()), 1, "only the folder in the way is left");
+        std::fs::remove_dir_all(taken).unwrap();
+    }
+}
+
+#[test]
 fn tables_that_belong_together_appear_together() {
     let folder = tempfile::tempdir().unwrap();
     let paths = ["a.csv", "b.parquet", "c.csv"].map(|name| folder.path().join(name));

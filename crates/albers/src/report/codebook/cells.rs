@@ -22,7 +22,18 @@ pub(super) fn read(text: &str) -> (Cell<'_>, bool) {
         Some(rest) => (rest, true),
         None => (inner, false),
     };
-    // What stands beside the missing value alone is an interval, a value or a label.
+    // What stands beside the missing value alone is an interval, a value or a label; labels that look
+    // like intervals, and the one for any value, stand in quotes there.
+    let bare = inner.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    match bare.filter(|_| with_missing) {
+        Some("*") => return (Cell::Any, true),
+        Some(bare) if !bare.contains('"') => {
+            if let Some((lo, hi)) = interval(bare) {
+                return (Cell::Interval(lo, hi), true);
+            }
+        }
+        _ => {}
+    }
     let is_interval = inner.starts_with(['[', '(']) && interval(inner).is_some();
     let mut members = if is_interval { vec![alone(inner)] } else { members(inner) };
     match (with_missing, members.len()) {
@@ -106,6 +117,9 @@ mod tests {
         assert_eq!(read("(-inf, 24]"), (Cell::Interval("-inf", "24"), false));
         assert_eq!(read("{, [48, 62]}"), (Cell::Interval("48", "62"), true));
         assert_eq!(read("{, 01*}"), (name("01*"), true));
+        assert_eq!(read("{, \"[60, 79]\"}"), (Cell::Interval("60", "79"), true));
+        assert_eq!(read("{, \"*\"}"), (Cell::Any, true));
+        assert_eq!(read("{, \"a, b\"}"), (name("a, b"), true));
         assert_eq!(read("*"), (Cell::Any, false));
         assert_eq!(read("\"*\""), (name("*"), false));
         assert_eq!(read("\"[1, 2]\""), (name("[1, 2]"), false));

@@ -45,9 +45,9 @@ fn introduction(codebook: &Codebook) -> String {
         .map(|own| code(&own.name))
         .collect();
     format!(
-        "This table tells of people without telling who they are. Values of {} are made coarser: rows \
-         that show the same there are a class, and which row of a class is whose cannot be told by \
-         them. {} says the same for programs.",
+        "This table tells of people without telling who they are. Values of {} are made coarser: \
+         rows that show the same there are a class, and which row of a class is whose cannot be \
+         told by them. {} says the same for programs.",
         quasi.join(", "),
         code(&format!("{}.codebook.json", codebook.release))
     )

@@ -1,6 +1,7 @@
 //! How tools read this very release: its name, its format and its columns.
 //!
-//! Every recipe is text that runs as it stands, in the folder of the release. What it looks for is the
+//! Every recipe is text that runs as it stands, in the folder of the release. What it looks for is
+//! the
 //! first published cell of a column.
 
 mod duckdb;
@@ -9,9 +10,10 @@ mod r;
 mod spreadsheet;
 
 use super::{Codebook, CodebookColumn, CodebookHierarchy, Example};
+use crate::report::PLACES;
 
 /// The ends of an interval in one text, alone or beside the missing value.
-const ENDS: &str = r"^(?:\{, )?[\[(]?([^,\[\](){}]+?)(?:, ([^,\[\](){}]+?))?[\])]?\}?$";
+const ENDS: &str = r#"^(?:\{, )?"?[\[(]?([^,\[\](){}"]+?)(?:, ([^,\[\](){}"]+?))?[\])]?"?\}?$"#;
 
 /// A column whose cells can be asked for a value.
 struct Asked<'a> {
@@ -31,6 +33,41 @@ enum Kind<'a> {
     Label(&'a [String]),
     /// The beginning of a value, and a value to look for.
     Prefix(&'a str),
+    /// A day, a month, a quarter or a year, and a year to look for.
+    Year(&'a str),
+}
+
+impl Asked<'_> {
+    /// What is looked for, for a comment of one line.
+    fn words(&self) -> String {
+        let what = match &self.kind {
+            Kind::Interval(own) | Kind::Bounds(own) if self.column.shown == PLACES => {
+                format!("have a place from {} to {}", own.low, own.high)
+            }
+            Kind::Interval(own) | Kind::Bounds(own) => {
+                format!("lie between {} and {}", own.low, own.high)
+            }
+            Kind::Label(path) if path.len() > 1 => {
+                format!("be {}: the value, or a label above it", path[0])
+            }
+            Kind::Label(path) => format!("be {}", path[0]),
+            Kind::Set(own) | Kind::Prefix(own) => format!("be {own}"),
+            Kind::Year(own) => format!("lie in the year {own}"),
+        };
+        format!("Rows whose {} may {what}.", self.column.name).replace(['\n', '\r'], " ")
+    }
+}
+
+/// The cells that stand for any value.
+const ANY: [&str; 3] = ["*", "{, *}", "{, \"*\"}"];
+
+/// The labels that a value may be shown as, and the one for any.
+fn labels_of(path: &[String]) -> Vec<&str> {
+    let mut labels: Vec<&str> = path.iter().map(String::as_str).collect();
+    if !labels.contains(&"*") {
+        labels.push("*");
+    }
+    labels
 }
 
 /// All recipes.
@@ -58,8 +95,19 @@ fn asked<'a>(codebook: &'a Codebook, examples: &'a [Option<Example>]) -> Vec<Ask
                 Kind::Interval(example)
             }
             (_, Some(example)) if column.shown == "set" => Kind::Set(&example.low),
-            (Some(CodebookHierarchy::File { rows }), _) if column.shown == "label" => {
-                Kind::Label(rows.iter().find(|row| row.iter().all(|own| is_plain(own)))?)
+            (Some(CodebookHierarchy::File { rows }), example) if column.shown == "label" => {
+                let is_shown = |row: &&Vec<String>| {
+                    example.as_ref().is_none_or(|example| row.contains(&example.low))
+                };
+                let plain = rows.iter().filter(|row| row.iter().all(|own| is_plain(own)));
+                Kind::Label(plain.clone().find(is_shown).or(plain.clone().next())?)
+            }
+            (Some(CodebookHierarchy::Suppress), Some(example)) if is_plain(&example.low) => {
+                Kind::Label(std::slice::from_ref(&example.low))
+            }
+            (Some(CodebookHierarchy::Dates), Some(example)) if column.shown == "label" => {
+                let year = example.low.get(..4)?;
+                Kind::Year(year.bytes().all(|byte| byte.is_ascii_digit()).then_some(year)?)
             }
             (Some(CodebookHierarchy::Prefix), Some(example)) if column.shown == "label" => {
                 Kind::Prefix(example.low.trim_end_matches('*'))
@@ -82,13 +130,14 @@ fn level(codebook: &Codebook) -> Option<&str> {
     level.map(|own| own.name.as_str())
 }
 
-/// Columns of the file that hold numbers, and others that hold days or points in time, where text has
+/// Columns of the file that hold numbers, and others that hold days or points in time, where text
+/// has
 /// to become such.
 fn typed(codebook: &Codebook) -> (Vec<&str>, Vec<&str>) {
     let columns = || {
         codebook.columns.iter().filter(|own| own.shown == "as is" || own.is_by_bounds()).flat_map(
             |own| {
-                let shown = own.shown_in.iter().filter(|name| !name.ends_with("_missing"));
+                let shown = own.shown_in.iter().take(2);
                 shown.chain(&own.mean).map(move |name| (own, name.as_str()))
             },
         )

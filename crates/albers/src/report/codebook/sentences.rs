@@ -7,8 +7,8 @@ pub(crate) fn reads(column: &CodebookColumn, has_any: bool) -> String {
     let mut sentences = vec![match column.shown.as_str() {
         "depth" => {
             return format!(
-                "How many classes lie around this one, 0 for the outermost. Of all rows whose cells \
-                 hold a person's values, the person's own are those of the greatest {}.",
+                "How many classes lie around this one, 0 for the outermost. Of all rows whose \
+                 cells hold a person's values, the person's own are those of the greatest {}.",
                 column.name
             );
         }
@@ -21,8 +21,8 @@ pub(crate) fn reads(column: &CodebookColumn, has_any: bool) -> String {
     }];
     if let Some(mean) = &column.mean {
         sentences.push(format!(
-            "{mean} is the mean of the class's values, rounded; it is empty where too few rows have a \
-             value, or where it would tell one of them."
+            "{mean} is the mean of the class's values, rounded; it is empty where too few rows \
+             have a value, or where it would tell one of them."
         ));
     }
     if has_any && column.shown != "as is" {
@@ -33,10 +33,10 @@ pub(crate) fn reads(column: &CodebookColumn, has_any: bool) -> String {
 }
 
 /// Whose values the ends are.
-fn whose(column: &CodebookColumn, what: &str) -> String {
+fn whose(column: &CodebookColumn) -> &'static str {
     match column.ends.as_deref() {
-        Some("values") => format!("{what} values that rows of the class have"),
-        _ => format!("{what} not values of people, but where the class ends"),
+        Some("values") => "are values that rows of the class have",
+        _ => "need not be values that rows of the class have",
     }
 }
 
@@ -50,10 +50,13 @@ fn between(column: &CodebookColumn) -> &'static str {
 
 fn interval(column: &CodebookColumn) -> String {
     format!(
-        "[a, b] means that every row of the class has a value from a to b, both included; a round \
-         bracket leaves its end out, -inf and inf have no end. One value alone is the value of all rows \
-         of the class. The ends {}.{}",
-        whose(column, "are"),
+        "[a, b] means that every row of the class has a value from a to b, both included{}. One \
+         value alone is the value of all rows of the class. The ends {}.{}",
+        match column.ends.as_deref() {
+            Some("values") => "",
+            _ => "; a round bracket leaves its end out, -inf and inf have no end",
+        },
+        whose(column),
         between(column)
     )
 }
@@ -62,7 +65,7 @@ fn bounds(column: &CodebookColumn) -> String {
     let (min, max) = (&column.shown_in[0], &column.shown_in[1]);
     format!(
         "Every row of the class has a value from {min} to {max}, both included. They {}.{}",
-        whose(column, "are"),
+        whose(column),
         between(column)
     )
 }
@@ -73,24 +76,26 @@ fn set(column: &CodebookColumn) -> String {
         _ => "some of them may be the value of no row of the class",
     };
     format!(
-        "{{a, b}} means that every row of the class has one of these values; {members}. One value alone \
-         is the value of all rows of the class. A member that holds a comma, a quote or a bracket stands \
-         in \" \", quotes doubled inside."
+        "{{a, b}} means that every row of the class has one of these values; {members}. One value \
+         alone is the value of all rows of the class. A member that holds a comma, a quote or a \
+         bracket stands in \" \", quotes doubled inside."
     )
 }
 
 fn label(column: &CodebookColumn) -> String {
     let how = match &column.hierarchy {
         Some(CodebookHierarchy::File { .. }) => {
-            "A label stands for all values below it in the hierarchy, which is listed under this column \
-             in the file for programs: each row has a value first, and then the labels above it"
+            "A label stands for all values below it in the hierarchy, which is listed under this \
+             column in the file for programs: each row has a value first, and then the labels \
+             above it"
         }
         Some(CodebookHierarchy::Prefix) => {
-            "0106* stands for all values that begin with 0106; without a star it is the value itself"
+            "0106* stands for all values that begin with 0106; without a star it is the value \
+             itself"
         }
         Some(CodebookHierarchy::Ranges { .. }) => {
-            "[a, b] stands for all values from a to b, both included, of which people may have any; one \
-             value alone is the value itself"
+            "[a, b] stands for all values from a to b, both included, of which people may have \
+             any; one value alone is the value itself"
         }
         Some(CodebookHierarchy::Dates) => {
             "2024-03 is a month, 2024-Q1 a quarter, 2024 a year; a whole date is the day itself"
@@ -105,19 +110,20 @@ fn places(column: &CodebookColumn) -> String {
     let (min, max) = (&column.shown_in[0], &column.shown_in[1]);
     let order = match &column.hierarchy {
         Some(CodebookHierarchy::File { .. }) => {
-            "place 1 is the first row of the hierarchy that is listed under this column in the file for \
-             programs, place 2 the second"
+            "place 1 is the first row of the hierarchy that is listed under this column in the \
+             file for programs, place 2 the second"
         }
         Some(_) => {
-            "places count where labels that the release shows begin and end, in the order of the values; \
-             which values they are is not told"
+            "places count where labels that the release shows begin and end, in the order of the \
+             values; which values they are is not told"
         }
         None => {
             "places count the names that are first or last in some class; the names are not told"
         }
     };
     format!(
-        "Every row of the class has a value whose place in an order lies from {min} to {max}: {order}."
+        "Every row of the class has a value whose place in an order lies from {min} to {max}: \
+         {order}."
     )
 }
 
@@ -125,12 +131,13 @@ fn missing(column: &CodebookColumn) -> Option<String> {
     if !column.missing {
         return None;
     }
-    let flag = column.shown_in.iter().find(|own| own.ends_with("_missing"));
+    // The third of two bounds and what tells of missing values.
+    let flag = column.shown_in.get(2);
     Some(match (column.shown.as_str(), flag) {
         ("as is", _) => "An empty cell is a missing value.".to_owned(),
         (_, Some(flag)) => format!(
-            "{flag} is true where some rows of the class have no value; where none has one, the other \
-             cells are empty."
+            "{flag} is true where some rows of the class have no value; where none has one, the \
+             other cells are empty."
         ),
         ("set", _) => {
             "An empty member, {, a}, means that some rows of the class have no value; an empty \

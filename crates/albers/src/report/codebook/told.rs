@@ -6,7 +6,8 @@
 //!                     ToldCells: types, missing values, an example of each column
 //! ```
 //!
-//! Guarantee: what is told is a function of the cells that are published, in their order, and of how
+//! Guarantee: what is told is a function of the cells that are published, in their order, and of
+//! how
 //! they are stored.
 //! Cost: a look at each cell that differs from the one before it, columns in parallel.
 
@@ -211,10 +212,7 @@ impl ToldColumn {
             Cell::Interval(lo, hi) => {
                 self.add_value(lo);
                 self.add_value(hi);
-                let is_open = lo.ends_with("inf") || hi.ends_with("inf");
-                if self.example.is_none() && !is_open {
-                    self.example = Some(Example { low: (*lo).to_owned(), high: (*hi).to_owned() });
-                }
+                self.example = self.example.take().or(example_of(lo, hi));
             }
             Cell::Name(name) => {
                 self.add_value(name);
@@ -236,6 +234,19 @@ impl ToldColumn {
             counts.add_text(value.trim_end_matches('*'));
         }
     }
+}
+
+/// What to look for in an interval: its ends, or the only one that it has, of numbers.
+fn example_of(lo: &str, hi: &str) -> Option<Example> {
+    let is_open = |end: &str| matches!(end, "-inf" | "inf");
+    let (low, high) = match (is_open(lo), is_open(hi)) {
+        (false, false) => (lo, hi),
+        (true, false) => (hi, hi),
+        (false, true) => (lo, lo),
+        (true, true) => return None,
+    };
+    let is_looked_for = (low, high) == (lo, hi) || low.parse::<f64>().is_ok();
+    is_looked_for.then(|| Example { low: low.to_owned(), high: high.to_owned() })
 }
 
 fn add_floats(counts: &mut CellCounts, array: &ArrayRef) {

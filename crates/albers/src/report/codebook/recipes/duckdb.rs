@@ -1,6 +1,6 @@
 //! SQL of DuckDB.
 
-use super::{Asked, ENDS, Kind, level, typed};
+use super::{ANY, Asked, ENDS, Kind, labels_of, level, typed};
 use crate::report::codebook::{Codebook, CodebookColumn};
 
 /// The recipe.
@@ -25,18 +25,26 @@ pub(super) fn code(codebook: &Codebook, asked: &[Asked<'_>]) -> String {
         false => format!(" REPLACE (\n    {})", columns.join(",\n    ")),
     };
     let ends: Vec<String> = asked.iter().flat_map(interval).collect();
-    let mut code = format!("CREATE VIEW release AS\nSELECT *{replaced}{}\n", ends.concat());
+    let mut code = match ends.is_empty() {
+        true => String::new(),
+        false => format!(
+            "-- [48, 62] becomes two columns: 48 ends in _from, 62 in _to.\n\
+             CREATE MACRO one_end(cell, which) AS\nregexp_extract(cell, {}, which);\n\n",
+            text(ENDS)
+        ),
+    };
+    code.push_str(&format!("CREATE VIEW release AS\nSELECT *{replaced}{}\n", ends.concat()));
     code.push_str(&format!("FROM {read};\n"));
     for own in asked {
-        let column = own.column.name.replace(['\n', '\r'], " ");
-        code.push_str(&format!("\n-- Rows whose {column} may be what is asked for.\n"));
+        code.push_str(&format!("\n-- {}\n", own.words()));
         code.push_str(&format!("SELECT count(*) FROM release WHERE {};\n", condition(own, false)));
     }
     let conditions: Vec<String> = asked.iter().map(|own| condition(own, true)).collect();
     if let Some(level) = level(codebook).map(name).filter(|_| !conditions.is_empty()) {
         let around = conditions.join("\n    AND ");
         code.push_str(&format!(
-            "\n-- The class of one person: of the rows around the person's values, those of the greatest \
+            "\n-- The class of one person: of the rows around the person's values, those of the \
+             greatest \
              level.\nWITH around AS (\n  SELECT * FROM release\n  WHERE {around})\n\
              SELECT count(*) FROM around WHERE {level} = (SELECT max({level}) FROM around);\n"
         ));
@@ -68,7 +76,7 @@ fn interval(asked: &Asked<'_>) -> Vec<String> {
         return Vec::new();
     }
     let (own, to_type) = (&asked.column.name, type_of(asked.column));
-    let end = |group: u8| format!("regexp_extract({}, {}, {group})", name(own), text(ENDS));
+    let end = |group: u8| format!("one_end({}, {group})", name(own));
     let (from, to) = (name(&format!("{own}_from")), name(&format!("{own}_to")));
     vec![
         format!(",\n  TRY_CAST({} AS {to_type}) AS {from}", end(1)),
@@ -88,7 +96,7 @@ fn condition(asked: &Asked<'_>, is_point: bool) -> String {
         Kind::Interval(example) => {
             let (from, to) = (format!("{}_from", column.name), format!("{}_to", column.name));
             let inside = window(&from, &to, &example.low, &example.high);
-            format!("({cell} = '*' OR {inside})")
+            format!("({cell} IN ({}) OR {inside})", ANY.map(text).join(", "))
         }
         Kind::Bounds(example) => {
             let (min, max) = (&column.shown_in[0], &column.shown_in[1]);
@@ -107,8 +115,7 @@ fn condition(asked: &Asked<'_>, is_point: bool) -> String {
             )
         }
         Kind::Label(path) => {
-            let labels: Vec<String> =
-                path.iter().map(String::as_str).chain(["*"]).map(text).collect();
+            let labels: Vec<String> = labels_of(path).into_iter().map(text).collect();
             format!("{} IN ({})", plain(column, &cell), labels.join(", "))
         }
         Kind::Prefix(own) => {
@@ -117,13 +124,17 @@ fn condition(asked: &Asked<'_>, is_point: bool) -> String {
                 "({plain} = {own} OR {plain} LIKE '%*' AND starts_with({own}, rtrim({plain}, '*')))"
             )
         }
+        Kind::Year(year) => {
+            let plain = plain(column, &cell);
+            format!("(starts_with({plain}, {}) OR {plain} = '*')", text(year))
+        }
     }
 }
 
 /// The labels of a column, without the missing value beside them.
 fn plain(column: &CodebookColumn, cell: &str) -> String {
     match column.missing {
-        true => format!("regexp_replace({cell}, '^\\{{, (.*)\\}}$', '\\1')"),
+        true => format!("regexp_replace({cell}, '^\\{{, \"?(.*?)\"?\\}}$', '\\1')"),
         false => cell.to_owned(),
     }
 }

@@ -1,6 +1,6 @@
 //! Python with pandas.
 
-use super::{Asked, ENDS, Kind, all_quoted, level, quoted, typed};
+use super::{ANY, Asked, ENDS, Kind, all_quoted, labels_of, level, quoted, typed};
 use crate::report::codebook::{Codebook, CodebookColumn};
 
 /// The recipe.
@@ -17,7 +17,8 @@ pub(super) fn code(codebook: &Codebook, asked: &[Asked<'_>]) -> String {
             lines.push("# Text at first, so that codes keep their zeros.".to_owned());
             let sep = quoted(delimiter);
             lines.push(format!(
-                "release = pd.read_csv({file}, sep={sep}, dtype=str, keep_default_na=False, na_values=[\"\"])"
+                "release = pd.read_csv({file}, sep={sep}, dtype=str, keep_default_na=False, \
+                 na_values=[\"\"])"
             ));
             lines.extend(types(codebook));
         }
@@ -25,8 +26,11 @@ pub(super) fn code(codebook: &Codebook, asked: &[Asked<'_>]) -> String {
     lines.extend(intervals(asked));
     lines.extend(sets(asked));
     for own in asked {
-        lines.push(String::new());
-        lines.extend(question(own));
+        lines.extend([
+            String::new(),
+            format!("# {}", own.words()),
+            format!("print(len(release[{}]))", condition(own, false)),
+        ]);
     }
     lines.extend(nested(codebook, asked));
     lines.join("\n") + "\n"
@@ -66,10 +70,11 @@ fn intervals(asked: &[Asked<'_>]) -> Vec<String> {
             String::new(),
             "# [48, 62] becomes two columns: 48 ends in _from, 62 in _to.".to_owned(),
             format!("for name in [{}]:", all_quoted(names.into_iter())),
-            format!("    ends = release[name].str.extract(r\"{ENDS}\")"),
+            format!("    ends = release[name].str.extract(r'{ENDS}')"),
             format!("    release[name + \"_from\"] = pd.{reader_of}(ends[0], errors=\"coerce\")"),
             format!(
-                "    release[name + \"_to\"] = pd.{reader_of}(ends[1].fillna(ends[0]), errors=\"coerce\")"
+                "    release[name + \"_to\"] = pd.{reader_of}(ends[1].fillna(ends[0]), \
+                 errors=\"coerce\")"
             ),
         ]);
     }
@@ -104,7 +109,7 @@ fn condition(asked: &Asked<'_>, is_point: bool) -> String {
     };
     let any = match column.shown.as_str() {
         "interval" | "label" if !column.is_by_bounds() => {
-            format!(" | (release[{name}] == \"*\")")
+            format!(" | release[{name}].isin([{}])", all_quoted(ANY.into_iter()))
         }
         _ => String::new(),
     };
@@ -121,41 +126,30 @@ fn condition(asked: &Asked<'_>, is_point: bool) -> String {
             format!("release[{name}].map(lambda cell: {} in members(cell))", quoted(member))
         }
         Kind::Label(path) => {
-            let labels = all_quoted(path.iter().map(String::as_str).chain(["*"]));
+            let labels = all_quoted(labels_of(path).into_iter());
             format!("{}.isin([{labels}])", plain(column, &name))
         }
         Kind::Prefix(beginning) => format!(
-            "{}.map(lambda cell: isinstance(cell, str) and (cell == {1} or cell.endswith(\"*\") and \
-             {1}.startswith(cell[:-1])))",
+            "{}.map(lambda cell: isinstance(cell, str) and (cell == {1} or cell.endswith(\"*\") \
+             and {1}.startswith(cell[:-1])))",
             plain(column, &name),
             quoted(beginning)
         ),
+        Kind::Year(year) => {
+            let plain = plain(column, &name);
+            format!("{plain}.str.startswith(({}, \"*\"), na=False)", quoted(year))
+        }
     }
 }
 
 /// The labels of a column, without the missing value beside them.
 fn plain(column: &CodebookColumn, name: &str) -> String {
     match column.missing {
-        true => format!("release[{name}].str.replace(r\"^\\{{, (.*)\\}}$\", r\"\\1\", regex=True)"),
+        true => {
+            format!("release[{name}].str.replace(r'^\\{{, \"?(.*?)\"?\\}}$', r'\\1', regex=True)")
+        }
         false => format!("release[{name}]"),
     }
-}
-
-fn question(asked: &Asked<'_>) -> Vec<String> {
-    let name = &asked.column.name.replace(['\n', '\r'], " ");
-    let what = match &asked.kind {
-        Kind::Interval(own) | Kind::Bounds(own) => {
-            format!("lie between {} and {}", own.low, own.high)
-        }
-        Kind::Set(member) => format!("be {member}"),
-        Kind::Label(path) => format!("be {}: the value and the labels above it", path[0]),
-        Kind::Prefix(own) => format!("be {own}"),
-    };
-    let what = what.replace(['\n', '\r'], " ");
-    vec![
-        format!("# Rows whose {name} may {what}."),
-        format!("print(len(release[{}]))", condition(asked, false)),
-    ]
 }
 
 fn nested(codebook: &Codebook, asked: &[Asked<'_>]) -> Vec<String> {

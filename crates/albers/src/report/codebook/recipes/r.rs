@@ -1,6 +1,6 @@
 //! R, without packages where the release is text.
 
-use super::{Asked, ENDS, Kind, all_quoted, level, quoted, typed};
+use super::{ANY, Asked, ENDS, Kind, all_quoted, labels_of, level, quoted, typed};
 use crate::report::codebook::{Codebook, CodebookColumn};
 
 /// The recipe.
@@ -15,7 +15,8 @@ pub(super) fn code(codebook: &Codebook, asked: &[Asked<'_>]) -> String {
         Some(delimiter) => {
             lines.push("# Text at first, so that codes keep their zeros.".to_owned());
             lines.push(format!(
-                "release <- read.csv({file}, sep = {}, colClasses = \"character\", na.strings = \"\",\n\
+                "release <- read.csv({file}, sep = {}, colClasses = \"character\", na.strings = \
+                 \"\",\n\
                  \x20                   check.names = FALSE, encoding = \"UTF-8\")",
                 quoted(delimiter)
             ));
@@ -27,10 +28,9 @@ pub(super) fn code(codebook: &Codebook, asked: &[Asked<'_>]) -> String {
         lines.extend(sets());
     }
     for own in asked {
-        let name = own.column.name.replace(['\n', '\r'], " ");
         lines.extend([
             String::new(),
-            format!("# Rows whose {name} may be what is asked for."),
+            format!("# {}", own.words()),
             format!("print(sum({}, na.rm = TRUE))", condition(own, false)),
         ]);
     }
@@ -38,11 +38,11 @@ pub(super) fn code(codebook: &Codebook, asked: &[Asked<'_>]) -> String {
     if let Some(level) = level(codebook).map(quoted).filter(|_| !conditions.is_empty()) {
         lines.extend([
             String::new(),
-            "# The class of one person: of the rows around the person's values, those of the greatest \
-             level."
+            "# The class of one person: of the rows around the person's values, those of the \
+             greatest level."
                 .to_owned(),
             format!("around <- release[which({}), ]", conditions.join("\n                 & ")),
-            format!("print(sum(around[[{level}]] == max(around[[{level}]])))"),
+            format!("print(sum(around[[{level}]] == max(-1, around[[{level}]])))"),
         ]);
     }
     lines.join("\n") + "\n"
@@ -82,10 +82,11 @@ fn intervals(asked: &[Asked<'_>]) -> Vec<String> {
         let cells = format!("release[[{}]]", quoted(name));
         lines.extend([
             format!("cells <- {cells}"),
-            "cells[which(cells == \"*\")] <- NA".to_owned(),
+            format!("cells[cells %in% c({})] <- NA", all_quoted(ANY.into_iter())),
             format!("release[[{from}]] <- {reader}(sub(ends, \"\\\\1\", cells, perl = TRUE))"),
             "last <- sub(ends, \"\\\\2\", cells, perl = TRUE)".to_owned(),
-            "last[which(last == \"\")] <- sub(ends, \"\\\\1\", cells, perl = TRUE)[which(last == \"\")]"
+            "last[which(last == \"\")] <- sub(ends, \"\\\\1\", cells, perl = TRUE)[which(last \
+             == \"\")]"
                 .to_owned(),
             format!("release[[{to}]] <- {reader}(last)"),
         ]);
@@ -101,7 +102,8 @@ fn sets() -> Vec<String> {
         "  if (is.na(cell)) return(\"\")",
         "  if (!grepl('^[{\"]', cell)) return(cell)",
         "  inner <- sub(\"^[{](.*)[}]$\", \"\\\\1\", cell)",
-        "  scan(text = inner, what = \"\", sep = \",\", quote = '\"', strip.white = TRUE, quiet = TRUE)",
+        "  scan(text = inner, what = \"\", sep = \",\", quote = '\"', strip.white = TRUE, quiet \
+         = TRUE)",
         "}",
     ];
     lines.map(str::to_owned).to_vec()
@@ -119,7 +121,7 @@ fn condition(asked: &Asked<'_>, is_point: bool) -> String {
         Kind::Interval(example) => {
             let (from, to) = (format!("{}_from", column.name), format!("{}_to", column.name));
             let inside = window(&from, &to, &example.low, &example.high);
-            format!("({cells} %in% \"*\" | ({inside}))")
+            format!("({cells} %in% c({}) | ({inside}))", all_quoted(ANY.into_iter()))
         }
         Kind::Bounds(example) => {
             let (min, max) = (&column.shown_in[0], &column.shown_in[1]);
@@ -129,15 +131,19 @@ fn condition(asked: &Asked<'_>, is_point: bool) -> String {
             format!("sapply({cells}, function(cell) {} %in% members(cell))", quoted(member))
         }
         Kind::Label(path) => {
-            let labels = all_quoted(path.iter().map(String::as_str).chain(["*"]));
+            let labels = all_quoted(labels_of(path).into_iter());
             format!("({} %in% c({labels}))", plain(column, &cells))
         }
         Kind::Prefix(own) => {
             let (plain, own) = (plain(column, &cells), quoted(own));
             format!(
-                "({plain} %in% {own} | (endsWith({plain}, \"*\") & startsWith({own}, sub(\"[*]$\", \"\", \
-                 {plain}))))"
+                "({plain} %in% {own} | (endsWith({plain}, \"*\") & startsWith({own}, \
+                 sub(\"[*]$\", \"\", {plain}))))"
             )
+        }
+        Kind::Year(year) => {
+            let plain = plain(column, &cells);
+            format!("(startsWith({plain}, {}) | {plain} %in% \"*\")", quoted(year))
         }
     }
 }
@@ -145,7 +151,7 @@ fn condition(asked: &Asked<'_>, is_point: bool) -> String {
 /// The labels of a column, without the missing value beside them.
 fn plain(column: &CodebookColumn, cells: &str) -> String {
     match column.missing {
-        true => format!("sub(\"^[{{], (.*)[}}]$\", \"\\\\1\", {cells})"),
+        true => format!("sub('^[{{], \"?(.*?)\"?[}}]$', \"\\\\1\", {cells}, perl = TRUE)"),
         false => cells.to_owned(),
     }
 }

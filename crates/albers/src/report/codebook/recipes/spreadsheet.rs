@@ -8,7 +8,8 @@ pub(super) fn text(codebook: &Codebook, asked: &[Asked<'_>]) -> String {
     let title = "\n### Spreadsheets\n\n";
     let Some(delimiter) = &codebook.delimiter else {
         return format!(
-            "{title}Spreadsheets do not read Parquet. DuckDB makes a file that they read: `COPY release TO \
+            "{title}Spreadsheets do not read Parquet. DuckDB makes a file that they read: `COPY \
+             release TO \
              'release.csv';`\n"
         );
     };
@@ -19,7 +20,8 @@ pub(super) fn text(codebook: &Codebook, asked: &[Asked<'_>]) -> String {
         other => other,
     };
     let mut text = format!(
-        "{title}Import the file as text with the delimiter {delimiter}, and say that all columns are \
+        "{title}Import the file as text with the delimiter {delimiter}, and say that all columns \
+         are \
          text: codes keep their zeros then.\n"
     );
     let columns = || {
@@ -37,10 +39,11 @@ pub(super) fn text(codebook: &Codebook, asked: &[Asked<'_>]) -> String {
             (letters(at), [0, 1, 2].map(|next| letters(n_columns + next)));
         let name = column.name.replace(['\n', '\r', '`'], " ");
         text.push_str(&format!(
-            "In the row of the first person, these three formulas give the ends of {name}; copy them \
-             down. The fourth counts the rows that may lie between {low} and {high}.\n\n```text\n\
-             {bare}2: =SUBSTITUTE(SUBSTITUTE(SUBSTITUTE(SUBSTITUTE({cell}2,\"{{, \",\"\"),\"}}\",\"\"),\
-             \"[\",\"\"),\"]\",\"\")\n\
+            "In the row of the first person, these three formulas give the ends of {name}; copy \
+             them down. The fourth counts the rows that may lie between {low} and {high}.\n\n\
+             ```text\n\
+             {bare}2: =SUBSTITUTE(SUBSTITUTE(SUBSTITUTE(SUBSTITUTE(SUBSTITUTE({cell}2,\
+             \"{{, \",\"\"),\"}}\",\"\"),\"[\",\"\"),\"]\",\"\"),CHAR(34),\"\")\n\
              {from}2: =VALUE(IFERROR(LEFT({bare}2,FIND(\", \",{bare}2)-1),{bare}2))\n\
              {to}2: =VALUE(IFERROR(MID({bare}2,FIND(\", \",{bare}2)+2,99),{bare}2))\n\
              {count}2: =COUNTIFS({from}:{from},\"<={high}\",{to}:{to},\">={low}\")\n```\n",
