@@ -186,8 +186,10 @@ fn a_missing_value_is_a_value_that_points_ask_for() {
     close(&own["overlap"]["p90"], 3.0);
     all_are(&own["estimate"], 0.0);
     // A window between a value and none asks for either.
-    let found = json(&folder, "--quasi age --queries 300");
+    let found = json(&folder, "--quasi age --queries 2000");
     let own = &group(&found)["satisfied"];
+    // Half of them, where six of eight rows satisfy it; an eighth asks for one age alone.
+    close(&own["overlap"]["p25"], 1.0 / 3.0);
     close(&own["overlap"]["p90"], 3.0);
     all_are(&own["estimate"], 0.0);
 }
@@ -284,9 +286,12 @@ fn queries_are_repeated_by_their_seed_and_never_printed() {
         .chain(mistakes.map(|own| format!("--quasi age,zip,born --queries 50 {own}")))
     {
         let said = measure(&folder, &flags).said();
+        // Digits of a figure are no cell.
+        let is_in_word = |letter: char| letter.is_alphanumeric() || ".-".contains(letter);
+        let words: Vec<&str> = said.split(|letter: char| !is_in_word(letter)).collect();
         let cells = PEOPLE.lines().skip(1).flat_map(|row| row.split(','));
         for cell in cells {
-            assert!(!said.contains(cell), "{flags}: {cell} in {said}");
+            assert!(!words.contains(&cell), "{flags}: {cell} in {said}");
         }
     }
 }

@@ -202,7 +202,7 @@ fn check(sides: &Sides<'_>, workload: &QueryWorkload, way: Option<Way>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
     fn answers_are_those_of_brute_force_and_overlap_is_never_below_the_truth(
