@@ -365,7 +365,7 @@ fn boxes_of(
             true => (boxes, false),
             false => boxes.with_levels(&own),
         };
-        notes.extend((!is_nested).then_some(Note::LevelsUnused));
+        notes.extend((!is_nested).then_some(Note::LevelsTellNothing));
     }
     if !carried.is_empty() {
         boxes = boxes.with_parts(Parts {

@@ -110,8 +110,11 @@ pub enum Note {
         /// The column.
         column: String,
     },
-    /// Levels of nested classes are not used.
-    LevelsUnused,
+    /// The true answers of queries are those of all rows, also of those left out.
+    LeftOutAsked,
+    /// Classes of one level overlap, or are too many to compare, so that levels have no say in what
+    /// a release answers.
+    LevelsTellNothing,
     /// Rows have values that a recoding function does not know.
     OutsideModel {
         /// How many.
@@ -209,6 +212,17 @@ impl Note {
                 Field::Select,
                 " behind it is not known: name a column that is unique in both files with ",
                 Field::Key
+            ],
+            Note::LeftOutAsked => wording![
+                "the release leaves rows out, and it is not known which: the true answers of queries \
+                 are those of all rows of the original; name a column that is unique in both files \
+                 with ",
+                Field::Key
+            ],
+            Note::LevelsTellNothing => wording![
+                "classes of one level overlap, or too many lie within each other, so that levels \
+                 tell nothing: each class is asked as all of its box; name another column with ",
+                Field::LevelColumn
             ],
             Note::OutsideModel { n_rows } => wording![format!(
                 "{n_rows} rows have values that the model does not know, and are left out"
@@ -314,14 +328,12 @@ impl fmt::Display for Note {
             | Note::NoKeyForPersons
             | Note::SelectsFew { .. }
             | Note::LeftOutUnknown
+            | Note::LeftOutAsked
+            | Note::LevelsTellNothing
             | Note::OutsideModel { .. }
             | Note::BelowRequirement { .. }
             | Note::LabelsUnread { .. }
             | Note::NothingToAccept { .. } => write!(f, "{}", self.wording()),
-            Note::LevelsUnused => f.write_str(
-                "classes are read as boxes that may overlap: labels, or boxes of one level that share \
-                 something, do not tell which is the innermost",
-            ),
             Note::RowsLeftOut { .. }
             | Note::Unfit { .. }
             | Note::WithoutPerson { .. }
