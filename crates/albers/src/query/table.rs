@@ -359,13 +359,13 @@ fn boxes_of(
             .iter()
             .any(|own| !matches!(own.cells.notation, Notation::Ordered(_) | Notation::Names));
         let own: Vec<u32> = grouped.runs.iter().map(|&run| levels[run]).collect();
-        let is_nested;
-        (boxes, is_nested) = match shows_labels {
-            // A label may hold more than the region of its class.
-            true => (boxes, false),
-            false => boxes.with_levels(&own),
-        };
-        notes.extend((!is_nested).then_some(Note::LevelsTellNothing));
+        if shows_labels {
+            notes.push(Note::LabelsHideLevels);
+        } else {
+            let is_nested;
+            (boxes, is_nested) = boxes.with_levels(&own);
+            notes.extend((!is_nested).then_some(Note::LevelsTellNothing));
+        }
     }
     if !carried.is_empty() {
         boxes = boxes.with_parts(Parts {

@@ -105,6 +105,8 @@ pub enum Note {
         /// How many.
         n_rows: u64,
     },
+    /// Labels of nested classes may hold more than their regions.
+    LabelsHideLevels,
     /// Labels of a column are not explained by anything.
     LabelsUnread {
         /// The column.
@@ -334,6 +336,10 @@ impl fmt::Display for Note {
             | Note::BelowRequirement { .. }
             | Note::LabelsUnread { .. }
             | Note::NothingToAccept { .. } => write!(f, "{}", self.wording()),
+            Note::LabelsHideLevels => f.write_str(
+                "labels may hold more than the regions of their classes, so that levels do not tell \
+                 whose a value is: each class is asked as all of its box",
+            ),
             Note::RowsLeftOut { .. }
             | Note::Unfit { .. }
             | Note::WithoutPerson { .. }
