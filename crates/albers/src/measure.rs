@@ -223,7 +223,7 @@ fn looked_at<T: Send>(
             unreachable!("a table in memory was wanted, and no other")
         };
         watch.phase(Phase::Measure, None);
-        both_sides(&job, original.name(), released, *table, look)
+        both_sides(&job, original.name(), &released, *table, look)
     })
 }
 
@@ -260,12 +260,12 @@ struct Sides<'a> {
 fn both_sides<T>(
     job: &Job,
     original: &str,
-    released: Released,
+    released: &Released,
     mut table: Table,
     look: impl FnOnce(Sides<'_>) -> Result<T>,
 ) -> Result<T> {
-    check_has_no_more_rows(&released, original, &table)?;
-    find_sets(job.categories, &released, &mut table.attributes);
+    check_has_no_more_rows(released, original, &table)?;
+    find_sets(job.categories, released, &mut table.attributes);
     let codes = codes_of(&mut table);
     let columns = table
         .attributes
@@ -287,7 +287,7 @@ fn both_sides<T>(
     };
     let sides = Sides {
         job,
-        released: &released,
+        released,
         table: &table,
         columns: &columns,
         classes: &classes,

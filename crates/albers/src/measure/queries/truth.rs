@@ -46,7 +46,7 @@ impl<'a> Counted<'a> {
         let ordered: Vec<Vec<(usize, Between)>> =
             queries.par_iter().map(|query| self.most_selective_first(query)).collect();
         let n_blocks = self.n_rows.div_ceil(ROWS_PER_BLOCK);
-        let nothing = || (vec![0u64; queries.len()], Vec::with_capacity(ROWS_PER_BLOCK));
+        let nothing = || (vec![0u64; queries.len()], vec![0u32; ROWS_PER_BLOCK]);
         let blocks = (0..n_blocks).into_par_iter();
         let counts = blocks.fold(nothing, |(mut counts, mut left), block| {
             let rows = block * ROWS_PER_BLOCK..self.n_rows.min((block + 1) * ROWS_PER_BLOCK);
@@ -62,33 +62,29 @@ impl<'a> Counted<'a> {
         counts.map(|(counts, _)| counts).reduce(|| vec![0; queries.len()], plus)
     }
 
-    /// The rows of a block that satisfy all terms.
+    /// How many rows of a block satisfy all terms; there is room for all of them in `left`.
     fn satisfying_of(
         &self,
         rows: std::ops::Range<usize>,
         terms: &[(usize, Between)],
-        left: &mut Vec<u32>,
+        left: &mut [u32],
     ) -> u64 {
         let Some((&(axis, first), others)) = terms.split_first() else { return rows.len() as u64 };
         let column = &self.columns[axis][rows.clone()];
-        if others.is_empty() {
-            return column.iter().map(|&code| u64::from(first.has(code))).sum();
-        }
-        left.clear();
-        left.resize(column.len(), 0);
-        let mut n_left = 0;
-        for (row, &code) in column.iter().enumerate() {
-            left[n_left] = row as u32;
-            n_left += usize::from(first.has(code));
-        }
-        for &(axis, asked) in others {
+        // What is asked is told apart before the rows are looked at, not for each of them.
+        let mut n_left = match first {
+            Between::Range(lo, hi) => found(column, left, |code| code.wrapping_sub(lo) <= hi - lo),
+            Between::Either(a, b) => found(column, left, |code| (code == a) | (code == b)),
+        };
+        for &(axis, between) in others {
             let column = &self.columns[axis][rows.clone()];
-            let n_before = std::mem::take(&mut n_left);
-            for place in 0..n_before {
-                let row = left[place];
-                left[n_left] = row;
-                n_left += usize::from(asked.has(column[row as usize]));
-            }
+            let left = &mut left[..n_left];
+            n_left = match between {
+                Between::Range(lo, hi) => {
+                    kept(column, left, |code| code.wrapping_sub(lo) <= hi - lo)
+                }
+                Between::Either(a, b) => kept(column, left, |code| (code == a) | (code == b)),
+            };
         }
         n_left as u64
     }
@@ -102,5 +98,64 @@ impl<'a> Counted<'a> {
         let mut terms = query.terms.clone();
         terms.sort_by_cached_key(n_satisfying);
         terms
+    }
+}
+
+/// Puts the places of codes that are asked for first, and returns how many they are.
+fn found(column: &[u32], left: &mut [u32], is_asked: impl Fn(u32) -> bool) -> usize {
+    let left = &mut left[..column.len()];
+    let mut n_left = 0;
+    for (place, &code) in column.iter().enumerate() {
+        left[n_left] = place as u32;
+        n_left += usize::from(is_asked(code));
+    }
+    n_left
+}
+
+/// Keeps those of some places whose codes are asked for, and returns how many they are.
+fn kept(column: &[u32], left: &mut [u32], is_asked: impl Fn(u32) -> bool) -> usize {
+    let mut n_left = 0;
+    for at in 0..left.len() {
+        let place = left[at];
+        left[n_left] = place;
+        n_left += usize::from(is_asked(column[place as usize]));
+    }
+    n_left
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_several_blocks_are_counted_as_one_by_one() {
+        let n_rows = 2 * ROWS_PER_BLOCK + 17;
+        let column = |factor: usize| -> Vec<u32> {
+            (0..n_rows).map(|row| (row * factor % 101) as u32).collect()
+        };
+        let codes = [column(7), column(13), column(29)];
+        let published: Vec<RowIdx> = RowIdx::FIRST.take(n_rows).step_by(2).collect();
+        let query = |terms: &[(usize, Between)]| DrawnQuery { terms: terms.to_vec() };
+        let queries = [
+            query(&[(1, Between::Range(10, 60))]),
+            query(&[(0, Between::Range(0, 70)), (2, Between::Either(5, 90))]),
+            query(&[(0, Between::Either(3, 3)), (1, Between::Range(0, 100))]),
+            query(&[]),
+        ];
+        for rows in [None, Some(&published[..])] {
+            let counted = Counted::of(&codes, rows);
+            let satisfies = |row: usize, query: &DrawnQuery| {
+                query.terms.iter().all(|&(axis, between)| between.has(codes[axis][row]))
+            };
+            let all: Vec<usize> = match rows {
+                Some(rows) => rows.iter().map(|row| row.index()).collect(),
+                None => (0..n_rows).collect(),
+            };
+            let expected = queries
+                .iter()
+                .map(|query| all.iter().filter(|&&row| satisfies(row, query)).count() as u64);
+            let expected: Vec<u64> = expected.collect();
+            assert_eq!((counted.n_rows(), counted.satisfying(&queries)), (all.len(), expected));
+        }
     }
 }
