@@ -58,7 +58,8 @@ fn check(folder: &Folder, release: &str, conditions: &[&str], databases: &[Datab
         let run = folder.run_with(&["query", release, condition, "--json"]);
         assert_eq!(run.code, Some(0), "{condition}: {}", run.said());
         let told: Value = serde_json::from_str(&run.out).unwrap();
-        let told = ["overlap", "estimate", "lower", "upper"].map(|name| told[name].as_f64().unwrap());
+        let told =
+            ["overlap", "estimate", "lower", "upper"].map(|name| told[name].as_f64().unwrap());
         for database in databases {
             let dialect = database.dialect();
             let sql = folder.run_with(&["query", release, condition, "--sql", dialect]);
@@ -83,11 +84,9 @@ fn sql_gives_the_same_answers_of_intervals_bounds_sets_and_labels() {
     folder.write("jobs.csv", JOBS);
     let columns = "--quasi age,born,height,sex,zip,job --hierarchy zip=prefix --hierarchy \
                    job=jobs.csv --keep stay --sensitive diagnosis";
-    for (name, more) in [
-        ("intervals.csv", ""),
-        ("bounds.csv", "--values bounds"),
-        ("regions.csv", "--no-compact"),
-    ] {
+    for (name, more) in
+        [("intervals.csv", ""), ("bounds.csv", "--values bounds"), ("regions.csv", "--no-compact")]
+    {
         let run = folder.run(&format!("anonymize in.csv -o {name} -k 5 {columns} {more}"));
         assert_eq!(run.code, Some(0), "{}", run.said());
         check(&folder, name, &CONDITIONS, &databases);
@@ -109,8 +108,12 @@ fn sql_tells_nested_classes_by_elementary_ranges_and_refuses_too_many() {
         assert_eq!(run.code, Some(0), "{}", run.said());
         let level = folder.read(name);
         assert!(level.lines().any(|line| line.ends_with(",1,0") || line.contains(",1,")));
-        let conditions =
-            ["x = 4 and y = 3", "x < 20", "x between 3 and 60 and y > 40 and kind = 1", "x < 5 or y < 5"];
+        let conditions = [
+            "x = 4 and y = 3",
+            "x < 20",
+            "x between 3 and 60 and y > 40 and kind = 1",
+            "x < 5 or y < 5",
+        ];
         check(&folder, name, &conditions, &databases);
     }
     let mut wide = "a,b,c,d\n".to_owned();

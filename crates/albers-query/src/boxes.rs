@@ -96,7 +96,8 @@ pub struct Parts {
 pub struct Answer {
     /// Rows whose region meets the query.
     pub overlap: u64,
-    /// Rows that satisfy it if they are spread evenly over their regions.
+    /// Rows that satisfy it if those of each class are spread evenly over its region, as far as its
+    /// bounds allow.
     pub estimate: f64,
     /// Rows that satisfy it at least.
     pub lower: u64,
@@ -266,7 +267,7 @@ impl Boxes {
     fn contribution(&self, judged: &[Judged], query: &Query) -> Contribution {
         let class = judged[0].class;
         let overlap = self.n_in_some(judged, query.terms());
-        let estimate = judged.iter().map(|own| own.n_rows as f64 * own.share).sum();
+        let estimate: f64 = judged.iter().map(|own| own.n_rows as f64 * own.share).sum();
         let lower = match query.opposite() {
             Some(opposite) => {
                 let terms = opposite.iter().enumerate();
@@ -280,6 +281,7 @@ impl Boxes {
             }
         };
         let upper = self.at_most(judged, query.terms());
+        let estimate = estimate.clamp(lower.min(upper) as f64, upper as f64);
         Contribution { class, answer: Answer { overlap, estimate, lower, upper } }
     }
 

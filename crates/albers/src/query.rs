@@ -32,7 +32,6 @@ mod table;
 mod total;
 mod yardstick;
 
-use albers_query::Query;
 use albers_query::term::TooManyTerms;
 use albers_storage::watch::Watch;
 use albers_storage::wording;
@@ -47,7 +46,7 @@ use crate::plan::Resources;
 use crate::report::{Codebook, Manifest, Note};
 
 use columns::{ColumnKind, ReleaseColumn, ReleaseColumns};
-use table::{QueriedTable, Wanted};
+use table::{BoxQuery, QueriedTable, Wanted};
 
 pub use report::{GroupAnswer, QueryAnswer, QueryReport, SingleReport, Total, Totals};
 pub use sql::{Dialect, SqlSource};
@@ -141,7 +140,7 @@ pub fn query_sql(
 /// A question, and the release that is asked.
 struct Asked {
     conditions: Vec<Condition>,
-    queries: Vec<Query>,
+    queries: Vec<BoxQuery>,
     table: QueriedTable,
 }
 
@@ -171,12 +170,13 @@ impl Asked {
             columns.check(name, release)?;
         }
         total::check(&columns, &totals)?;
-        let wanted = Wanted { columns: &columns, named: &named, tests: &tests, asking };
+        let wanted =
+            Wanted { columns: &columns, named: &named, totals: &totals, tests: &tests, asking };
         let table = QueriedTable::read(&wanted, release, (memory, watch))?;
         let queries = conditions.iter().enumerate().map(|(place, condition)| {
             table.query(condition.boxes()).map_err(|error| asking.refuse(place, &error))
         });
-        let queries = queries.collect::<Result<Vec<Query>>>()?;
+        let queries = queries.collect::<Result<Vec<BoxQuery>>>()?;
         Ok(Asked { conditions, queries, table })
     }
 }

@@ -44,17 +44,13 @@ fn done(job: &Job) -> Result<Report, TestCaseError> {
         .map_err(|error| TestCaseError::fail(format!("a feasible job fails: {error}")))
 }
 
-fn answers(
-    release: &Path,
-    with_codebook: bool,
-    asks: &[Ask],
-) -> Result<QueryReport, albers::Error> {
+fn answers(release: &Path, with_codebook: bool, ask: &Ask) -> Result<QueryReport, albers::Error> {
     let manifest = files::manifest_of(release, None)?;
     let codebook = files::codebook_of(release)?.filter(|_| with_codebook);
     let beside = ReleaseBeside { manifest: manifest.as_ref(), codebook: codebook.as_ref() };
     let job = Job::default();
     let source = files::open_table(&job, release, None)?;
-    let conditions = asks.iter().map(|ask| ask.text.clone()).collect();
+    let conditions = vec![ask.text.clone()];
     let question = Question { conditions, ..Question::default() };
     query(&job, source.as_ref(), &beside, &question, &Silent)
 }
@@ -78,17 +74,21 @@ proptest! {
         let asks: Vec<Ask> = (0..12).map(|_| Ask::draw(&case, &mut dice)).collect();
         for (path, _) in releases(&case.job) {
             let with_codebook = dice.chance(0.7);
-            let found = match answers(&path, with_codebook, &asks) {
-                Ok(found) => found,
-                // Without a codebook nothing tells what places are of.
-                Err(error) if error.to_string().contains("places") => {
-                    ASKED.count("places that nothing explains");
-                    continue;
-                }
-                Err(error) => return Err(TestCaseError::fail(format!("{error}"))),
-            };
-            prop_assert_eq!(found.rows, report.rows);
-            for (ask, answer) in asks.iter().zip(&found.answers) {
+            for ask in &asks {
+                let found = match answers(&path, with_codebook, ask) {
+                    Ok(found) => found,
+                    // Without a codebook nothing tells what places are of; the first letters of
+                    // numbers never tell their order.
+                    Err(error) => {
+                        let error = error.to_string();
+                        let is_known = ["order that nothing tells", "do not tell the order"];
+                        prop_assert!(is_known.iter().any(|own| error.contains(own)), "{}", error);
+                        ASKED.count("refused");
+                        continue;
+                    }
+                };
+                prop_assert_eq!(found.rows, report.rows);
+                let answer = &found.answers[0];
                 let truth = ask.n_rows(case.n_rows);
                 let told = format!("{method}, {}: {truth} in {answer:?}", ask.text);
                 prop_assert!(answer.lower <= truth, "{}", told);
@@ -119,6 +119,7 @@ fn what_any_release_answers_bounds_what_its_table_says() {
             "on a carried column",
             "with a codebook",
             "without",
+            "refused",
             "bang",
             "local",
             "incognito",

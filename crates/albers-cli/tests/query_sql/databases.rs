@@ -25,7 +25,8 @@ impl Database {
     pub fn all(test: &str) -> Vec<Database> {
         let duckdb = python().map(|python| Database::DuckDb { python });
         let postgresql = Cluster::start().map(Database::PostgreSql);
-        for (name, is_there) in [("DuckDB", duckdb.is_some()), ("PostgreSQL", postgresql.is_some())] {
+        for (name, is_there) in [("DuckDB", duckdb.is_some()), ("PostgreSQL", postgresql.is_some())]
+        {
             if !is_there {
                 println!("{test}: not tried in {name}, which is not there (./test installs it)");
             }

@@ -8,6 +8,8 @@
 use albers_query::boxes::Known;
 use albers_query::{Asked, Cover, Missing, Scale};
 use albers_table::hierarchy::Hierarchy;
+use albers_table::schema::ColumnType;
+use albers_table::value;
 use rustc_hash::FxHashSet;
 
 use super::line::{Lengths, Line};
@@ -18,7 +20,11 @@ use crate::condition::{Asks, ConditionError, Side, Test};
 /// The positions of an axis.
 pub(super) struct Ground {
     kind: GroundKind,
-    is_boolean: bool,
+    column_type: Option<ColumnType>,
+    /// Whether each cell may be anything.
+    is_unread: bool,
+    /// Whether cells may be beginnings of names.
+    is_prefix: bool,
 }
 
 enum GroundKind {
@@ -34,20 +40,22 @@ impl Ground {
         notation: &Notation,
         shapes: &[Shape],
         tests: &[&Test],
-        is_boolean: bool,
+        column_type: Option<ColumnType>,
     ) -> Result<Ground, ConditionError> {
         let kind = match notation {
             Notation::Ordered(yardstick) | Notation::Dates(yardstick) => {
                 GroundKind::Keys(key_line(*yardstick, shapes, tests)?, *yardstick)
             }
-            Notation::Names | Notation::Unknown | Notation::Prefix => {
-                GroundKind::Texts(text_line(notation, shapes, tests, is_boolean))
+            Notation::Names | Notation::Booleans | Notation::Unknown | Notation::Prefix => {
+                GroundKind::Texts(text_line(notation, shapes, tests, column_type))
             }
             Notation::Labels(hierarchy) | Notation::Places(hierarchy) => {
                 GroundKind::Leaves(hierarchy.clone())
             }
         };
-        Ok(Ground { kind, is_boolean })
+        let is_unread = matches!(notation, Notation::Unknown);
+        let is_prefix = matches!(notation, Notation::Prefix);
+        Ok(Ground { kind, column_type, is_unread, is_prefix })
     }
 
     pub(super) fn n_positions(&self) -> u32 {
@@ -137,8 +145,11 @@ impl Ground {
                 let own = line.position(&placed.floor).filter(|_| placed.is_exact);
                 own.map_or_else(Asked::nothing, |at| Asked::range(at, at))
             }
-            GroundKind::Texts(_) => self.named(&name_of(value, self.is_boolean)),
-            GroundKind::Leaves(_) => self.named(value),
+            GroundKind::Texts(_) => self.named(&name_of(value, self.column_type)),
+            GroundKind::Leaves(hierarchy) => match hierarchy.node_by_label(value) {
+                Some(_) => self.named(value),
+                None => self.named(&name_of(value, self.column_type)),
+            },
         })
     }
 
@@ -158,8 +169,19 @@ impl Ground {
                     Side::Below => range(Some(0), line.position(&ceiling).map(|at| at - 1)),
                 }
             }
+            // Where nothing is known of any cell, each may satisfy whatever is asked.
+            GroundKind::Texts(line) if self.is_unread => Asked::range(0, line.last()),
             GroundKind::Texts(line) => {
-                let at = line.position(&name_of(value, self.is_boolean));
+                if !self.has_order(line) {
+                    let problem = format!(
+                        "the texts of '{}' do not tell the order of their values",
+                        test.column
+                    );
+                    let hint = "compare with = or in; texts are compared letter by letter where the \
+                                type of the column is said to be text or code";
+                    return Err(ConditionError::new(problem, hint).at(test.value_mark));
+                }
+                let at = line.position(&name_of(value, self.column_type));
                 match side {
                     Side::From => range(at, Some(line.last())),
                     Side::Above => range(at.map(|at| at + 1), Some(line.last())),
@@ -169,8 +191,11 @@ impl Ground {
             }
             GroundKind::Leaves(hierarchy) => {
                 let number = |text: &str| text.parse::<f64>().ok();
-                let are_numbers =
-                    number(value).is_some() && hierarchy.leaves().all(|own| number(own).is_some());
+                let are_names =
+                    matches!(self.column_type, Some(ColumnType::Text | ColumnType::Code));
+                let are_numbers = !are_names
+                    && number(value).is_some()
+                    && hierarchy.leaves().all(|own| number(own).is_some());
                 let is_there = |leaf: &str| {
                     let order = match (are_numbers, number(leaf), number(value)) {
                         (true, Some(own), Some(value)) => own.total_cmp(&value),
@@ -183,6 +208,22 @@ impl Ground {
                 Asked::positions(places.flatten().map(|(first, _)| first).collect())
             }
         })
+    }
+
+    /// Whether it is not known which cells a test asks for, though some may satisfy it.
+    pub(super) fn is_unknown(&self, test: &Test) -> bool {
+        self.is_unread && matches!(test.asks, Asks::Bound(..))
+    }
+
+    /// Whether texts are in the order of what they stand for: names are, numbers are not.
+    fn has_order(&self, line: &Line<String>) -> bool {
+        match self.column_type {
+            Some(ColumnType::Text | ColumnType::Code | ColumnType::Boolean) => true,
+            Some(_) => false,
+            // Beginnings of numbers look like anything.
+            None if self.is_prefix => false,
+            None => line.values().iter().any(|text| text.parse::<f64>().is_err()),
+        }
     }
 
     /// What asks for a name, or for a leaf.
@@ -275,8 +316,9 @@ pub(super) fn known(notation: &Notation, ends_are_values: bool) -> Known {
 }
 
 /// A name as cells have it.
-fn name_of(value: &str, is_boolean: bool) -> String {
-    if is_boolean { value.to_ascii_lowercase() } else { value.to_owned() }
+fn name_of(value: &str, column_type: Option<ColumnType>) -> String {
+    let canonical = column_type.and_then(|own| value::canonical(own, value));
+    canonical.unwrap_or_else(|| value.to_owned())
 }
 
 fn placed(
@@ -343,7 +385,7 @@ fn text_line(
     notation: &Notation,
     shapes: &[Shape],
     tests: &[&Test],
-    is_boolean: bool,
+    column_type: Option<ColumnType>,
 ) -> Line<String> {
     let mut texts: FxHashSet<String> = FxHashSet::default();
     for shape in shapes {
@@ -356,7 +398,7 @@ fn text_line(
             _ => {}
         }
     }
-    texts.extend(literals(tests).map(|(value, _)| name_of(value, is_boolean)));
+    texts.extend(literals(tests).map(|(value, _)| name_of(value, column_type)));
     match notation {
         Notation::Prefix => {
             let letters = Letters::of(shapes, tests);

@@ -116,8 +116,13 @@ impl CellSource<'_> {
         }
         let shown = || first_runs.iter().filter_map(|&run| texts[run].as_deref());
         let notation = self.notation(&shown().collect::<Vec<_>>())?;
+        let read = |text: Option<&str>| match self.column.kind {
+            // A column that left as it came holds values, whatever they look like.
+            ColumnKind::Carried => notation.value(text),
+            _ => notation.read(text),
+        };
         let shapes = first_runs.iter().map(|&run| {
-            notation.read(texts[run].as_deref()).ok_or_else(|| self.not_understood(run, &notation))
+            read(texts[run].as_deref()).ok_or_else(|| self.not_understood(run, &notation))
         });
         let shapes = shapes.collect::<Result<_>>()?;
         let texts = Some(first_runs.iter().map(|&run| texts[run].clone()).collect());
@@ -208,7 +213,7 @@ impl CellSource<'_> {
     fn notation(&self, texts: &[&str]) -> Result<Notation> {
         let own = self.column;
         if own.kind == ColumnKind::Carried {
-            return Ok(Notation::Names);
+            return Ok(self.of_values(texts));
         }
         match (own.shown.as_deref(), &own.hierarchy) {
             (Some("interval"), _) => self.ordered(texts),
@@ -218,6 +223,25 @@ impl CellSource<'_> {
             (Some(_), None) => Ok(Notation::Unknown),
             (None, None) => Ok(self.guessed(texts)),
         }
+    }
+
+    /// What the texts of a carried column are: names, unless all are ordered values of one type and
+    /// nobody says otherwise.
+    fn of_values(&self, texts: &[&str]) -> Notation {
+        let is_named = matches!(self.column.column_type, Some(ColumnType::Text | ColumnType::Code));
+        if is_named && self.column.is_type_sure || texts.is_empty() {
+            return Notation::Names;
+        }
+        let is_boolean = |text: &&str| albers_table::value::parse_boolean(text.as_bytes()).is_ok();
+        if texts.iter().all(is_boolean) {
+            return Notation::Booleans;
+        }
+        let yardstick = Yardstick::of_texts(texts.iter().copied()).map(|own| match own {
+            Yardstick::Whole(_) => Yardstick::Whole(self.n_digits),
+            other => other.with_digits(self.n_digits),
+        });
+        let fits = |own: &Yardstick| texts.iter().all(|text| own.key(text).is_some());
+        yardstick.filter(fits).map_or(Notation::Names, Notation::Ordered)
     }
 
     fn ordered(&self, texts: &[&str]) -> Result<Notation> {
@@ -274,7 +298,8 @@ impl CellSource<'_> {
     /// What the texts of a column look like of which nothing is known: labels, if they are nothing
     /// else.
     fn guessed(&self, texts: &[&str]) -> Notation {
-        if let Some(yardstick) = self.yardstick(texts) {
+        let has_ends = texts.iter().any(|text| !ends_of(text).is_empty());
+        if let Some(yardstick) = self.yardstick(texts).filter(|_| has_ends) {
             return Notation::Ordered(yardstick);
         }
         let is_beginning = |text: &&str| text.len() > 1 && text.ends_with('*');

@@ -53,6 +53,11 @@ impl<V: Ord> Line<V> {
         Line { values, at, edges }
     }
 
+    /// The values, ascending.
+    pub(super) fn values(&self) -> &[V] {
+        &self.values
+    }
+
     /// The position of a value, if it is one of those of the line.
     pub(super) fn position(&self, value: &V) -> Option<u32> {
         self.values.binary_search(value).ok().map(|place| self.at[place])

@@ -65,6 +65,8 @@ pub(super) enum Notation {
     Dates(Yardstick),
     /// As names and sets of names.
     Names,
+    /// As `true` and `false`, in any case.
+    Booleans,
     /// As names, and beginnings of names.
     Prefix,
     /// As labels of a hierarchy.
@@ -102,6 +104,19 @@ impl Notation {
         Some(Shape { values, missing })
     }
 
+    /// The same of a text that is a value.
+    pub(super) fn value(&self, text: Option<&str>) -> Option<Shape> {
+        let Some(text) = text else { return Some(Shape::MISSING) };
+        Some(Shape::of(match self {
+            Notation::Ordered(yardstick) => {
+                let key = yardstick.key(text)?;
+                Values::Range(Edge::At(key), Edge::At(key))
+            }
+            Notation::Booleans => Values::Names(vec![text.trim().to_ascii_lowercase()]),
+            _ => Values::Names(vec![text.to_owned()]),
+        }))
+    }
+
     /// What two ends show, and whether the missing value is shown too.
     pub(super) fn read_bounds(&self, lo: &str, hi: &str) -> Option<Shape> {
         let values = match self {
@@ -127,6 +142,7 @@ impl Notation {
             Notation::Ordered(yardstick) => range(*yardstick, text.trim()),
             Notation::Dates(yardstick) => date_label(*yardstick, text.trim()),
             Notation::Names => Some(Values::Names(vec![text.to_owned()])),
+            Notation::Booleans => Some(Values::Names(vec![text.to_ascii_lowercase()])),
             Notation::Prefix => Some(match text.trim_end_matches('*') {
                 stem if stem.len() < text.len() && !member.is_quoted => {
                     Values::Prefix(stem.to_owned())

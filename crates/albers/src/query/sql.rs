@@ -20,12 +20,14 @@ mod listed;
 
 use albers_query::boxes::CellJudgement;
 use albers_query::term::Term;
-use albers_query::{Asked, Cover, Query};
+use albers_query::{Asked, Cover};
+use albers_storage::wording;
+use albers_storage::wording::Field;
 
 use super::axis::known;
 use super::columns::ReleaseColumn;
 use super::shape::{Shape, Values};
-use super::table::{QueriedColumn, QueriedTable};
+use super::table::{BoxQuery, QueriedColumn, QueriedTable};
 use crate::error::{Error, Result};
 
 use elementary::Elementary;
@@ -89,10 +91,17 @@ impl QueriedTable {
     /// The SQL of a query.
     pub(super) fn sql(
         &self,
-        query: &Query,
+        query: &BoxQuery,
         condition: Option<&str>,
         source: &SqlSource,
     ) -> Result<String> {
+        if query.must.is_some() {
+            return Err(Error::usage(
+                "the condition asks for an order of labels that nothing explains",
+                wording!["give their ", Field::Hierarchy, " or ask without SQL"],
+            ));
+        }
+        let query = &query.may;
         let quasi: Vec<&QueriedColumn> = self.quasi().collect();
         let carried: Vec<&QueriedColumn> = self.carried().collect();
         let mut keys: Vec<String> = quasi
@@ -191,12 +200,12 @@ fn answer(terms: &[Judgement], opposite: &[Judgement]) -> String {
         [] => "n".to_owned(),
         _ => format!("n - least(met_opposite, {})", sum(opposite, "most")),
     };
+    let upper = format!("least(met, {})", sum(terms, "most"));
     format!(
-        "select coalesce(sum(met), 0) as overlap,\n  coalesce(sum({}), 0) as estimate,\n  \
-         coalesce(sum({lower}), 0) as lower,\n  coalesce(sum(least(met, {})), 0) as upper\nfrom \
-         class\nwhere met > 0",
-        sum(terms, "share"),
-        sum(terms, "most")
+        "select coalesce(sum(met), 0) as overlap,\n  coalesce(sum(greatest({lower}, least({upper}, \
+         {}))), 0) as estimate,\n  coalesce(sum({lower}), 0) as lower,\n  coalesce(sum({upper}), 0) \
+         as upper\nfrom class\nwhere met > 0",
+        sum(terms, "share")
     )
 }
 

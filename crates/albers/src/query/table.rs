@@ -25,6 +25,8 @@ pub(super) struct Wanted<'a> {
     pub(super) columns: &'a ReleaseColumns,
     /// The columns that somebody names.
     pub(super) named: &'a [&'a str],
+    /// Those of them that are added up.
+    pub(super) totals: &'a [&'a str],
     /// What is asked of them, with the place of the condition.
     pub(super) tests: &'a [(usize, &'a Test)],
     pub(super) asking: Asking<'a>,
@@ -41,6 +43,16 @@ pub(super) struct QueriedColumn {
     pub(super) means: Option<Vec<Option<f64>>>,
 }
 
+impl QueriedColumn {
+    /// Whether its cells may hold more than the regions of their classes.
+    fn shows_labels(&self) -> bool {
+        self.column.shown.as_deref() == Some("label")
+            || self.column.hierarchy.is_some()
+            || !matches!(self.cells.notation, Notation::Ordered(_) | Notation::Names)
+            || self.cells.shapes.iter().any(|shape| shape.values == Values::Any)
+    }
+}
+
 /// The classes of a release.
 pub(super) struct QueriedTable {
     pub(super) boxes: Boxes,
@@ -51,6 +63,14 @@ pub(super) struct QueriedTable {
     level_column: Option<String>,
     n_rows: u64,
     notes: Vec<Note>,
+}
+
+/// A condition as a question about boxes.
+pub(super) struct BoxQuery {
+    /// All that may satisfy it.
+    pub(super) may: Query,
+    /// All that surely does, where that is less: order among labels that nothing explains is not known.
+    pub(super) must: Option<Query>,
 }
 
 /// A value that rows are grouped by.
@@ -72,7 +92,7 @@ struct Layout<'a> {
 }
 
 impl<'a> Layout<'a> {
-    fn of(wanted: &Wanted<'a>) -> Layout<'a> {
+    fn of(wanted: &Wanted<'a>, release: &dyn Source) -> Layout<'a> {
         let mut requests: Vec<ColumnRequest> = Vec::new();
         let mut request = |name: &str, column_type: Option<ColumnType>| {
             let name = name.to_owned();
@@ -85,8 +105,9 @@ impl<'a> Layout<'a> {
             // A column that stands by itself shows texts, bounds have types of their own.
             let as_text = (own.shown_in.len() == 1).then_some(ColumnType::Text);
             let places = own.shown_in.iter().map(|name| request(name, as_text)).collect();
-            let is_named = wanted.named.contains(&own.name.as_str());
-            let mean = own.mean.as_ref().filter(|_| is_named).map(|name| request(name, None));
+            let is_added_up = wanted.totals.contains(&own.name.as_str());
+            let mean = own.mean.as_ref().filter(|_| is_added_up);
+            let mean = mean.map(|name| request(name, Some(ColumnType::Text)));
             columns.push((own, places));
             means.push(mean);
         }
@@ -95,12 +116,19 @@ impl<'a> Layout<'a> {
         let level = level.map(|own| request(&own.shown_in[0], Some(ColumnType::Integer)));
         for own in wanted.columns.of_kind(ColumnKind::Carried) {
             if wanted.named.contains(&own.name.as_str()) {
-                columns.push((own, vec![request(&own.shown_in[0], own.column_type)]));
+                let as_text = is_text(release, &own.shown_in[0]).then_some(ColumnType::Text);
+                columns.push((own, vec![request(&own.shown_in[0], as_text)]));
                 means.push(None);
             }
         }
         Layout { columns, n_quasi, level, means, requests }
     }
+}
+
+/// Whether the cells of a column are texts.
+fn is_text(release: &dyn Source, name: &str) -> bool {
+    let own = release.columns().iter().find(|own| own.name == name);
+    own.is_none_or(|own| own.data_type.as_ref().is_none_or(|own| own.is_string()))
 }
 
 impl QueriedTable {
@@ -110,7 +138,7 @@ impl QueriedTable {
         release: &dyn Source,
         (memory, watch): (&Memory, &dyn Watch),
     ) -> Result<QueriedTable> {
-        let layout = Layout::of(wanted);
+        let layout = Layout::of(wanted, release);
         let runs = read_runs(release, &layout.requests, memory, watch)?;
         let read = layout.columns.par_iter().enumerate().map(|(axis, (column, places))| {
             let means = layout.means[axis].map(|place| super::total::numbers(&runs, place));
@@ -176,16 +204,29 @@ impl QueriedTable {
     }
 
     /// A condition as a question about boxes.
-    pub(super) fn query(&self, boxes: &[Vec<Test>]) -> std::result::Result<Query, ConditionError> {
-        let mut asked = Vec::with_capacity(boxes.len());
+    pub(super) fn query(
+        &self,
+        boxes: &[Vec<Test>],
+    ) -> std::result::Result<BoxQuery, ConditionError> {
+        let (mut may, mut must) =
+            (Vec::with_capacity(boxes.len()), Vec::with_capacity(boxes.len()));
+        let mut is_sure = true;
         for tests in boxes {
-            let tests = tests.iter().map(|test| {
+            let (mut may_be, mut must_be) = (Vec::new(), Vec::new());
+            for test in tests {
                 let own = self.column(&test.column);
-                Ok((own.axis, own.ground.asked(test)?))
-            });
-            asked.push(tests.collect::<std::result::Result<Vec<_>, ConditionError>>()?);
+                let asked = own.ground.asked(test)?;
+                let unknown = own.ground.is_unknown(test);
+                is_sure &= !unknown;
+                let surely = if unknown { Asked::nothing() } else { asked.clone() };
+                must_be.push((own.axis, surely));
+                may_be.push((own.axis, asked));
+            }
+            may.push(may_be);
+            must.push(must_be);
         }
-        self.of_boxes(asked)
+        let must = if is_sure { None } else { Some(self.of_boxes(must)?) };
+        Ok(BoxQuery { may: self.of_boxes(may)?, must })
     }
 
     pub(super) fn of_boxes(
@@ -200,18 +241,33 @@ impl QueriedTable {
     }
 
     /// The rows of a query that are asked for on an axis too.
-    pub(super) fn narrowed(&self, query: &Query, axis: usize, asked: &Asked) -> Result<Query> {
-        let terms = query.terms().iter().map(|term| {
-            let mut term = term.clone();
-            term.push((axis, asked.clone()));
-            term
-        });
-        let query = self.of_boxes(terms.collect());
-        query.map_err(|error| Error::usage(error.problem, error.hint))
+    pub(super) fn narrowed(
+        &self,
+        query: &BoxQuery,
+        axis: usize,
+        asked: &Asked,
+    ) -> Result<BoxQuery> {
+        let narrowed = |query: &Query| {
+            let terms = query.terms().iter().map(|term| {
+                let mut term = term.clone();
+                term.push((axis, asked.clone()));
+                term
+            });
+            let query = self.of_boxes(terms.collect());
+            query.map_err(|error| Error::usage(error.problem, error.hint))
+        };
+        let must = query.must.as_ref().map(narrowed).transpose()?;
+        Ok(BoxQuery { may: narrowed(&query.may)?, must })
     }
 
-    pub(super) fn answers(&self, queries: &[Query]) -> Vec<Answer> {
-        self.boxes.answers(queries)
+    pub(super) fn answers(&self, queries: &[BoxQuery]) -> Vec<Answer> {
+        queries.par_iter().map(|query| self.answer(query)).collect()
+    }
+
+    fn answer(&self, query: &BoxQuery) -> Answer {
+        let answer = self.boxes.answer(&query.may);
+        let lower = query.must.as_ref().map(|must| self.boxes.answer(must).lower);
+        Answer { lower: lower.unwrap_or(answer.lower), ..answer }
     }
 
     /// The values of a column that rows are grouped by.
@@ -275,13 +331,13 @@ impl QueriedTable {
     /// What is answered for each group.
     pub(super) fn group_answers(
         &self,
-        query: &Query,
+        query: &BoxQuery,
         groups: &[Group],
         question: &Question,
     ) -> Result<Vec<GroupAnswer>> {
         let answered = groups.par_iter().map(|group| {
             let query = self.narrowed(query, group.axis, &group.asked)?;
-            let answer = self.boxes.answer(&query);
+            let answer = self.answer(&query);
             let totals = self.totals(&query, question)?;
             Ok(GroupAnswer::of(group.value.clone(), answer, totals))
         });
@@ -303,13 +359,17 @@ fn read_column(
     let n_digits = n_digits(&own_tests);
     let source = CellSource { release: release.name(), column, runs, places, n_digits };
     let cells = source.read()?;
-    let is_boolean = column.column_type == Some(ColumnType::Boolean)
-        || runs.types.column_types[places[0]] == ColumnType::Boolean;
-    let ground = Ground::of(&cells.notation, &cells.shapes, &own_tests, is_boolean);
+    // The texts of a column that left as it came are names where they are nothing else.
+    let is_carried = column.kind == ColumnKind::Carried;
+    let column_type = match cells.notation {
+        Notation::Booleans => Some(ColumnType::Boolean),
+        _ => column.column_type.or(is_carried.then_some(ColumnType::Text)),
+    };
+    let ground = Ground::of(&cells.notation, &cells.shapes, &own_tests, column_type);
     let ground = ground.map_err(|error| {
         // The first condition that has it.
         let is_wrong =
-            |test: &&Test| Ground::of(&cells.notation, &[], &[*test], is_boolean).is_err();
+            |test: &&Test| Ground::of(&cells.notation, &[], &[*test], column_type).is_err();
         let place = tests.iter().find(|(_, test)| is_wrong(test)).map_or(0, |(place, _)| *place);
         wanted.asking.refuse(place, &error)
     })?;
@@ -355,9 +415,7 @@ fn boxes_of(
     let mut boxes = Boxes::new(grouped.sizes.clone(), axes);
     let mut notes = Vec::new();
     if let Some(levels) = levels {
-        let shows_labels = quasi
-            .iter()
-            .any(|own| !matches!(own.cells.notation, Notation::Ordered(_) | Notation::Names));
+        let shows_labels = quasi.iter().any(QueriedColumn::shows_labels);
         let own: Vec<u32> = grouped.runs.iter().map(|&run| levels[run]).collect();
         if shows_labels {
             notes.push(Note::LabelsHideLevels);

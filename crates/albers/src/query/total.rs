@@ -18,7 +18,7 @@ use super::columns::{ColumnKind, ReleaseColumns};
 use super::read::Runs;
 use super::report::{Total, Totals};
 use super::shape::{Edge, Values};
-use super::table::{QueriedColumn, QueriedTable};
+use super::table::{BoxQuery, QueriedColumn, QueriedTable};
 use super::yardstick::Yardstick;
 use crate::error::{Error, Result};
 
@@ -81,7 +81,7 @@ impl Sums {
 
 impl QueriedTable {
     /// The sums and means that a question asks for, of the rows of a query.
-    pub(super) fn totals(&self, query: &Query, question: &Question) -> Result<Totals> {
+    pub(super) fn totals(&self, query: &BoxQuery, question: &Question) -> Result<Totals> {
         let mut totals = Totals::default();
         for name in &question.sums {
             let Sums { sum, lower, upper, .. } = self.sums(query, name)?;
@@ -100,7 +100,7 @@ impl QueriedTable {
         Ok(totals)
     }
 
-    fn sums(&self, query: &Query, name: &str) -> Result<Sums> {
+    fn sums(&self, query: &BoxQuery, name: &str) -> Result<Sums> {
         let own = self.column(name);
         let yardstick = own.ground.yardstick().filter(|own| own.is_number()).ok_or_else(|| {
             Error::usage(
@@ -115,8 +115,9 @@ impl QueriedTable {
             self.add_carried(&query, own, yardstick, &mut sums);
             return Ok(sums);
         }
-        let asked = asked_on(&query, own.axis);
-        for Contribution { class, answer } in self.boxes.contributions(&query) {
+        let asked = asked_on(&query.may, own.axis);
+        let is_sure = query.must.is_none();
+        for Contribution { class, answer } in self.boxes.contributions(&query.may) {
             let run = self.grouped.runs[class];
             let shape = &own.cells.shapes[own.cells.of_run[run] as usize];
             let Values::Range(Edge::At(lo), Edge::At(hi)) = shape.values else { continue };
@@ -125,7 +126,8 @@ impl QueriedTable {
             let mean = own.means.as_ref().and_then(|means| means[run]);
             let middle = f64::midpoint(part.0, part.1);
             let mean = mean.filter(|_| part == whole).unwrap_or(middle);
-            let rows = (answer.estimate, answer.lower, answer.upper);
+            let lower = if is_sure { answer.lower } else { 0 };
+            let rows = (answer.estimate, lower, answer.upper);
             sums.add(rows, &Spread { ends: part, mean });
         }
         Ok(sums)
@@ -134,17 +136,18 @@ impl QueriedTable {
     /// Adds up a column that left as it came: the value of each part is known.
     fn add_carried(
         &self,
-        query: &Query,
+        query: &BoxQuery,
         own: &QueriedColumn,
         yardstick: Yardstick,
         sums: &mut Sums,
     ) {
-        for part in self.boxes.part_contributions(query) {
+        let is_sure = query.must.is_none();
+        for part in self.boxes.part_contributions(&query.may) {
             let run = self.grouped.part_runs[part.part];
             let shape = &own.cells.shapes[own.cells.of_run[run] as usize];
             let Values::Range(Edge::At(key), _) = shape.values else { continue };
             let value = yardstick.number(key);
-            let rows = (part.estimate, part.lower, part.upper);
+            let rows = (part.estimate, if is_sure { part.lower } else { 0 }, part.upper);
             sums.add(rows, &Spread { ends: (value, value), mean: value });
         }
     }

@@ -23,9 +23,9 @@ impl Ask {
             .iter()
             .filter(|own| matches!(own.role, Some(Role::Quasi | Role::Sensitive | Role::Keep)))
             .collect();
-        let mut all = Ask::of_column(dice.pick(&published), dice);
+        let mut all = Ask::of_column(published[dice.below(published.len())], dice);
         for _ in 0..dice.below(4) {
-            let one = Ask::of_column(dice.pick(&published), dice);
+            let one = Ask::of_column(published[dice.below(published.len())], dice);
             let is_and = dice.chance(0.7);
             let word = if is_and { "and" } else { "or" };
             let (a, b) = (all.test, one.test);

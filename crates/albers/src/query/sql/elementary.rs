@@ -105,7 +105,7 @@ impl Elementary {
         );
         tables.push(format!(
             "around as (\n  select {}, {length} as len{flags},\n    rank() over (partition by {places} \
-             order by box.{level} desc) as place\n  from box{within}\n)",
+             order by cast(box.{level} as integer) desc) as place\n  from box{within}\n)",
             keys.iter().map(|key| format!("box.{key}")).collect::<Vec<_>>().join(", ")
         ));
         let sums: String = self
@@ -113,8 +113,9 @@ impl Elementary {
             .iter()
             .map(|term| {
                 format!(
-                    ",\n    sum({term}) as {term}_cells,\n    case when sum(len) > 0 then sum({term} * \
-                     len) / sum(len) else sum({term}) / cast(count(*) as float8) end as {term}_share"
+                    ",\n    sum({term}) as {term}_cells,\n    case when sum(len) > 0 then \
+                     cast(sum({term} * len) as float8) / sum(len) else cast(sum({term}) as float8) / \
+                     count(*) end as {term}_share"
                 )
             })
             .collect();

@@ -342,10 +342,10 @@ fn carried(column: &QueriedColumn, asked: &Asked) -> Result<String> {
         ));
     }
     let mut names: Vec<String> = Vec::new();
-    for shape in &column.cells.shapes {
-        let Values::Names(own) = &shape.values else { continue };
+    let texts = column.cells.texts.iter().flatten();
+    for (shape, own) in column.cells.shapes.iter().zip(texts) {
         if column.ground.cover(shape).is_inside(asked) {
-            names.extend(own.iter().map(|name| text(name)));
+            names.extend(own.as_deref().map(text));
         }
     }
     if names.len() > super::MAX_LISTED {
