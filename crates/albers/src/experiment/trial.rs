@@ -12,7 +12,7 @@ use albers_table::schema::Role;
 use albers_table::sink::{BatchSink, Sink};
 use albers_table::source::{BatchSource, ReadOptions};
 use arrow_array::cast::AsArray as _;
-use arrow_array::types::Float64Type;
+use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{Array as _, ArrayRef, Int64Array, RecordBatch};
 use arrow_cast::cast;
 use arrow_schema::{DataType, Field, Schema};
@@ -20,8 +20,12 @@ use arrow_schema::{DataType, Field, Schema};
 use crate::anonymize::anonymize;
 use crate::error::Result;
 use crate::finding::{Acceptance, FindingName};
-use crate::job::{Job, Method};
+use crate::job::{ByteSize, Job, Method};
+use crate::lattice::{LatticeReport, LatticeRequest, lattice};
 use crate::report::Report;
+
+/// The memory of a search, enough for all frequency sets of the tables that are searched.
+const SEARCH_BYTES: u64 = 4 << 30;
 
 /// A made-up table.
 pub(super) struct Table {
@@ -59,15 +63,31 @@ impl Table {
         for name in quasi {
             job.set_role(name, Role::Quasi)?;
         }
+        // Ages are numbers where papers cut.
+        self.add_hierarchies(&mut job, |name| quasi.contains(&name) && name != "age");
+        Ok(job)
+    }
+
+    /// A job for a search of the lattice of these quasi-identifiers, all with their hierarchies.
+    pub(super) fn search_job(&self, k: u64, quasi: &[&str]) -> Result<Job> {
+        let mut job = self.job(k, &[])?;
+        for name in quasi {
+            job.set_role(name, Role::Quasi)?;
+        }
+        self.add_hierarchies(&mut job, |name| quasi.contains(&name));
+        // Where memory is short other sets are computed: it must not follow from the machine.
+        job.memory = Some(ByteSize(SEARCH_BYTES));
+        Ok(job)
+    }
+
+    fn add_hierarchies(&self, job: &mut Job, has_one: impl Fn(&str) -> bool) {
         for (name, rows) in albers_generate::hierarchies(self.kind, &self.options) {
-            // Ages are numbers in the papers.
-            if quasi.contains(&name) && name != "age" {
+            if has_one(name) {
                 let text: String = rows.iter().map(|row| row.join(",") + "\n").collect();
                 let rows = HierarchyRows::of_text(name, &text);
                 job.column(name).hierarchy = Some(HierarchySpec::Rows(Arc::new(rows)));
             }
         }
-        Ok(job)
     }
 
     /// The same table with whole numbers for names: their ranks.
@@ -100,6 +120,11 @@ impl Table {
         let source = self.source()?;
         let sinks = (0..=job.also_k.len()).map(|_| Box::new(BatchSink::new().0) as Box<dyn Sink>);
         anonymize(job, &source, sinks.collect(), &Silent)
+    }
+
+    /// What a search of its lattice comes to.
+    pub(super) fn lattice(&self, job: &Job) -> Result<LatticeReport> {
+        lattice(job, &self.source()?, LatticeRequest::default(), &Silent)
     }
 
     /// What a job publishes of the table.
@@ -212,6 +237,15 @@ impl Rows {
             }
         }
         labels
+    }
+
+    /// A column of whole numbers or days, counted from the least.
+    pub(super) fn codes(&self, name: &str) -> Vec<u32> {
+        let columns = self.columns(name, &DataType::Int64);
+        let values = |column: ArrayRef| column.as_primitive::<Int64Type>().values().to_vec();
+        let values: Vec<i64> = columns.flat_map(values).collect();
+        let least = values.iter().copied().min().unwrap_or(0);
+        values.iter().map(|value| (value - least) as u32).collect()
     }
 
     /// A column of numbers.
