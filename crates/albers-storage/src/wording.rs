@@ -85,8 +85,12 @@ pub enum Field {
     Outside,
     /// Where the owner's report goes.
     OwnerReport,
+    /// Of which columns random queries ask.
+    Predicates,
     /// Columns that identify people in combination.
     Quasi,
+    /// How many random queries a release is asked.
+    Queries,
     /// How the values of a column become cells.
     Scale,
     /// What decides the order of classes and rows.
@@ -166,7 +170,9 @@ impl Field {
             Field::Output => "output",
             Field::Outside => "outside",
             Field::OwnerReport => "owner-report",
+            Field::Predicates => "predicates",
             Field::Quasi => "quasi",
+            Field::Queries => "queries",
             Field::Scale => "scale",
             Field::Seed => "seed",
             Field::Select => "select",

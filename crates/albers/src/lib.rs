@@ -104,7 +104,11 @@ pub use job::{
 };
 pub use lattice::{LatticeReport, LatticeRequest, MinimalReport, SortBy, lattice};
 pub use living::{Index, ReleaseRequest};
-pub use measure::{MeasureReport, MeasuredSelection, MeasuredSelections, MeasuredTarget, measure};
+pub use measure::queries::{MeasuredQueries, Predicates, QueryAnswers, QueryKind, QueryWorkload};
+pub use measure::{
+    MeasureReport, MeasuredSelection, MeasuredSelections, MeasuredTarget, measure,
+    measure_with_queries, query_answers,
+};
 pub use plan::Plan;
 pub use recode::{
     LearningReport, Outside, PreparedTable, RecodeJob, prepare_learning, prepare_learning_files,

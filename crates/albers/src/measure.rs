@@ -4,8 +4,10 @@
 //!   original ──► domains, codes ──────────┐
 //!   release  ──► texts ──► what they show ┴──► classes ──► loss
 //!   key      ──► pairs of rows ──► every row covered? ──► divergence
+//!   queries  ──► true answers ──► those of the classes ──► errors
 //! ```
 
+pub mod queries;
 mod selections;
 mod targets;
 
@@ -18,6 +20,7 @@ use albers_measure::{Classes, Codes, Divergence, Loss, Relation};
 use albers_storage::watch::{Phase, Watch};
 use albers_storage::wording;
 use albers_storage::wording::Field;
+use albers_table::row::RowIdx;
 use albers_table::schema::Role;
 use albers_table::source::Source;
 use rayon::prelude::*;
@@ -34,6 +37,7 @@ use crate::released::{Released, ReleasedColumns, codes_of, differing_quasi, find
 use crate::report::{ClassSize, KlBasis, Note, shown_word};
 use crate::rows::{Reading, Rows, Table, Wanted};
 
+use queries::{Asking, MeasuredQueries, QueryAnswers, QueryWorkload};
 use selections::BothRows;
 pub use selections::{MeasuredSelection, MeasuredSelections};
 pub use targets::MeasuredTarget;
@@ -62,6 +66,9 @@ pub struct MeasureReport {
     /// How many rows selections return that do not satisfy them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selections: Option<MeasuredSelections>,
+    /// How well random queries are answered: for the owner alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queries: Option<MeasuredQueries>,
     /// The quasi-identifiers.
     pub columns: Vec<MeasuredColumn>,
     /// Things the user should know.
@@ -132,6 +139,63 @@ pub fn measure(
     key: Option<&str>,
     watch: &dyn Watch,
 ) -> Result<MeasureReport> {
+    looked_at(job, (original, release), key, watch, |sides| sides.report(None))
+}
+
+/// Measures a release as [`measure`] does, and asks it random queries too.
+pub fn measure_with_queries(
+    job: &Job,
+    original: &dyn Source,
+    release: &dyn Source,
+    key: Option<&str>,
+    workload: &QueryWorkload,
+    watch: &dyn Watch,
+) -> Result<MeasureReport> {
+    workload.check()?;
+    looked_at(job, (original, release), key, watch, |sides| sides.report(Some(workload)))
+}
+
+/// Asks a release random queries, and tells what each comes to: for the owner alone.
+///
+/// ```
+/// use albers::source::{ReadOptions, StreamSource};
+/// use albers::{Job, Predicates, QueryKind, QueryWorkload, Role, Silent, query_answers};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let table = |text: &'static str| {
+///     StreamSource::text(Box::new(text.as_bytes()), "a table", None, &ReadOptions::default())
+/// };
+/// let original = table("age\n30\n31\n52\n70\n")?;
+/// let release = table("age\n30-31\n30-31\n50-70\n50-70\n")?;
+/// let mut job = Job::default();
+/// job.set_role("age", Role::Quasi)?;
+/// let (kind, predicates) = (QueryKind::Point, Predicates::All);
+/// let workload = QueryWorkload { n_queries: 100, kind, predicates, seed: 7 };
+/// let answers = query_answers(&job, &original, &release, None, &workload, &Silent)?;
+/// assert!(answers.each.iter().all(|query| (query.truth, query.overlap) == (1, 2)));
+/// # Ok(())
+/// # }
+/// ```
+pub fn query_answers(
+    job: &Job,
+    original: &dyn Source,
+    release: &dyn Source,
+    key: Option<&str>,
+    workload: &QueryWorkload,
+    watch: &dyn Watch,
+) -> Result<QueryAnswers> {
+    workload.check()?;
+    looked_at(job, (original, release), key, watch, |sides| sides.answers(workload))
+}
+
+/// Reads an original and its release, and shows both.
+fn looked_at<T: Send>(
+    job: &Job,
+    (original, release): (&dyn Source, &dyn Source),
+    key: Option<&str>,
+    watch: &dyn Watch,
+    look: impl FnOnce(Sides<'_>) -> Result<T> + Send,
+) -> Result<T> {
     check_key(job, key)?;
     targets::check(job)?;
     let job = job.with_hierarchies()?;
@@ -159,7 +223,7 @@ pub fn measure(
             unreachable!("a table in memory was wanted, and no other")
         };
         watch.phase(Phase::Measure, None);
-        measured(&job, original.name(), released, *table)
+        both_sides(&job, original.name(), released, *table, look)
     })
 }
 
@@ -178,12 +242,28 @@ fn released_columns<'j>(
     })
 }
 
-fn measured(
+/// A release and its original, in the same codes.
+struct Sides<'a> {
+    job: &'a Job,
+    released: &'a Released,
+    table: &'a Table,
+    columns: &'a [ReleasedColumn<'a>],
+    classes: &'a Classes,
+    /// The codes of the original, attribute by attribute.
+    codes: &'a [Vec<u32>],
+    sensitive: &'a [Vec<u32>],
+    /// The row of the original behind each row of the release, where a key tells.
+    original_rows: Option<&'a [RowIdx]>,
+}
+
+/// Brings a release and its original together, and refuses a release that is not of it.
+fn both_sides<T>(
     job: &Job,
     original: &str,
     released: Released,
     mut table: Table,
-) -> Result<MeasureReport> {
+    look: impl FnOnce(Sides<'_>) -> Result<T>,
+) -> Result<T> {
     check_has_no_more_rows(&released, original, &table)?;
     find_sets(job.categories, &released, &mut table.attributes);
     let codes = codes_of(&mut table);
@@ -205,34 +285,79 @@ fn measured(
         }
         _ => None,
     };
-    let sensitive = sensitive_codes(&table);
-    let pairing = rows.as_ref().map(|original_rows| Pairing {
-        original_rows,
-        codes: &codes,
-        sensitive: &sensitive,
-    });
-    if let Some(pairing) = &pairing {
-        let mut differing = differing_quasi(&columns, pairing);
-        differing.extend(pairs::differing_sensitive(&released.sensitive, &table, pairing));
-        if !differing.is_empty() {
-            return Err(Error::DoesNotDescribe { release: released.name, columns: differing });
-        }
-    }
-    let (loss, divergence) = loss_of_released(&columns, &classes, table.n_rows, pairing.as_ref());
-    let told = pairing.as_ref().map(|_| {
-        (divergence, relation_of_released(&columns, &classes) == Some(Relation::Disjoint))
-    });
-    let targets = targets::measured(job, &released.targets, &classes)?;
-    let mut notes = released.notes;
-    let behind = BothRows {
+    let sides = Sides {
+        job,
+        released: &released,
+        table: &table,
         columns: &columns,
         classes: &classes,
         codes: &codes,
-        published: pairing.as_ref().map(|pairing| pairing.original_rows),
+        sensitive: &sensitive_codes(&table),
+        original_rows: rows.as_deref(),
     };
-    let selections = selections::measured(job, behind, &mut notes)?;
-    let report = report(&table, &classes, loss, told, notes);
-    Ok(MeasureReport { targets, selections, ..report })
+    sides.check_describes()?;
+    look(sides)
+}
+
+impl Sides<'_> {
+    fn pairing(&self) -> Option<Pairing<'_>> {
+        self.original_rows.map(|original_rows| Pairing {
+            original_rows,
+            codes: self.codes,
+            sensitive: self.sensitive,
+        })
+    }
+
+    /// Refuses a release with rows that are not those of its original.
+    fn check_describes(&self) -> Result<()> {
+        let Some(pairing) = self.pairing() else { return Ok(()) };
+        let mut differing = differing_quasi(self.columns, &pairing);
+        let released = self.released;
+        differing.extend(pairs::differing_sensitive(&released.sensitive, self.table, &pairing));
+        match differing.is_empty() {
+            true => Ok(()),
+            false => {
+                let release = released.name.clone();
+                Err(Error::DoesNotDescribe { release, columns: differing })
+            }
+        }
+    }
+
+    /// What is lost, and how queries are answered where some are to be asked.
+    fn report(&self, workload: Option<&QueryWorkload>) -> Result<MeasureReport> {
+        let (columns, classes, pairing) = (self.columns, self.classes, self.pairing());
+        let n_rows = self.table.n_rows;
+        let (loss, divergence) = loss_of_released(columns, classes, n_rows, pairing.as_ref());
+        let told = pairing.as_ref().map(|_| {
+            (divergence, relation_of_released(columns, classes) == Some(Relation::Disjoint))
+        });
+        let targets = targets::measured(self.job, &self.released.targets, classes)?;
+        let mut notes = self.released.notes.clone();
+        let behind =
+            BothRows { columns, classes, codes: self.codes, published: self.original_rows };
+        let selections = selections::measured(self.job, behind, &mut notes)?;
+        let answers = workload.map(|workload| self.answers(workload)).transpose()?;
+        let is_unknown = self.original_rows.is_none() && classes.n_rows() < n_rows;
+        if let Some(answers) = &answers {
+            notes.extend(is_unknown.then_some(Note::LeftOutAsked));
+            notes.extend(answers.has_idle_levels.then_some(Note::LevelsTellNothing));
+        }
+        let report = report(self.table, classes, loss, told, notes);
+        let queries = answers.map(|answers| answers.figures);
+        Ok(MeasureReport { targets, selections, queries, ..report })
+    }
+
+    /// What random queries come to.
+    fn answers(&self, workload: &QueryWorkload) -> Result<QueryAnswers> {
+        let levels = self.released.level_numbers()?;
+        workload.ask(&Asking {
+            columns: self.columns,
+            classes: self.classes,
+            levels: levels.as_deref(),
+            codes: self.codes,
+            published: self.original_rows,
+        })
+    }
 }
 
 /// Refuses a release of more rows than its original.
@@ -287,6 +412,7 @@ fn report(
         kl_basis: divergence.map(|_| KlBasis::over(in_tuple, sensitive)),
         targets: Vec::new(),
         selections: None,
+        queries: None,
         columns,
         notes,
     }

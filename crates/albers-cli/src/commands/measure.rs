@@ -1,5 +1,7 @@
 //! `albers measure`: what a release loses, from its file and the original.
 
+mod queries;
+
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -11,6 +13,8 @@ use crate::flags::{self, Assignment, LimitFlags, MethodFlags, RequirementFlags};
 use crate::progress::Bar;
 use crate::render;
 use crate::table_flags::TableFlags;
+
+use queries::QueryFlags;
 
 /// Measure what a release loses, ours or anybody's, from its file and the original
 #[derive(Args)]
@@ -49,6 +53,8 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    queries: QueryFlags,
+    #[command(flatten)]
     columns: TableFlags,
     #[command(flatten)]
     limits: LimitFlags,
@@ -67,6 +73,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         selects,
         level_column,
         json,
+        queries,
         columns,
         limits,
     } = arguments;
@@ -95,8 +102,13 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     }
     let report = {
         let bar = Bar::new();
-        let key = key.as_deref();
-        albers::measure(&job, original.as_ref(), release.as_ref(), key, &bar)?
+        let (original, release, key) = (original.as_ref(), release.as_ref(), key.as_deref());
+        match queries.workload() {
+            None => albers::measure(&job, original, release, key, &bar)?,
+            Some(asked) => {
+                albers::measure_with_queries(&job, original, release, key, &asked, &bar)?
+            }
+        }
     };
     if json {
         render::print_json(&report)?;
@@ -186,6 +198,7 @@ fn summary(report: &MeasureReport) -> String {
             column.shown,
         ));
     }
+    lines.extend(report.queries.iter().flat_map(queries::lines));
     if !report.notes.is_empty() {
         lines.push(String::new());
     }

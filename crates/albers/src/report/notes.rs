@@ -100,6 +100,10 @@ pub enum Note {
     },
     /// How many rows satisfy a selection is not told.
     LeftOutUnknown,
+    /// The true answers of queries are those of all rows, also of those left out.
+    LeftOutAsked,
+    /// Classes of one level overlap, so that levels have no say in what a release answers.
+    LevelsTellNothing,
     /// Rows have values that a recoding function does not know.
     OutsideModel {
         /// How many.
@@ -198,6 +202,17 @@ impl Note {
                 " behind it is not known: name a column that is unique in both files with ",
                 Field::Key
             ],
+            Note::LeftOutAsked => wording![
+                "the release leaves rows out, and it is not known which: the true answers of queries \
+                 are those of all rows of the original; name a column that is unique in both files \
+                 with ",
+                Field::Key
+            ],
+            Note::LevelsTellNothing => wording![
+                "classes of one level overlap, so that levels tell nothing: each class is asked as \
+                 all of its box; name another column with ",
+                Field::LevelColumn
+            ],
             Note::OutsideModel { n_rows } => wording![format!(
                 "{n_rows} rows have values that the model does not know, and are left out"
             )],
@@ -291,6 +306,8 @@ impl fmt::Display for Note {
             | Note::NoKeyForPersons
             | Note::SelectsFew { .. }
             | Note::LeftOutUnknown
+            | Note::LeftOutAsked
+            | Note::LevelsTellNothing
             | Note::OutsideModel { .. }
             | Note::BelowRequirement { .. }
             | Note::NothingToAccept { .. } => write!(f, "{}", self.wording()),
