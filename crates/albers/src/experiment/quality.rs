@@ -6,14 +6,11 @@
 //! each k beside it.
 //! Guarantee: figures are those of the owner's report.
 
-use albers_index::granularity::Granularity;
-
-use super::sales::{self, BASE_K, FEW_KS, KS};
+use super::sales::{self, Contender, FEW_KS, KS};
 use super::trial::Table;
 use super::{Experiment, Outcome, Setting};
 use crate::chart::{Axis, Chart, Series};
 use crate::error::Result;
-use crate::job::{Job, Method, Split};
 use crate::report::Report;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -24,17 +21,6 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     seed: 100,
     run,
 };
-
-const SCAN: usize = 0;
-const BUILT: usize = 1;
-const REGIONS: usize = 2;
-const BOUNDS: usize = 3;
-const NAMES: [&str; 4] = [
-    "index, leaf-scan from k = 5",
-    "index, built for k",
-    "Mondrian, as regions",
-    "Mondrian, with bounds",
-];
 
 /// Regions lose greatly more than bounds from this ratio on.
 const GREATLY: f64 = 1.25;
@@ -68,11 +54,11 @@ fn run(setting: &Setting) -> Result<Outcome> {
     let table = sales::sales(setting.pick(4_000, 4_591_581), setting.seed)?;
     let ks = setting.pick(&FEW_KS[..], &KS);
     let mut series: [Vec<Series>; 3] = Default::default();
-    for (at, name) in NAMES.iter().enumerate() {
-        let losses = losses(&table, at, ks)?;
+    for contender in Contender::ALL {
+        let losses = losses(&table, contender, ks)?;
         for (place, all) in series.iter_mut().enumerate() {
             let points = ks.iter().zip(&losses).map(|(&k, own)| (k as f64, own[place]));
-            all.push(Series::new(name, points.collect()));
+            all.push(Series::new(contender.name(), points.collect()));
         }
     }
     let (holds, found) = verdict(&series);
@@ -87,28 +73,18 @@ fn run(setting: &Setting) -> Result<Outcome> {
 }
 
 /// What one of the contenders loses at each k.
-fn losses(table: &Table, contender: usize, ks: &[u64]) -> Result<Vec<[f64; 3]>> {
+fn losses(table: &Table, contender: Contender, ks: &[u64]) -> Result<Vec<[f64; 3]>> {
     let told = |report: &Report| [0, 1, 2].map(|place: usize| (MEASURES[place].of)(report));
-    if contender == SCAN {
-        let mut job = Job { method: Some(Method::Rtree), ..sales::job(table, BASE_K)? };
-        job.also_k = ks.iter().copied().filter(|&k| k != BASE_K).collect();
-        job.granularity = Some(Granularity::LeafScan);
-        let report = table.report(&job)?;
+    if contender == Contender::Scan {
+        let report = table.report(&contender.job(table, ks)?)?;
         let of_k = |k: u64| {
             let also = report.also.iter().find(|own| own.k == k);
             told(also.map_or(&report, |own| &own.report))
         };
         return Ok(ks.iter().map(|&k| of_k(k)).collect());
     }
-    let built = |&k: &u64| {
-        let mut job = sales::job(table, k)?;
-        match contender {
-            BUILT => job.method = Some(Method::Rtree),
-            _ => (job.split, job.compact) = (Some(Split::Median), Some(contender == BOUNDS)),
-        }
-        Ok(told(&table.report(&job)?))
-    };
-    ks.iter().map(built).collect()
+    let of_k = |&k: &u64| Ok(told(&table.report(&contender.job(table, &[k])?)?));
+    ks.iter().map(of_k).collect()
 }
 
 /// Whether the index is below both forms of Mondrian at every k, and bounds far below regions.
@@ -116,17 +92,18 @@ fn verdict(series: &[Vec<Series>; 3]) -> (bool, String) {
     let mut holds = true;
     let mut found = Vec::new();
     for (measure, lines) in MEASURES.iter().zip(series) {
-        let ratios = |one: usize, other: usize| -> Vec<f64> {
-            let pairs = lines[one].points.iter().zip(&lines[other].points);
+        let [scan, built, regions, bounds] = &lines[..] else { unreachable!("one for each") };
+        let ratios = |one: &Series, other: &Series| -> Vec<f64> {
+            let pairs = one.points.iter().zip(&other.points);
             pairs.map(|(one, other)| one.1 / other.1).collect()
         };
         let n_below = |one, other| ratios(one, other).iter().filter(|own| **own < 1.0).count();
-        let n_ks = lines[SCAN].points.len();
-        let gain = ratios(REGIONS, BOUNDS);
+        let n_ks = scan.points.len();
+        let gain = ratios(regions, bounds);
         let (least, most) =
             gain.iter().fold((f64::MAX, 0.0f64), |(lo, hi), &own| (lo.min(own), hi.max(own)));
-        let below = [n_below(SCAN, REGIONS), n_below(SCAN, BOUNDS)];
-        let built = [n_below(BUILT, REGIONS), n_below(BUILT, BOUNDS)];
+        let below = [n_below(scan, regions), n_below(scan, bounds)];
+        let built = [n_below(built, regions), n_below(built, bounds)];
         let is_by_size = measure.name == "discernibility";
         holds &= below == [n_ks; 2];
         holds &= if is_by_size { most == 1.0 && least == 1.0 } else { least >= GREATLY };

@@ -19,7 +19,7 @@ use super::trial::Table;
 use super::{Experiment, Outcome, Setting};
 use crate::chart::{Axis, Chart, Series};
 use crate::error::Result;
-use crate::job::{Method, SearchVariant};
+use crate::job::{Job, Method, SearchVariant};
 use crate::lattice::LatticeReport;
 
 pub(super) const BY_COLUMNS: Experiment = Experiment {
@@ -119,10 +119,12 @@ const CASES: [Case; 2] = [
 ];
 
 impl Case {
-    fn table(&self, setting: &Setting) -> Result<Table> {
+    fn table(&self, setting: &Setting) -> Result<Searched> {
         let [small, full] = self.n_rows;
         let n_rows = setting.pick(small, full);
-        Table::generate(self.kind, n_rows, setting.seed, &Options::default())
+        let table = Table::generate(self.kind, n_rows, setting.seed, &Options::default())?;
+        let job = table.search_job(2, self.columns)?;
+        Ok(Searched { table, job })
     }
 
     /// From three columns on.
@@ -133,24 +135,31 @@ impl Case {
     /// What a search of the first so many columns comes to.
     fn search(
         &self,
-        table: &Table,
+        of: &Searched,
         k: u64,
         n_columns: usize,
         search: &Search,
     ) -> Result<LatticeReport> {
-        let mut job = table.search_job(k, &self.columns[..n_columns])?;
-        (job.method, job.variant) = (Some(search.method), search.variant);
-        table.lattice(&job)
+        let (method, variant) = (Some(search.method), search.variant);
+        let mut job = Job { k: Some(k), method, variant, ..of.job.clone() };
+        job.columns.retain(|name, _| self.columns[..n_columns].contains(&name.as_str()));
+        of.table.lattice(&job)
     }
 
     /// What each search comes to for each number of columns.
-    fn by_columns(&self, setting: &Setting, table: &Table, k: u64) -> Result<Vec<Vec<Told>>> {
+    fn by_columns(&self, setting: &Setting, table: &Searched, k: u64) -> Result<Vec<Vec<Told>>> {
         let line = |search: &Search| -> Result<Vec<Told>> {
             let sizes = self.sizes(setting);
             sizes.map(|size| Told::of(size as f64, &self.search(table, k, size, search)?)).collect()
         };
         SEARCHES.iter().map(line).collect()
     }
+}
+
+/// A table, and the job of a search of all its columns.
+struct Searched {
+    table: Table,
+    job: Job,
 }
 
 /// What one search came to.
@@ -224,7 +233,7 @@ fn run_by_columns(setting: &Setting) -> Result<Outcome> {
             told(BINARY)
         ));
     }
-    for panel in &nodes {
+    for (case, panel) in CASES.iter().zip(&nodes) {
         let shares: Vec<f64> = {
             let pairs = panel.series[0].points.iter().zip(&panel.series[1].points);
             pairs.map(|(own, other)| own.1 / other.1).collect()
@@ -234,7 +243,7 @@ fn run_by_columns(setting: &Setting) -> Result<Outcome> {
         found.push(format!(
             "on {} Incognito looks at {:.0} % of the generalizations that the search from the bottom looks at \
              with 3 columns, and at {:.0} % with {}",
-            panel.title,
+            case.title,
             100.0 * first,
             100.0 * last,
             panel.series[0].points.len() + 2

@@ -64,30 +64,30 @@ impl Table {
             job.set_role(name, Role::Quasi)?;
         }
         // Ages are numbers where papers cut.
-        self.add_hierarchies(&mut job, |name| quasi.contains(&name) && name != "age");
+        for (name, rows) in albers_generate::hierarchies(self.kind, &self.options) {
+            if quasi.contains(&name) && name != "age" {
+                add_hierarchy(&mut job, name, rows.iter());
+            }
+        }
         Ok(job)
     }
 
-    /// A job for a search of the lattice of these quasi-identifiers, all with their hierarchies.
+    /// A job for a search of the lattice of these quasi-identifiers, all with the hierarchies of
+    /// the values that they have.
     pub(super) fn search_job(&self, k: u64, quasi: &[&str]) -> Result<Job> {
         let mut job = self.job(k, &[])?;
         for name in quasi {
             job.set_role(name, Role::Quasi)?;
         }
-        self.add_hierarchies(&mut job, |name| quasi.contains(&name));
+        for (name, rows) in albers_generate::hierarchies(self.kind, &self.options) {
+            if quasi.contains(&name) {
+                let known = self.rows.texts(name);
+                add_hierarchy(&mut job, name, rows.iter().filter(|row| known.contains(&row[0])));
+            }
+        }
         // Where memory is short other sets are computed: it must not follow from the machine.
         job.memory = Some(ByteSize(SEARCH_BYTES));
         Ok(job)
-    }
-
-    fn add_hierarchies(&self, job: &mut Job, has_one: impl Fn(&str) -> bool) {
-        for (name, rows) in albers_generate::hierarchies(self.kind, &self.options) {
-            if has_one(name) {
-                let text: String = rows.iter().map(|row| row.join(",") + "\n").collect();
-                let rows = HierarchyRows::of_text(name, &text);
-                job.column(name).hierarchy = Some(HierarchySpec::Rows(Arc::new(rows)));
-            }
-        }
     }
 
     /// The same table with whole numbers for names: their ranks.
@@ -129,10 +129,18 @@ impl Table {
 
     /// What a job publishes of the table.
     pub(super) fn release(&self, job: &Job) -> Result<Rows> {
+        let mut releases = self.releases(job)?;
+        Ok(releases.swap_remove(0))
+    }
+
+    /// All that a job publishes of the table, the release of its k first.
+    pub(super) fn releases(&self, job: &Job) -> Result<Vec<Rows>> {
         let source = self.source()?;
-        let (sink, collected) = BatchSink::new();
-        anonymize(job, &source, vec![Box::new(sink)], &Silent)?;
-        Ok(Rows(collected.take()))
+        let sinks = (0..=job.also_k.len()).map(|_| BatchSink::new());
+        let (sinks, collected): (Vec<_>, Vec<_>) =
+            sinks.map(|(sink, collected)| (Box::new(sink) as Box<dyn Sink>, collected)).unzip();
+        anonymize(job, &source, sinks, &Silent)?;
+        Ok(collected.iter().map(|own| Rows(own.take())).collect())
     }
 }
 
@@ -164,6 +172,15 @@ impl Rows {
         classes
     }
 
+    /// The different values of a column, as texts.
+    fn texts(&self, name: &str) -> BTreeSet<String> {
+        let texts = |column: ArrayRef| -> BTreeSet<String> {
+            let texts = column.as_string::<i32>().iter();
+            texts.map(|text| text.unwrap_or_default().to_owned()).collect()
+        };
+        self.columns(name, &DataType::Utf8).flat_map(texts).collect()
+    }
+
     /// The same rows with the ranks of the names of a column, if it has names.
     fn ranked(self, name: &str) -> Rows {
         let is_text = |batch: &RecordBatch| {
@@ -176,9 +193,7 @@ impl Rows {
             let texts = column.as_string::<i32>().iter();
             texts.map(|text| text.unwrap_or_default().to_owned()).collect()
         };
-        let all = self.columns(name, &DataType::Utf8).flat_map(|column| texts(&column));
-        let known: BTreeSet<String> = all.collect();
-        let known: Vec<String> = known.into_iter().collect();
+        let known: Vec<String> = self.texts(name).into_iter().collect();
         let ranked = |batch: RecordBatch| {
             let place = batch.schema().index_of(name).expect("an experiment knows its columns");
             let ranks = texts(batch.column(place)).into_iter();
@@ -261,6 +276,12 @@ impl Rows {
             cast_to(column, data_type)
         })
     }
+}
+
+fn add_hierarchy<'h>(job: &mut Job, name: &str, rows: impl Iterator<Item = &'h Vec<String>>) {
+    let text: String = rows.map(|row| row.join(",") + "\n").collect();
+    let rows = HierarchyRows::of_text(name, &text);
+    job.column(name).hierarchy = Some(HierarchySpec::Rows(Arc::new(rows)));
 }
 
 fn cast_to(column: &ArrayRef, data_type: &DataType) -> ArrayRef {
