@@ -355,7 +355,49 @@ fn run_cube(setting: &Setting) -> Result<Outcome> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+    use crate::experiment::ExperimentScale;
+
+    const COLUMNS: usize = 3;
+
+    fn searched() -> (Searched, Vec<LatticeReport>) {
+        let setting = Setting { scale: ExperimentScale::Small, seed: 1 };
+        let of = CASES[0].table(&setting).unwrap();
+        let reports = SEARCHES.iter().map(|own| CASES[0].search(&of, 5, COLUMNS, own).unwrap());
+        let reports = reports.collect();
+        (of, reports)
+    }
+
+    #[test]
+    fn all_searches_find_the_same_generalizations_of_least_height() {
+        let (_, reports) = searched();
+        let least = |report: &LatticeReport| {
+            let height = report.minimal.iter().map(|own| own.height).min().unwrap();
+            let own = report.minimal.iter().filter(|own| own.height == height);
+            own.map(|own| own.levels.clone()).collect::<BTreeSet<_>>()
+        };
+        assert!(reports.iter().all(|own| least(own) == least(&reports[0])));
+    }
+
+    #[test]
+    fn a_search_without_rollup_reads_all_tuples_of_the_table_for_each_node() {
+        let (of, reports) = searched();
+        let columns: Vec<Vec<Option<u32>>> =
+            CASES[0].columns[..COLUMNS].iter().map(|name| of.table.rows().labels(name)).collect();
+        let tuple = |row: usize| columns.iter().map(|own| own[row]).collect::<Vec<_>>();
+        let n_tuples = (0..columns[0].len()).map(tuple).collect::<BTreeSet<_>>().len() as u64;
+        for at in [SCAN, BINARY] {
+            assert_eq!(reports[at].moved.read, reports[at].checked * n_tuples);
+        }
+        assert!(reports[ROLLUP].moved.read < reports[SCAN].moved.read);
+        assert_eq!(reports[ROLLUP].moved.written, reports[SCAN].moved.written);
+        for (at, own) in reports.iter().enumerate() {
+            assert_eq!(own.cube_moved != MovedTuples::default(), at == CUBED);
+            assert!(own.cube_moved.read <= own.moved.read);
+        }
+    }
 
     #[test]
     fn a_line_turns_where_it_goes_down_after_going_up() {
