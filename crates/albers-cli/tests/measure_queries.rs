@@ -145,7 +145,7 @@ fn a_category_is_asked_for_one_of_two_values_through_sets_and_labels() {
     let flags = "--quasi trade --queries 400";
     let found = json(&folder, flags);
     let own = &group(&found)["satisfied"];
-    // One of two values in one set: 4 of 6 rows (or 2 of 6 where both are the same); in two: 4 of 12.
+    // Two values of one set: 4 of 6 rows, or 2 where both are the same; of two sets: 4 of 12.
     close(&own["overlap"]["p10"], 0.5);
     close(&own["overlap"]["p90"], 2.0);
     all_are(&own["estimate"], 0.0);

@@ -9,9 +9,9 @@
 //! Source: Iwuchukwu & Naughton 2007, section 5.4 and figure 12; Anjum & Raschia 2017, section 5.4
 //! and figures 12 and 13.
 //! Departures: cells are read in the codes of the original: what lies beyond its values is cut off,
-//! and `*` is the whole of its domain. An estimate spreads the rows of a class over the codes of its
-//! cells: over all steps between two ends, whether or not they occur, as who has only the release
-//! would. Where a key tells which rows were left out, the truth is that of the others.
+//! and `*` is the whole of its domain. An estimate spreads the rows of a class over the codes of
+//! its cells: over all steps between two ends, whether or not they occur, as whoever has only the
+//! release would. Where a key tells which rows were left out, the truth is that of the others.
 //! Guarantee: for the owner alone. No query is told, only figures over many of them; they are the
 //! same for any number of threads and any order of the rows of both files.
 //! Cost: see [`draw`] and [`truth`]; the release is looked at class by class.

@@ -102,7 +102,8 @@ pub enum Note {
     LeftOutUnknown,
     /// The true answers of queries are those of all rows, also of those left out.
     LeftOutAsked,
-    /// Classes of one level overlap, so that levels have no say in what a release answers.
+    /// Classes of one level overlap, or are too many to compare, so that levels have no say in what
+    /// a release answers.
     LevelsTellNothing,
     /// Rows have values that a recoding function does not know.
     OutsideModel {
@@ -209,8 +210,8 @@ impl Note {
                 Field::Key
             ],
             Note::LevelsTellNothing => wording![
-                "classes of one level overlap, so that levels tell nothing: each class is asked as \
-                 all of its box; name another column with ",
+                "classes of one level overlap, or too many lie within each other, so that levels \
+                 tell nothing: each class is asked as all of its box; name another column with ",
                 Field::LevelColumn
             ],
             Note::OutsideModel { n_rows } => wording![format!(

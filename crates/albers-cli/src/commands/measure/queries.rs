@@ -10,8 +10,8 @@ use crate::render;
 /// The random queries that a release is asked.
 #[derive(Args)]
 pub struct QueryFlags {
-    /// Ask the release so many random queries of the original, and tell how far its answers are from
-    /// the true ones: for the owner alone
+    /// Ask the release so many random queries of the original, and tell how far its answers are
+    /// from the true ones: for the owner alone
     #[arg(long, value_name = "N")]
     queries: Option<usize>,
     /// What each asks for; window when not given

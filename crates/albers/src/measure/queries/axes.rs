@@ -57,13 +57,22 @@ impl Answering {
         let sizes: Vec<u64> = classes.iter().map(|rows| rows.len() as u64).collect();
         let level = |rows: &[RowIdx]| levels.map_or(0, |levels| levels[rows[0].index()]);
         let levels_of: Vec<i64> = classes.iter().map(level).collect();
-        let order = order_of(&cells, &levels_of, &sizes);
+        let order = order_of(&cells, &levels_of);
+        // Cells of other texts may cover the same.
+        let is_same = |a: &usize, b: &usize| {
+            levels_of[*a] == levels_of[*b]
+                && cells.iter().all(|axis| axis.cell_of[*a] == axis.cell_of[*b])
+        };
+        let alike: Vec<&[usize]> = order.chunk_by(is_same).collect();
+        let n_rows = |own: &&[usize]| own.iter().map(|&class| sizes[class]).sum();
+        let n_rows: Vec<u64> = alike.iter().map(n_rows).collect();
+        let firsts: Vec<usize> = alike.iter().map(|own| own[0]).collect();
         for axis in &mut cells {
-            axis.cell_of = order.iter().map(|&class| axis.cell_of[class]).collect();
+            axis.cell_of = firsts.iter().map(|&class| axis.cell_of[class]).collect();
         }
-        let boxes = Boxes::new(order.iter().map(|&class| sizes[class]).collect(), cells);
+        let boxes = Boxes::new(n_rows, cells);
         let (boxes, is_nested) = match levels {
-            Some(_) => boxes.with_levels(&ranks_of(&order, &levels_of)),
+            Some(_) => boxes.with_levels(&ranks_of(&firsts, &levels_of)),
             None => (boxes, true),
         };
         Answering { boxes, axes, has_idle_levels: !is_nested }
@@ -88,21 +97,20 @@ impl Answering {
 
 /// The classes in an order that their cells tell: sums of floats are the same in any order of the
 /// rows only if those of classes are.
-fn order_of(axes: &[AxisCells], levels: &[i64], sizes: &[u64]) -> Vec<usize> {
+fn order_of(axes: &[AxisCells], levels: &[i64]) -> Vec<usize> {
     let cells = |class: usize| axes.iter().map(move |axis| axis.cell_of[class]);
-    let rest = |class: usize| (levels[class], sizes[class]);
-    let mut order: Vec<usize> = (0..sizes.len()).collect();
-    order.par_sort_by(|&a, &b| cells(a).cmp(cells(b)).then_with(|| rest(a).cmp(&rest(b))));
+    let mut order: Vec<usize> = (0..levels.len()).collect();
+    order.par_sort_by(|&a, &b| cells(a).cmp(cells(b)).then_with(|| levels[a].cmp(&levels[b])));
     order
 }
 
 /// The levels of classes as numbers from 0 on.
-fn ranks_of(order: &[usize], levels: &[i64]) -> Vec<u32> {
+fn ranks_of(classes: &[usize], levels: &[i64]) -> Vec<u32> {
     let mut distinct = levels.to_vec();
     distinct.sort_unstable();
     distinct.dedup();
     let rank = |&class: &usize| distinct.partition_point(|&own| own < levels[class]) as u32;
-    order.iter().map(rank).collect()
+    classes.iter().map(rank).collect()
 }
 
 impl Positions {

@@ -7,8 +7,8 @@
 //! between a value and none. A point asks for the missing value where its record has none. Every
 //! query is satisfied by the records that it was drawn from.
 //! Guarantee: queries are a function of the seed and of the rows, whatever their order: records are
-//! drawn from the rows by ascending hash of their codes. A query is that of its number: more queries
-//! begin with the fewer.
+//! drawn from the rows by ascending hash of their codes. A query is that of its number: more
+//! queries begin with the fewer.
 //! Cost: one sort of the rows, 16 bytes for each.
 
 use albers_classes::points::codes_hash;
@@ -29,7 +29,7 @@ pub enum QueryKind {
 }
 
 choices!(QueryKind {
-    Window: "window", "What lies between two random records; on a category, one of their two values";
+    Window: "window", "What lies between two random records; on a category one of their two values";
     Point: "point", "The values of one random record";
 });
 

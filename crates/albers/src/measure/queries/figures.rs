@@ -67,7 +67,7 @@ pub struct SelectivityBin {
 pub struct QueryErrors {
     /// How many queries there are.
     pub queries: u64,
-    /// The errors of all rows that may satisfy a query; nothing for few queries, as all that follows.
+    /// The errors of all rows that may satisfy a query; nothing for few queries, as what follows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overlap: Option<Spread>,
     /// The errors of the estimate, without their signs.
