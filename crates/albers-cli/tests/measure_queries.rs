@@ -157,6 +157,22 @@ fn a_category_is_asked_for_one_of_two_values_through_sets_and_labels() {
 }
 
 #[test]
+fn numbers_are_asked_for_in_ranges_unless_their_hierarchy_has_another_order() {
+    // A hundred numbers in one class: a window is a range of them, or two of them.
+    let original = (0..100).fold("size\n".to_owned(), |text, size| text + &format!("{size}\n"));
+    let folder = folder(&original, &("size\n".to_owned() + &"*\n".repeat(100)));
+    let median = |flags: &str| {
+        let found = json(&folder, &format!("--quasi size --queries 300 {flags}"));
+        group(&found)["satisfied"]["overlap"]["median"].as_f64().unwrap()
+    };
+    let [plain, by_ranges, by_prefix] =
+        ["", "--hierarchy size=ranges:10,50", "--hierarchy size=prefix"].map(median);
+    // Half of all windows hold about 29 numbers or more.
+    assert!((1.5..4.0).contains(&plain) && plain == by_ranges, "{plain} {by_ranges}");
+    assert_eq!(by_prefix, 49.0);
+}
+
+#[test]
 fn a_missing_value_is_a_value_that_points_ask_for() {
     // Four people without an age among eight, in one class with the others.
     let original = "id,age\n1,\n2,\n3,\n4,\n5,1\n6,1\n7,2\n8,2\n";

@@ -2,9 +2,10 @@
 //!
 //! Source: Iwuchukwu & Naughton 2007, section 5.4: two random records are the corners of a window.
 //! Anjum & Raschia 2017, section 5.4: point and window queries on some of the attributes.
-//! Departures: on a category, which has no distances, a window asks for one of its corners' two
-//! values. So it does on an ordered attribute where a corner misses its value: there is no range
-//! between a value and none. A point asks for the missing value where its record has none. Every
+//! Departures: on a category, which has no order, a window asks for one of its corners' two values:
+//! also on numbers under a hierarchy that does not keep their order, such as their prefixes. So it
+//! does on an ordered attribute where a corner misses its value: there is no range between a value
+//! and none. A point asks for the missing value where its record has none. Every
 //! query is satisfied by the records that it was drawn from.
 //! Guarantee: queries are a function of the seed and of the rows, whatever their order: records are
 //! drawn from the rows by ascending hash of their codes. A query is that of its number: more
@@ -70,11 +71,10 @@ impl Between {
         }
     }
 
-    /// What a query of some corners asks of an attribute with a domain.
-    fn corners(domain: &Domain, a: u32, b: u32) -> Between {
+    /// What a query of some corners asks of an attribute, whose codes may have an order.
+    fn corners(domain: &Domain, has_order: bool, a: u32, b: u32) -> Between {
         let missing = domain.missing_code().map(Code::get);
-        let is_range = domain.is_ordered() && missing != Some(a) && missing != Some(b);
-        match is_range {
+        match has_order && missing != Some(a) && missing != Some(b) {
             true => Between::Range(a.min(b), a.max(b)),
             false => Between::Either(a.min(b), a.max(b)),
         }
@@ -113,6 +113,8 @@ pub(super) enum OnAttributes {
 pub(super) struct Records<'a> {
     domains: &'a [&'a Domain],
     codes: &'a [Vec<u32>],
+    /// Whether what lies between two codes lies between their values.
+    have_order: Vec<bool>,
     /// Places of rows, by ascending hash of their codes.
     by_content: Vec<u32>,
 }
@@ -131,7 +133,8 @@ impl<'a> Records<'a> {
         // Rows with equal codes are alike, in whatever order they are.
         hashed.par_sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| at(a.1).cmp(at(b.1))));
         let by_content = hashed.into_iter().map(|(_, row)| row).collect();
-        Records { domains, codes, by_content }
+        let have_order = domains.iter().map(|domain| has_order(domain)).collect();
+        Records { domains, codes, have_order, by_content }
     }
 
     /// Whether there is none.
@@ -159,7 +162,8 @@ impl<'a> Records<'a> {
             };
             let asked = |axis: usize| {
                 let column = &self.codes[axis];
-                Between::corners(self.domains[axis], column[first], column[second])
+                let (a, b) = (column[first], column[second]);
+                Between::corners(self.domains[axis], self.have_order[axis], a, b)
             };
             DrawnQuery { terms: axes.into_iter().map(|axis| (axis, asked(axis))).collect() }
         };
@@ -169,6 +173,13 @@ impl<'a> Records<'a> {
     fn record(&self, draw: &mut Draw) -> usize {
         self.by_content[draw.below(self.by_content.len())] as usize
     }
+}
+
+/// Whether the codes of a domain are in the order of its values: numbers, days or times, also under
+/// a hierarchy that keeps their order.
+fn has_order(domain: &Domain) -> bool {
+    let ascend = |numbers: &[f64]| numbers.windows(2).all(|two| two[0] <= two[1]);
+    domain.is_ordered() || domain.numbers().is_some_and(ascend)
 }
 
 /// Random numbers of one query.
