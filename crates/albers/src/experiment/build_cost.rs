@@ -1,4 +1,5 @@
-//! How many rows are looked at to build an index and to cut from the top, by k, and what bounds add.
+//! How many rows are looked at to build an index and to cut from the top, by k, and what bounds
+//! add.
 //!
 //! ```text
 //!            all rows            looked at once each: 12 rows
@@ -10,10 +11,10 @@
 //! ```
 //!
 //! Source: Iwuchukwu & Naughton 2007, sections 5.1 and 5.3 and figures 7(a) and 9.
-//! Departures: the paper has seconds; here rows are counted that are looked at in nodes, so that figures
-//! follow from name and scale, and leaves that are looked at where they are brought together. The paper's
-//! index puts row after row into a tree that is there; this one is cut from the top as well, by other
-//! cuts, with all rows at hand. All columns are ordered.
+//! Departures: the paper has seconds; here rows are counted that are looked at in nodes, so that
+//! figures follow from name and scale, and leaves that are looked at where they are brought
+//! together. The paper's index puts row after row into a tree that is there; this one is cut from
+//! the top as well, by other cuts, with all rows at hand. All columns are ordered.
 //! Cost: one copy of the points at a time.
 
 use albers_classes::space::{Axis as SpaceAxis, AxisKind, Space};
@@ -34,8 +35,8 @@ use crate::error::Result;
 pub(super) const BY_K: Experiment = Experiment {
     name: "build-cost-by-k",
     source: "Iwuchukwu and Naughton 2007, figure 7(a)",
-    claim: "Building an index for k = 5 and bringing its leaves together costs the same whatever k is, \
-            and less than cutting from the top at every k, which costs less the greater k is.",
+    claim: "Building an index for k = 5 and bringing its leaves together costs the same whatever k \
+            is, and less than cutting from the top at every k, which costs less the greater k is.",
     seed: 70,
     run: run_by_k,
 };
@@ -43,8 +44,8 @@ pub(super) const BY_K: Experiment = Experiment {
 pub(super) const COMPACTION: Experiment = Experiment {
     name: "compaction-cost",
     source: "Iwuchukwu and Naughton 2007, figure 9",
-    claim: "Finding the bounds of classes is a small part of the work of anonymizing, whatever the rows \
-            of the table.",
+    claim: "Finding the bounds of classes is a small part of the work of anonymizing, whatever the \
+            rows of the table.",
     seed: 90,
     run: run_compaction,
 };
@@ -157,9 +158,10 @@ fn verdict_by_k(series: &[Series], n_rows: usize) -> (bool, String) {
     let n_below = index.iter().zip(&top_down).filter(|(own, other)| own < other).count();
     let n_ks = index.len();
     let found = format!(
-        "the index looks {least:.2} to {most:.2} times at each row whatever k is, and cutting from the top \
-         {:.2} times at k = {} and {:.2} at k = {}; the index is below it at {n_below} of {n_ks} k, and \
-         serves all of them with one build where cutting anew for each looks {:.2} times at each row.",
+        "the index looks {least:.2} to {most:.2} times at each row whatever k is, and cutting from \
+         the top {:.2} times at k = {} and {:.2} at k = {}; the index is below it at {n_below} of \
+         {n_ks} k, and serves all of them with one build where cutting anew for each looks {:.2} \
+         times at each row.",
         top_down[0],
         series[1].points[0].0,
         top_down[n_ks - 1],

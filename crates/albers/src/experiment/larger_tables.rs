@@ -1,11 +1,10 @@
-//! What an index moves to disk and back that does not fit in memory: by the rows of the table, and by the
-//! memory.
+//! What an index moves to disk and back that does not fit in memory: by the rows of the table, and
+//! by the memory.
 //!
 //! Source: Iwuchukwu & Naughton 2007, section 5.2 and figures 8(a) and 8(b).
-//! Departures: the paper has seconds and calls of the system; here bytes are counted that are written to
-//! temporary files and read back, so that figures follow from name and scale: on one thread, since threads
-//! that run at the same time share the memory otherwise each time. Bytes are packed. Tables are up to 22
-//! times as large as the memory; the paper's are up to 14 times.
+//! Departures: the paper has seconds and calls of the system; here bytes are counted that are
+//! written to temporary files and read back, so that figures follow from name and scale: on one
+//! thread, since several share the memory differently each time. Bytes are packed. Tables are up to 22 times as large as the memory; the paper's are up to 14 times.
 
 use albers_generate::{Kind, Options};
 
@@ -20,8 +19,8 @@ use crate::report::MovedBytes;
 pub(super) const BY_ROWS: Experiment = Experiment {
     name: "moved-by-rows",
     source: "Iwuchukwu and Naughton 2007, figure 8(a)",
-    claim: "Within the same memory an index adapts gracefully to ever larger tables: its cost grows about \
-            as they do.",
+    claim: "Within the same memory an index adapts gracefully to ever larger tables: its cost \
+            grows about as they do.",
     seed: 80,
     run: run_by_rows,
 };
@@ -34,8 +33,8 @@ pub(super) const BY_MEMORY: Experiment = Experiment {
     run: run_by_memory,
 };
 
-/// What is moved per row may grow so much while a table that is twice as large as the memory becomes ten
-/// times as large.
+/// What is moved per row may grow so much while a table that is twice as large as the memory
+/// becomes ten times as large.
 const GRACEFUL: f64 = 1.5;
 const K: u64 = 10;
 /// A row in the paper's table.
@@ -94,7 +93,8 @@ fn run_by_rows(setting: &Setting) -> Result<Outcome> {
     let last = sizes.len() - 1;
     let growth = per_row(last) / per_row(first);
     let found = format!(
-        "with {} bytes of memory {} rows move {:.1} bytes each, and {} rows {:.1}: {growth:.2} times.",
+        "with {} bytes of memory {} rows move {:.1} bytes each, and {} rows {:.1}: {growth:.2} \
+         times.",
         memory_bytes,
         sizes[first],
         per_row(first),
@@ -117,8 +117,8 @@ fn run_by_memory(setting: &Setting) -> Result<Outcome> {
     let ratios: Vec<f64> = moved.windows(2).map(|pair| total(&pair[0]) / total(&pair[1])).collect();
     let told: Vec<String> = ratios.iter().rev().map(|ratio| format!("{ratio:.2}")).collect();
     let found = format!(
-        "{n_rows} rows move {} bytes with {} bytes of memory, and each half of it has {} times as much \
-         moved as the memory before.",
+        "{n_rows} rows move {} bytes with {} bytes of memory, and each half of it has {} times as \
+         much moved as the memory before.",
         total(&moved[moved.len() - 1]),
         memories[memories.len() - 1],
         told.join(", ")

@@ -1,13 +1,14 @@
-//! How far answers of nested boxes are from the truth, beside boxes side by side, by how many columns are
-//! asked for.
+//! How far answers of nested boxes are from the truth, beside boxes side by side, by how many
+//! columns are asked for.
 //!
 //! Source: Anjum & Raschia 2017, section 5.4 and figures 12 and 13.
-//! Departures: the paper tells neither k, nor how points and the columns of a query are drawn: k is 5 and 100,
-//! points are random records, windows lie between two of them, and columns are random ones. All columns are
-//! ordered, names by their ranks, so that both indexes see the same codes; both are built for k = 5. Nested
-//! classes are counted where their box without the boxes inside it meets a query, which is the innermost
-//! one for a point; classes of a dendrogram where their boxes do. Beside the mean, which few rare values decide,
-//! stands the median. The seven columns are ours.
+//! Departures: the paper tells neither k, nor how points and the columns of a query are drawn: k is
+//! 5 and 100, points are random records, windows lie between two of them, and columns are random
+//! ones. All columns are ordered, names by their ranks, so that both indexes see the same codes;
+//! both are built for k = 5. Nested classes are counted where their box without the boxes inside it
+//! meets a query, which is the innermost one for a point; classes of a dendrogram where their boxes
+//! do. Beside the mean, which few rare values decide, stands the median. The seven columns are
+//! ours.
 //! Guarantee: all releases are asked the same queries.
 
 use albers_generate::{Kind, Options};
@@ -27,8 +28,8 @@ use crate::measure::query_answers;
 pub(super) const POINTS: Experiment = Experiment {
     name: "point-query-error",
     source: "Anjum and Raschia 2017, figure 12",
-    claim: "Errors of point queries fall the more columns they ask for, and are smaller for a BANG file than \
-            for an R+-tree whatever the number of columns.",
+    claim: "Errors of point queries fall the more columns they ask for, and are smaller for a BANG \
+            file than for an R+-tree whatever the number of columns.",
     seed: 130,
     run: |setting| run(setting, QueryKind::Point),
 };
@@ -36,8 +37,8 @@ pub(super) const POINTS: Experiment = Experiment {
 pub(super) const WINDOWS: Experiment = Experiment {
     name: "window-query-error",
     source: "Anjum and Raschia 2017, figure 13",
-    claim: "Errors of window queries fall the more columns they ask for, and are smaller for a BANG file than \
-            for an R+-tree whatever the number of columns.",
+    claim: "Errors of window queries fall the more columns they ask for, and are smaller for a \
+            BANG file than for an R+-tree whatever the number of columns.",
     seed: 131,
     run: |setting| run(setting, QueryKind::Window),
 };
@@ -173,8 +174,8 @@ fn run(setting: &Setting, kind: QueryKind) -> Result<Outcome> {
     Ok(Outcome { title, panels, holds, found: found.join("; ") + "." })
 }
 
-/// Whether mean errors fall with the number of columns, and those of the best BANG file are below those of the
-/// best tree.
+/// Whether mean errors fall with the number of columns, and those of the best BANG file are below
+/// those of the best tree.
 fn verdict(lines: &[Series], k: u64) -> (bool, String) {
     let n_falling =
         lines.iter().filter(|own| own.points.windows(2).all(|pair| pair[1].1 <= pair[0].1));
@@ -187,8 +188,9 @@ fn verdict(lines: &[Series], k: u64) -> (bool, String) {
     let ends =
         |lines: &[Series]| [0, QUASI.len() - 1].map(|at| figure(least(lines, at))).join(" and ");
     let found = format!(
-        "at k = {k} mean errors fall with every column in {n_falling} of {} lines, and the best of bang is below \
-         the best of rtree for {n_below} of {} numbers of columns (for 1 and {}: {} against {})",
+        "at k = {k} mean errors fall with every column in {n_falling} of {} lines, and the best of \
+         bang is below the best of rtree for {n_below} of {} numbers of columns (for 1 and {}: {} \
+         against {})",
         lines.len(),
         QUASI.len(),
         QUASI.len(),

@@ -1,9 +1,9 @@
 //! What an index loses beside Mondrian, shown by regions and by bounds, by k.
 //!
 //! Source: Iwuchukwu & Naughton 2007, section 5.3 and figures 10(a) to 10(c).
-//! Departures: the table is made up, with columns that hardly depend on each other. The paper builds its
-//! index for k = 5 and brings leaves together for other k; that is shown, and an index that is built for
-//! each k beside it.
+//! Departures: the table is made up, with columns that hardly depend on each other. The paper
+//! builds its index for k = 5 and brings leaves together for other k; that is shown, and an index
+//! that is built for each k beside it.
 //! Guarantee: figures are those of the owner's report.
 
 use super::sales::{self, Contender, FEW_KS, KS};
@@ -16,8 +16,9 @@ use crate::report::Report;
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "quality-by-k",
     source: "Iwuchukwu and Naughton 2007, figures 10(a) to 10(c)",
-    claim: "An index loses less than Mondrian in discernibility, in certainty and in divergence; bounds \
-            instead of regions improve Mondrian greatly in the latter two, and not at all in the first.",
+    claim: "An index loses less than Mondrian in discernibility, in certainty and in divergence; \
+            bounds instead of regions improve Mondrian greatly in the latter two, and not at all \
+            in the first.",
     seed: 100,
     run,
 };

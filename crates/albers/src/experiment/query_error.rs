@@ -1,5 +1,5 @@
-//! How far answers of a release are from the truth: queries between two records, by k and by how many rows
-//! satisfy them; queries of one column that an index was biased to, and that it was not.
+//! How far answers of a release are from the truth: queries between two records, by k and by how
+//! many rows satisfy them; queries of one column that an index was biased to, and that it was not.
 //!
 //! ```text
 //!   two records ──► a window ──┬──► rows of the original inside it: 12
@@ -7,12 +7,12 @@
 //! ```
 //!
 //! Source: Iwuchukwu & Naughton 2007, section 5.4 and figures 12(a) to 12(d).
-//! Departures: the table is made up and smaller. Selectivities are taken together by powers of ten, where at
-//! least [`LEAST_QUERIES`] queries have one. The k of figures 12(b) and 12(d), which the text does not tell, is
-//! 10. The paper's index is built for k = 5 and its leaves brought together for other k; one that is built
-//! for each k stands beside it.
-//! Guarantee: all releases are asked the same queries, and a row is counted where its cells meet a query, as in
-//! the paper.
+//! Departures: the table is made up and smaller. Selectivities are taken together by powers of ten,
+//! where at least [`LEAST_QUERIES`] queries have one. The k of figures 12(b) and 12(d), which the
+//! text does not tell, is 10. The paper's index is built for k = 5 and its leaves brought together
+//! for other k; one that is built for each k stands beside it.
+//! Guarantee: all releases are asked the same queries, and a row is counted where its cells meet a
+//! query, as in the paper.
 
 use albers_storage::watch::Silent;
 
@@ -29,8 +29,8 @@ use crate::measure::query_answers;
 pub(super) const BY_K: Experiment = Experiment {
     name: "query-error-by-k",
     source: "Iwuchukwu and Naughton 2007, figure 12(a)",
-    claim: "Random queries of all columns are answered with smaller errors where Mondrian shows bounds instead \
-            of regions, and with still smaller ones by an index, at every k.",
+    claim: "Random queries of all columns are answered with smaller errors where Mondrian shows \
+            bounds instead of regions, and with still smaller ones by an index, at every k.",
     seed: 120,
     run: run_by_k,
 };
@@ -38,8 +38,8 @@ pub(super) const BY_K: Experiment = Experiment {
 pub(super) const BY_SELECTIVITY: Experiment = Experiment {
     name: "query-error-by-selectivity",
     source: "Iwuchukwu and Naughton 2007, figure 12(b)",
-    claim: "The more rows satisfy a query the smaller its error, and the less it matters how the table was \
-            anonymized.",
+    claim: "The more rows satisfy a query the smaller its error, and the less it matters how the \
+            table was anonymized.",
     seed: 121,
     run: run_by_selectivity,
 };
@@ -47,8 +47,8 @@ pub(super) const BY_SELECTIVITY: Experiment = Experiment {
 pub(super) const BIAS_BY_K: Experiment = Experiment {
     name: "bias-by-k",
     source: "Iwuchukwu and Naughton 2007, figure 12(c)",
-    claim: "Queries of one column are answered with significantly smaller errors by an index that cuts it \
-            before all others, at every k.",
+    claim: "Queries of one column are answered with significantly smaller errors by an index that \
+            cuts it before all others, at every k.",
     seed: 122,
     run: run_bias_by_k,
 };
@@ -56,8 +56,8 @@ pub(super) const BIAS_BY_K: Experiment = Experiment {
 pub(super) const BIAS_BY_SELECTIVITY: Experiment = Experiment {
     name: "bias-by-selectivity",
     source: "Iwuchukwu and Naughton 2007, figure 12(d)",
-    claim: "The biased index has the smaller errors whatever the selectivity, and the difference diminishes as \
-            more rows satisfy a query.",
+    claim: "The biased index has the smaller errors whatever the selectivity, and the difference \
+            diminishes as more rows satisfy a query.",
     seed: 123,
     run: run_bias_by_selectivity,
 };
@@ -179,9 +179,9 @@ fn run_by_k(setting: &Setting) -> Result<Outcome> {
     let below = [n_below(bounds, regions), n_below(scan, bounds), n_below(built, bounds)];
     let at_k = |own: &Series, at: usize| figure(own.points[at].1);
     let found = format!(
-        "bounds are below regions at {} of {n_ks} k, and the index below Mondrian with bounds at {}, built for \
-         each k at {}; at k = {} the mean errors of regions, bounds, the index and one built for k are {}, {}, \
-         {} and {}.",
+        "bounds are below regions at {} of {n_ks} k, and the index below Mondrian with bounds at \
+         {}, built for each k at {}; at k = {} the mean errors of regions, bounds, the index and \
+         one built for k are {}, {}, {} and {}.",
         below[0],
         below[1],
         below[2],
@@ -215,8 +215,8 @@ fn selectivity_verdict(series: &[Series]) -> (bool, String) {
     let falling = series.iter().filter(|own| never_rises(own)).count();
     let (first_spread, last_spread) = (spread(series, 0), spread(series, last));
     let found = format!(
-        "errors fall from one power of ten to the next in {falling} of {} lines, and differ by up to {} where \
-         shares are least, from {} on, and by {} where they are greatest, from {} on.",
+        "errors fall from one power of ten to the next in {falling} of {} lines, and differ by up \
+         to {} where shares are least, from {} on, and by {} where they are greatest, from {} on.",
         series.len(),
         figure(first_spread),
         figure(series[0].points[0].0),
@@ -255,8 +255,8 @@ fn run_bias_by_selectivity(setting: &Setting) -> Result<Outcome> {
     let below = n_below(&series[1], &series[0]);
     let last = n_points - 1;
     let found = format!(
-        "the biased index has the smaller error at {below} of {n_points} powers of ten, by {} from a share of \
-         {} on and by {} from {} on.",
+        "the biased index has the smaller error at {below} of {n_points} powers of ten, by {} from \
+         a share of {} on and by {} from {} on.",
         figure(spread(&series, 0)),
         figure(series[0].points[0].0),
         figure(spread(&series, last)),

@@ -1,7 +1,7 @@
 //! The table that figures of Iwuchukwu & Naughton 2007 are about, with all columns ordered.
 //!
-//! Source: Iwuchukwu & Naughton 2007, section 5: eight attributes of sales, whose names were given an
-//! order so that all are numbers.
+//! Source: Iwuchukwu & Naughton 2007, section 5: eight attributes of sales, whose names were given
+//! an order so that all are numbers.
 //! Departures: the table is made up, and names are ordered by their ranks.
 
 use albers_generate::{Kind, Options};
@@ -52,7 +52,8 @@ impl Contender {
         }
     }
 
-    /// The job that publishes for all of these k, ascending, where one job does; else for the first.
+    /// The job that publishes for all of these k, ascending, where one job does; else for the
+    /// first.
     pub(super) fn job(self, table: &Table, ks: &[u64]) -> Result<Job> {
         let mut job = job(table, ks[0])?;
         match self {

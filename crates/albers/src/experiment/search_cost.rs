@@ -1,15 +1,15 @@
-//! What searches of a lattice look at and move: by the columns, by k, and with frequency sets that were
-//! computed beforehand.
+//! What searches of a lattice look at and move: by the columns, by k, and with frequency sets that
+//! were computed beforehand.
 //!
-//! Source: LeFevre, DeWitt & Ramakrishnan 2005, section 4.2 and figures 10, 11 and 12, and the table of
-//! nodes searched.
-//! Departures: the paper has seconds; here tuples of frequency sets are counted, those that are read to
-//! derive other sets and those of the sets that are derived, so that figures follow from name and scale. The
-//! table is read as its different tuples with their counts, not row by row. The binary search finds all
-//! generalizations of the least height, not one. With super-roots the table itself is rolled up between
-//! subsets, which the paper does not do. A tuple does not always cost the same time: large sets that are
-//! written cost most, so what is written is shown beside what is read where a cube is weighed. Tables
-//! are made up, and `lands-end` is smaller than the paper's.
+//! Source: LeFevre, DeWitt & Ramakrishnan 2005, section 4.2 and figures 10, 11 and 12, and the
+//! table of nodes searched.
+//! Departures: the paper has seconds; here tuples of frequency sets are counted, those that are
+//! read to derive other sets and those of the sets that are derived, so that figures follow from
+//! name and scale. The table is read as its different tuples with their counts, not row by row. The
+//! binary search finds all generalizations of the least height, not one. With super-roots the table
+//! itself is rolled up between subsets, which the paper does not do. A tuple does not always cost
+//! the same time: large sets that are written cost most, so what is written is shown beside what is
+//! read where a cube is weighed. Tables are made up, and `lands-end` is smaller than the paper's.
 //! Guarantee: all searches find the same generalizations of least height.
 
 use albers_generate::{Kind, Options};
@@ -25,8 +25,9 @@ use crate::lattice::LatticeReport;
 pub(super) const BY_COLUMNS: Experiment = Experiment {
     name: "search-by-columns",
     source: "LeFevre, DeWitt and Ramakrishnan 2005, figure 10 and the table of section 4.2.1",
-    claim: "Incognito, in each of its variants, costs less than a binary search and than a search from the \
-            bottom, with rollup or without, and looks at fewer generalizations the more columns there are.",
+    claim: "Incognito, in each of its variants, costs less than a binary search and than a search \
+            from the bottom, with rollup or without, and looks at fewer generalizations the more \
+            columns there are.",
     seed: 110,
     run: run_by_columns,
 };
@@ -42,8 +43,9 @@ pub(super) const BY_K: Experiment = Experiment {
 pub(super) const CUBE: Experiment = Experiment {
     name: "cube-cost",
     source: "LeFevre, DeWitt and Ramakrishnan 2005, figure 12",
-    claim: "With frequency sets of all subsets computed beforehand Incognito costs less than without, where \
-            these are not counted; with them it costs less on a small table and more on a large one.",
+    claim: "With frequency sets of all subsets computed beforehand Incognito costs less than \
+            without, where these are not counted; with them it costs less on a small table and \
+            more on a large one.",
     seed: 112,
     run: run_cube,
 };
@@ -225,8 +227,8 @@ fn run_by_columns(setting: &Setting) -> Result<Outcome> {
         holds &= beaten.iter().flatten().all(|&n_below| n_below == n_points);
         let told = |other: usize| beaten[other - N_INCOGNITO].map(|n| n.to_string()).join(", ");
         found.push(format!(
-            "on {} basic, super-roots and cube are at {n_points} points below the search from the bottom \
-             with rollup {}, without {}, and below the binary search {} times",
+            "on {} basic, super-roots and cube are at {n_points} points below the search from the \
+             bottom with rollup {}, without {}, and below the binary search {} times",
             case.title,
             told(ROLLUP),
             told(SCAN),
@@ -241,8 +243,8 @@ fn run_by_columns(setting: &Setting) -> Result<Outcome> {
         let (first, last) = (shares[0], shares[shares.len() - 1]);
         holds &= last < first && last < 1.0;
         found.push(format!(
-            "on {} Incognito looks at {:.0} % of the generalizations that the search from the bottom looks at \
-             with 3 columns, and at {:.0} % with {}",
+            "on {} Incognito looks at {:.0} % of the generalizations that the search from the \
+             bottom looks at with 3 columns, and at {:.0} % with {}",
             case.title,
             100.0 * first,
             100.0 * last,
@@ -284,8 +286,8 @@ fn run_by_k(setting: &Setting) -> Result<Outcome> {
         let all_fall = series[..N_INCOGNITO].iter().all(|own| ends(own) < 1.0);
         holds &= all_fall && turns > 0;
         found.push(format!(
-            "on {} with {n_columns} columns basic, super-roots and cube cost {} times at k = 50 what they \
-             cost at k = 2, and the binary search turns {turns} times",
+            "on {} with {n_columns} columns basic, super-roots and cube cost {} times at k = 50 \
+             what they cost at k = 2, and the binary search turns {turns} times",
             case.title,
             ratios.join(", ")
         ));
@@ -340,8 +342,8 @@ fn run_cube(setting: &Setting) -> Result<Outcome> {
         // The first table is the small one.
         holds &= is_below && (all < without) == (at == 0);
         found.push(format!(
-            "on {} with {} columns computing the cube moves {:.2} times and searching with it {:.2} times \
-             what a search without moves, and writes {:.2} times what that writes",
+            "on {} with {} columns computing the cube moves {:.2} times and searching with it \
+             {:.2} times what a search without moves, and writes {:.2} times what that writes",
             case.title,
             cube[last].x,
             made / without,
