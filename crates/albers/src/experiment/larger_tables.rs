@@ -4,7 +4,8 @@
 //! Source: Iwuchukwu & Naughton 2007, section 5.2 and figures 8(a) and 8(b).
 //! Departures: the paper has seconds and calls of the system; here bytes are counted that are
 //! written to temporary files and read back, so that figures follow from name and scale: on one
-//! thread, since several share the memory differently each time. Bytes are packed. Tables are up to 22 times as large as the memory; the paper's are up to 14 times.
+//! thread, since several share the memory differently each time. Bytes are packed. Tables are up to
+//! 22 times as large as the memory; the paper's are up to 14 times.
 
 use albers_generate::{Kind, Options};
 
