@@ -22,10 +22,26 @@ import json, sys
 report = json.load(sys.stdin)
 print(*[eval(text, {}, report) for text in sys.argv[1:]], sep='  ')" "$@"; }
 
-"$albers" generate lands-end -n "$sales" -o "$work/sales.parquet" > "$work/log"
+# As in the paper, names are numbers.
+"$albers" generate lands-end -n "$sales" -o "$work/named.csv" > "$work/log"
+python3 - "$work/named.csv" > "$work/sales.csv" <<'PYTHON'
+import csv, sys
+
+rows = csv.reader(open(sys.argv[1], newline=""))
+print(",".join(header := next(rows)))
+gender, style, shipment = (header.index(name) for name in ("gender", "style", "shipment"))
+numbers = {gender: {}, shipment: {}}
+for row in rows:
+    row[style] = str(int(row[style].rsplit("-", 1)[1]))
+    for at, known in numbers.items():
+        row[at] = str(known.setdefault(row[at], len(known)))
+    print(",".join(row))
+PYTHON
+rm "$work/named.csv"
 cut() {
-    "$albers" anonymize "$work/sales.parquet" -o "$work/release.parquet" --force --json \
-        --quasi zipcode,order-date,gender,style,price,quantity,cost,shipment --type zipcode=code,style=code "$@"
+    "$albers" anonymize "$work/sales.csv" -o "$work/release.csv" --force --json \
+        --quasi zipcode,order-date,gender,style,price,quantity,cost,shipment \
+        --type zipcode=integer --type gender=integer --type style=integer --type shipment=integer "$@"
 }
 echo "## Iwuchukwu & Naughton 2007, figure 7(a), $sales rows: k, index and leaf scan s, from the top s (finding classes)"
 for k in 5 10 25 50 100 250 500 1000; do

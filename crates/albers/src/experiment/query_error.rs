@@ -238,7 +238,9 @@ fn run_bias_by_k(setting: &Setting) -> Result<Outcome> {
     let (least, most) =
         ratios.iter().fold((f64::MAX, 0.0f64), |(lo, hi), &own| (lo.min(own), hi.max(own)));
     let found = format!(
-        "the mean errors of the biased index are {least:.3} to {most:.3} times those of the other."
+        "the mean errors of the biased index are {} to {} times those of the other.",
+        figure(least),
+        figure(most)
     );
     let panels = vec![chart(BIASED, Axis::log("k"), series)];
     let title = "How far queries of one column are from the truth, by k".to_owned();
