@@ -35,7 +35,8 @@ pub(super) const BY_COLUMNS: Experiment = Experiment {
 pub(super) const BY_K: Experiment = Experiment {
     name: "search-by-k",
     source: "LeFevre, DeWitt and Ramakrishnan 2005, figure 11",
-    claim: "What Incognito costs trends downward as k grows, while a binary search goes up and down.",
+    claim: "What Incognito costs trends downward as k grows, while a binary search goes up and \
+            down.",
     seed: 111,
     run: run_by_k,
 };
