@@ -5,7 +5,7 @@ mod common;
 use common::Folder;
 use serde_json::Value;
 
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 23] = [
     "class-size-by-k",
     "entropy-by-l",
     "imprecision-by-k",
@@ -13,8 +13,22 @@ const NAMES: [&str; 9] = [
     "sample-size",
     "pruning",
     "nested-boxes-by-k",
+    "point-query-error",
+    "window-query-error",
+    "build-cost-by-k",
     "incremental-cost",
+    "moved-by-rows",
+    "moved-by-memory",
+    "compaction-cost",
+    "quality-by-k",
     "incremental-quality",
+    "query-error-by-k",
+    "query-error-by-selectivity",
+    "bias-by-k",
+    "bias-by-selectivity",
+    "search-by-columns",
+    "search-by-k",
+    "cube-cost",
 ];
 
 #[test]

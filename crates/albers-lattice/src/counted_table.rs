@@ -8,6 +8,8 @@
 //! Cost: the loss of all rows is a sum over attributes, known for every node before any is looked
 //! at.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use albers_classes::points::Points;
 use albers_privacy::Facts;
 use albers_privacy::Requirement;
@@ -15,6 +17,7 @@ use albers_storage::Result;
 use rayon::prelude::*;
 
 use crate::dimension::Dimension;
+use crate::found::MovedTuples;
 use crate::frequency_set::{FrequencySet, SetBuilder, Workspace};
 use crate::lattice::height_of;
 use crate::layout::{FactField, KeyLayout};
@@ -31,6 +34,8 @@ pub struct CountedTable<'a> {
     n_rows: u64,
     /// The weighted loss of all rows, by attribute and level.
     losses: Vec<Vec<f64>>,
+    /// Tuples that were read and written so far.
+    n_moved: [AtomicU64; 2],
 }
 
 /// What the keys hold besides the attributes, so that a requirement can be judged: both halves of
@@ -99,8 +104,9 @@ impl<'a> CountedTable<'a> {
     ) -> Result<CountedTable<'a>> {
         let n_rows = builder.n_rows();
         let table = builder.finish(dimensions)?;
+        let (losses, n_moved) = (Vec::new(), Default::default());
         let mut counted =
-            CountedTable { dimensions, workspace, facts, table, n_rows, losses: Vec::new() };
+            CountedTable { dimensions, workspace, facts, table, n_rows, losses, n_moved };
         let attributes = 0..dimensions.len();
         counted.losses = attributes
             .into_par_iter()
@@ -158,7 +164,7 @@ impl<'a> CountedTable<'a> {
         attributes: &[usize],
         levels: &[u16],
     ) -> Result<FrequencySet> {
-        from.derive(self.workspace, self.dimensions, self.layout(attributes, levels))
+        self.derive_counted(from, self.layout(attributes, levels))
     }
 
     /// The set of some attributes at some levels, if reading it so often instead of the one it is
@@ -177,9 +183,23 @@ impl<'a> CountedTable<'a> {
         let most = if n_reads < MANY_READS { quarter.min(IN_CACHE) } else { quarter };
         let layout = self.layout(attributes, levels);
         match from.shrinks(self.dimensions, &layout, most) {
-            true => from.derive(self.workspace, self.dimensions, layout).map(Some),
+            true => self.derive_counted(from, layout).map(Some),
             false => Ok(None),
         }
+    }
+
+    fn derive_counted(&self, from: &FrequencySet, layout: KeyLayout) -> Result<FrequencySet> {
+        let set = from.derive(self.workspace, self.dimensions, layout)?;
+        for (n_moved, own) in self.n_moved.iter().zip([from, &set]) {
+            n_moved.fetch_add(own.n_entries(), Ordering::Relaxed);
+        }
+        Ok(set)
+    }
+
+    /// The tuples that were moved so far to derive sets. Sums do not depend on the threads.
+    pub(crate) fn moved(&self) -> MovedTuples {
+        let [read, written] = [0, 1].map(|at: usize| self.n_moved[at].load(Ordering::Relaxed));
+        MovedTuples { read, written }
     }
 
     fn layout(&self, attributes: &[usize], levels: &[u16]) -> KeyLayout {

@@ -33,6 +33,22 @@ pub struct Found {
     pub effort: Effort,
 }
 
+/// Tuples of frequency sets that were moved to derive other ones.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MovedTuples {
+    /// Those of the sets that others were derived from, once for each.
+    pub read: u64,
+    /// Those of the sets that were derived.
+    pub written: u64,
+}
+
+impl MovedTuples {
+    /// What was moved since an earlier look.
+    pub(crate) fn since(self, before: MovedTuples) -> MovedTuples {
+        MovedTuples { read: self.read - before.read, written: self.written - before.written }
+    }
+}
+
 /// What a search cost.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Effort {
@@ -48,6 +64,10 @@ pub struct Effort {
     pub cube_seconds: f64,
     /// How many of these there were.
     pub cube_sets: u64,
+    /// The tuples that were moved for all sets.
+    pub moved: MovedTuples,
+    /// The tuples that were moved for sets that were computed before the search.
+    pub cube_moved: MovedTuples,
 }
 
 impl Effort {

@@ -127,10 +127,11 @@ impl Sources {
     fn new(counted: &CountedTable<'_>, variant: Variant, effort: &mut Effort) -> Result<Sources> {
         let mut sources = Sources { prepared: Prepared::default(), rolled_up: None };
         if variant == Variant::Cube {
-            let start = Instant::now();
+            let (start, before) = (Instant::now(), counted.moved());
             sources.prepared = sets_of_subsets(counted, counted.table(), 1)?;
             effort.cube_sets = sources.prepared.len() as u64;
             effort.cube_seconds = start.elapsed().as_secs_f64();
+            effort.cube_moved = counted.moved().since(before);
         }
         Ok(sources)
     }

@@ -16,7 +16,7 @@ use crate::lattice::NodeSet;
 use crate::question::Question;
 use crate::samarati;
 
-pub use crate::found::{Effort, Found, Generalization};
+pub use crate::found::{Effort, Found, Generalization, MovedTuples};
 
 /// How generalizations are searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +51,17 @@ pub fn too_many_nodes(heights: &[u16], algorithm: Algorithm) -> Option<u128> {
 /// # Panics
 /// When the lattice has too many nodes; see [`too_many_nodes`].
 pub fn search(
+    counted: &CountedTable<'_>,
+    question: &Question<'_>,
+    algorithm: Algorithm,
+) -> Result<Found> {
+    let before = counted.moved();
+    let mut found = search_any(counted, question, algorithm)?;
+    found.effort.moved = counted.moved().since(before);
+    Ok(found)
+}
+
+fn search_any(
     counted: &CountedTable<'_>,
     question: &Question<'_>,
     algorithm: Algorithm,

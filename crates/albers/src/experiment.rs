@@ -13,8 +13,12 @@
 //! - `policies`: the split policies that are compared; a new one is one entry.
 //! - `class_size`, `diversity`, `imprecision`: LeFevre et al. 2008, figures 8, 11 and 12.
 //! - `external_cost`, `sample_size`, `pruning`: LeFevre et al. 2008, figures 18 and 22 to 24.
-//! - `nested_boxes`: Anjum & Raschia 2017, figures 9 to 11.
+//! - `nested_boxes`, `nested_queries`: Anjum & Raschia 2017, figures 9 to 11, 12 and 13.
+//! - `build_cost`: Iwuchukwu & Naughton 2007, figures 7(a) and 9.
+//! - `larger_tables`, `quality`, `query_error`: Iwuchukwu & Naughton 2007, figures 8, 10 and 12.
 //! - `incremental`: Iwuchukwu & Naughton 2007, figures 7(b) and 11.
+//! - `search_cost`: LeFevre et al. 2005, figures 10 to 12.
+//! - `sales`: the table of Iwuchukwu & Naughton 2007, ordered.
 //! - `trial`: a made-up table, what is asked of it, and what is published.
 //! - `metrics`: what is measured on published rows alone.
 //!
@@ -25,16 +29,23 @@
 //! Guarantee: figures follow from name and scale, to the last byte.
 //! Cost: one table and one release in memory at a time; seconds at small scale.
 
+mod build_cost;
 mod class_size;
 mod diversity;
 mod external_cost;
 mod imprecision;
 mod incremental;
+mod larger_tables;
 mod metrics;
 mod nested_boxes;
+mod nested_queries;
 mod policies;
 mod pruning;
+mod quality;
+mod query_error;
+mod sales;
 mod sample_size;
+mod search_cost;
 mod trial;
 
 use serde::{Serialize, Serializer};
@@ -136,8 +147,22 @@ pub fn all() -> &'static [Experiment] {
         sample_size::EXPERIMENT,
         pruning::EXPERIMENT,
         nested_boxes::EXPERIMENT,
+        nested_queries::POINTS,
+        nested_queries::WINDOWS,
+        build_cost::BY_K,
         incremental::COST,
+        larger_tables::BY_ROWS,
+        larger_tables::BY_MEMORY,
+        build_cost::COMPACTION,
+        quality::EXPERIMENT,
         incremental::QUALITY,
+        query_error::BY_K,
+        query_error::BY_SELECTIVITY,
+        query_error::BIAS_BY_K,
+        query_error::BIAS_BY_SELECTIVITY,
+        search_cost::BY_COLUMNS,
+        search_cost::BY_K,
+        search_cost::CUBE,
     ]
 }
 

@@ -8,7 +8,7 @@ use albers_lattice::counted_table::{CountedTable, fact_fields};
 use albers_lattice::dimension::Dimension;
 use albers_lattice::frequency_set::Workspace;
 use albers_lattice::question::Question;
-use albers_lattice::search::{Effort, Generalization};
+use albers_lattice::search::{Effort, Generalization, MovedTuples};
 use albers_storage::watch::{Phase, Watch};
 use albers_storage::wording;
 use albers_storage::wording::Field;
@@ -102,6 +102,12 @@ pub struct LatticeReport {
     pub rollups: u64,
     /// Frequency sets that were computed before the search.
     pub cube_sets: u64,
+    /// Tuples of frequency sets that were moved to compute others, where all sets are counted.
+    #[serde(skip)]
+    pub moved: MovedTuples,
+    /// Those that were moved before the search.
+    #[serde(skip)]
+    pub cube_moved: MovedTuples,
     /// No generalization has less of what was minimized, where the search had a time limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bound: Option<f64>,
@@ -373,6 +379,8 @@ impl<'a> Look<'a> {
             scans: 0,
             rollups: 0,
             cube_sets: 0,
+            moved: MovedTuples::default(),
+            cube_moved: MovedTuples::default(),
             bound: None,
             gap: None,
             sorted_by: self.request.sort.to_string(),
@@ -393,6 +401,7 @@ impl LatticeReport {
         self.scans = effort.scans;
         self.rollups = effort.rollups;
         self.cube_sets = effort.cube_sets;
+        (self.moved, self.cube_moved) = (effort.moved, effort.cube_moved);
         self.seconds.cube = effort.cube_seconds;
     }
 }

@@ -19,14 +19,13 @@
 
 use std::sync::Arc;
 
-use albers_generate::{Kind, Options};
 use albers_storage::store::disk::MemoryDisk;
 use albers_storage::watch::Silent;
-use albers_table::schema::{ColumnType, Role};
+use albers_table::schema::Role;
 use albers_table::sink::BatchSink;
 
 use super::trial::{Rows, Table};
-use super::{Experiment, Outcome, Setting};
+use super::{Experiment, Outcome, Setting, sales};
 use crate::chart::{Axis, Chart, Series};
 use crate::error::Result;
 use crate::job::{Job, Method, Split};
@@ -57,11 +56,6 @@ const K: u64 = 10;
 /// Batches after the first.
 const N_MORE: usize = 8;
 
-/// The quasi-identifiers; those of names become numbers.
-const QUASI: [&str; 8] =
-    ["zipcode", "order-date", "gender", "style", "price", "quantity", "cost", "shipment"];
-const NAMES: [&str; 4] = ["zipcode", "gender", "style", "shipment"];
-
 /// A table that comes in batches.
 struct Growing {
     table: Table,
@@ -73,15 +67,8 @@ impl Growing {
     fn of(setting: &Setting) -> Result<Growing> {
         let batch_rows = setting.pick(2_000, 500_000);
         let n_rows = (batch_rows * (1 + N_MORE)) as u64;
-        let table = Table::generate(Kind::LandsEnd, n_rows, setting.seed, &Options::default())?;
-        let table = table.ranked(&NAMES).numbered(KEY);
-        let mut job = table.job(K, &QUASI)?;
-        for name in QUASI {
-            job.column(name).hierarchy = None;
-        }
-        for name in NAMES {
-            job.column(name).column_type = Some(ColumnType::Integer);
-        }
+        let table = sales::sales(n_rows, setting.seed)?.numbered(KEY);
+        let job = sales::job(&table, K)?;
         Ok(Growing { table, batch_rows, job })
     }
 

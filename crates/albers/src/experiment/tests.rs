@@ -83,3 +83,38 @@ fn an_index_of_one_batch_loses_what_a_bulk_load_loses() {
         assert_eq!(mondrian.points.len(), 9);
     }
 }
+
+#[test]
+fn an_index_costs_the_same_for_every_k_but_for_its_leaves() {
+    let own = named(&text(&["build-cost-by-k"])).unwrap()[0];
+    let report = experiment(own, ExperimentScale::Small).unwrap();
+    let [index, top_down] = &report.figure.panels[0].series[..] else { panic!("two lines") };
+    let costs: Vec<f64> = index.points.iter().map(|point| point.1).collect();
+    assert!(costs[0] < costs[1] && costs[1..].iter().all(|cost| *cost == costs[1]), "{costs:?}");
+    assert!(top_down.points.windows(2).all(|pair| pair[1].1 < pair[0].1), "{:?}", top_down.points);
+}
+
+#[test]
+fn what_regions_answer_is_never_closer_to_the_truth_than_what_bounds_answer() {
+    for name in ["query-error-by-k", "query-error-by-selectivity"] {
+        let own = named(&text(&[name])).unwrap()[0];
+        let report = experiment(own, ExperimentScale::Small).unwrap();
+        let [.., regions, bounds] = &report.figure.panels[0].series[..] else { panic!("lines") };
+        assert!(bounds.points.len() > 1);
+        for (wide, narrow) in regions.points.iter().zip(&bounds.points) {
+            assert!(0.0 <= narrow.1 && narrow.1 <= wide.1, "{name}: {narrow:?}, {wide:?}");
+        }
+    }
+}
+
+#[test]
+fn both_ways_to_bring_leaves_together_begin_with_the_same_leaves() {
+    let own = named(&text(&["point-query-error"])).unwrap()[0];
+    let report = experiment(own, ExperimentScale::Small).unwrap();
+    let [base, _, coarse, _] = &report.figure.panels[..] else { panic!("two k, two middles") };
+    assert_eq!(base.series[0].points, base.series[1].points, "an R+-tree for k = 5");
+    assert_ne!(coarse.series[0].points, coarse.series[1].points, "brought together for k = 100");
+    for (fine, wide) in base.series.iter().zip(&coarse.series) {
+        assert!(fine.points.len() == 7 && fine.points[6].1 < wide.points[6].1, "{}", fine.name);
+    }
+}

@@ -12,7 +12,7 @@ use albers_table::schema::Role;
 use albers_table::sink::{BatchSink, Sink};
 use albers_table::source::{BatchSource, ReadOptions};
 use arrow_array::cast::AsArray as _;
-use arrow_array::types::Float64Type;
+use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{Array as _, ArrayRef, Int64Array, RecordBatch};
 use arrow_cast::cast;
 use arrow_schema::{DataType, Field, Schema};
@@ -20,8 +20,12 @@ use arrow_schema::{DataType, Field, Schema};
 use crate::anonymize::anonymize;
 use crate::error::Result;
 use crate::finding::{Acceptance, FindingName};
-use crate::job::{Job, Method};
+use crate::job::{ByteSize, Job, Method};
+use crate::lattice::{LatticeReport, LatticeRequest, lattice};
 use crate::report::Report;
+
+/// The memory of a search, enough for all frequency sets of the tables that are searched.
+const SEARCH_BYTES: u64 = 4 << 30;
 
 /// A made-up table.
 pub(super) struct Table {
@@ -59,14 +63,30 @@ impl Table {
         for name in quasi {
             job.set_role(name, Role::Quasi)?;
         }
+        // Ages are numbers where papers cut.
         for (name, rows) in albers_generate::hierarchies(self.kind, &self.options) {
-            // Ages are numbers in the papers.
             if quasi.contains(&name) && name != "age" {
-                let text: String = rows.iter().map(|row| row.join(",") + "\n").collect();
-                let rows = HierarchyRows::of_text(name, &text);
-                job.column(name).hierarchy = Some(HierarchySpec::Rows(Arc::new(rows)));
+                add_hierarchy(&mut job, name, rows.iter());
             }
         }
+        Ok(job)
+    }
+
+    /// A job for a search of the lattice of these quasi-identifiers, all with the hierarchies of
+    /// the values that they have.
+    pub(super) fn search_job(&self, k: u64, quasi: &[&str]) -> Result<Job> {
+        let mut job = self.job(k, &[])?;
+        for name in quasi {
+            job.set_role(name, Role::Quasi)?;
+        }
+        for (name, rows) in albers_generate::hierarchies(self.kind, &self.options) {
+            if quasi.contains(&name) {
+                let known = self.rows.texts(name);
+                add_hierarchy(&mut job, name, rows.iter().filter(|row| known.contains(&row[0])));
+            }
+        }
+        // Where memory is short other sets are computed: it must not follow from the machine.
+        job.memory = Some(ByteSize(SEARCH_BYTES));
         Ok(job)
     }
 
@@ -102,12 +122,25 @@ impl Table {
         anonymize(job, &source, sinks.collect(), &Silent)
     }
 
+    /// What a search of its lattice comes to.
+    pub(super) fn lattice(&self, job: &Job) -> Result<LatticeReport> {
+        lattice(job, &self.source()?, LatticeRequest::default(), &Silent)
+    }
+
     /// What a job publishes of the table.
     pub(super) fn release(&self, job: &Job) -> Result<Rows> {
+        let mut releases = self.releases(job)?;
+        Ok(releases.swap_remove(0))
+    }
+
+    /// All that a job publishes of the table, the release of its k first.
+    pub(super) fn releases(&self, job: &Job) -> Result<Vec<Rows>> {
         let source = self.source()?;
-        let (sink, collected) = BatchSink::new();
-        anonymize(job, &source, vec![Box::new(sink)], &Silent)?;
-        Ok(Rows(collected.take()))
+        let sinks = (0..=job.also_k.len()).map(|_| BatchSink::new());
+        let (sinks, collected): (Vec<_>, Vec<_>) =
+            sinks.map(|(sink, collected)| (Box::new(sink) as Box<dyn Sink>, collected)).unzip();
+        anonymize(job, &source, sinks, &Silent)?;
+        Ok(collected.iter().map(|own| Rows(own.take())).collect())
     }
 }
 
@@ -139,6 +172,15 @@ impl Rows {
         classes
     }
 
+    /// The different values of a column, as texts.
+    fn texts(&self, name: &str) -> BTreeSet<String> {
+        let texts = |column: ArrayRef| -> BTreeSet<String> {
+            let texts = column.as_string::<i32>().iter();
+            texts.map(|text| text.unwrap_or_default().to_owned()).collect()
+        };
+        self.columns(name, &DataType::Utf8).flat_map(texts).collect()
+    }
+
     /// The same rows with the ranks of the names of a column, if it has names.
     fn ranked(self, name: &str) -> Rows {
         let is_text = |batch: &RecordBatch| {
@@ -151,9 +193,7 @@ impl Rows {
             let texts = column.as_string::<i32>().iter();
             texts.map(|text| text.unwrap_or_default().to_owned()).collect()
         };
-        let all = self.columns(name, &DataType::Utf8).flat_map(|column| texts(&column));
-        let known: BTreeSet<String> = all.collect();
-        let known: Vec<String> = known.into_iter().collect();
+        let known: Vec<String> = self.texts(name).into_iter().collect();
         let ranked = |batch: RecordBatch| {
             let place = batch.schema().index_of(name).expect("an experiment knows its columns");
             let ranks = texts(batch.column(place)).into_iter();
@@ -214,6 +254,15 @@ impl Rows {
         labels
     }
 
+    /// A column of whole numbers or days, counted from the least.
+    pub(super) fn codes(&self, name: &str) -> Vec<u32> {
+        let columns = self.columns(name, &DataType::Int64);
+        let values = |column: ArrayRef| column.as_primitive::<Int64Type>().values().to_vec();
+        let values: Vec<i64> = columns.flat_map(values).collect();
+        let least = values.iter().copied().min().unwrap_or(0);
+        values.iter().map(|value| (value - least) as u32).collect()
+    }
+
     /// A column of numbers.
     pub(super) fn numbers(&self, name: &str) -> Vec<f64> {
         let columns = self.columns(name, &DataType::Float64);
@@ -227,6 +276,12 @@ impl Rows {
             cast_to(column, data_type)
         })
     }
+}
+
+fn add_hierarchy<'h>(job: &mut Job, name: &str, rows: impl Iterator<Item = &'h Vec<String>>) {
+    let text: String = rows.map(|row| row.join(",") + "\n").collect();
+    let rows = HierarchyRows::of_text(name, &text);
+    job.column(name).hierarchy = Some(HierarchySpec::Rows(Arc::new(rows)));
 }
 
 fn cast_to(column: &ArrayRef, data_type: &DataType) -> ArrayRef {
