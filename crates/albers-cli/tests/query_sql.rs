@@ -1,6 +1,7 @@
 //! The SQL that `query` writes gives its answers, in DuckDB and in PostgreSQL.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+#![allow(clippy::print_stdout, reason = "a test says which databases it did not try")]
 
 mod common;
 mod query_sql {

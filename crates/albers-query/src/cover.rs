@@ -160,10 +160,9 @@ pub(crate) fn intersection<'a>(
     std::iter::from_fn(move || {
         while i < a.len() && j < b.len() {
             let (first, last) = (a[i].0.max(b[j].0), a[i].1.min(b[j].1));
-            if a[i].1 <= b[j].1 {
-                i += 1
-            } else {
-                j += 1
+            match a[i].1 <= b[j].1 {
+                true => i += 1,
+                false => j += 1,
             }
             if first <= last {
                 return Some((first, last));

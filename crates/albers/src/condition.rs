@@ -44,6 +44,18 @@ pub(crate) struct Test {
     pub(crate) value_mark: Mark,
 }
 
+impl Test {
+    /// The values that the column is compared with.
+    pub(crate) fn values(&self) -> impl Iterator<Item = &str> {
+        let values: &[String] = match &self.asks {
+            Asks::OneOf { values, .. } => values,
+            Asks::Bound(_, value) => std::slice::from_ref(value),
+            Asks::Missing(_) => &[],
+        };
+        values.iter().map(String::as_str)
+    }
+}
+
 /// What is asked of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Asks {

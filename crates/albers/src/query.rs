@@ -38,7 +38,7 @@ use albers_storage::wording;
 use albers_storage::wording::{Field, Wording};
 use albers_table::source::Source;
 
-use crate::condition::{Asks, Condition, ConditionError, Test};
+use crate::condition::{Condition, ConditionError, Test};
 use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::memory::{Memory, on_threads};
@@ -323,11 +323,7 @@ fn too_many(_: TooManyTerms) -> ConditionError {
 
 /// How many digits after the point the values of tests have at most.
 fn n_digits(tests: &[&Test]) -> u8 {
-    let values = tests.iter().flat_map(|test| match &test.asks {
-        Asks::OneOf { values, .. } => values.as_slice(),
-        Asks::Bound(_, value) => std::slice::from_ref(value),
-        Asks::Missing(_) => &[],
-    });
+    let values = tests.iter().flat_map(|test| test.values());
     let decimals = values.filter_map(|text| {
         albers_table::value::parse_decimal(text.as_bytes()).ok().map(|own| own.scale)
     });

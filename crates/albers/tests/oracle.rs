@@ -8,6 +8,7 @@
 //! replayed first from then on.
 
 mod oracle {
+    pub mod ask;
     pub mod case;
     pub mod check;
     pub mod column;
@@ -30,6 +31,7 @@ use albers::{
     ByteSize, Choice, Error, ErrorKind, FindingName, Job, Method, RecodeJob, Report, Role, Silent,
     anonymize_files, recode_files,
 };
+use oracle::ask::Ask;
 use oracle::case::{Case, OF_TREES, can_leave_out, releases};
 use oracle::check::{check_recoded, check_releases};
 use oracle::column::Shown;
@@ -125,6 +127,7 @@ static REPEATED: Tally = Tally::new();
 static OUTSIDE: Tally = Tally::new();
 static INDEXED: Tally = Tally::new();
 static RECODED: Tally = Tally::new();
+static ASKED: Tally = Tally::new();
 
 proptest! {
     #![proptest_config(config(1500))]
@@ -135,6 +138,61 @@ proptest! {
         done(&case.job)?;
         check_releases(&case, &CHECKED);
     }
+}
+
+proptest! {
+    #![proptest_config(config(400))]
+
+    fn ask_any_release(sizes in sizes(), method in any_method()) {
+        let folder = folder();
+        let case = Case::draw(method, sizes, folder.path());
+        let report = done(&case.job)?;
+        let mut dice = Dice::new(!sizes.0);
+        let asks: Vec<Ask> = (0..12).map(|_| Ask::draw(&case, &mut dice)).collect();
+        for (path, _) in releases(&case.job) {
+            let with_codebook = dice.chance(0.7);
+            ASKED.count(if with_codebook { "with a codebook" } else { "without" });
+            for ask in &asks {
+                let found = match ask.answered(&path, with_codebook) {
+                    Ok(found) => found,
+                    // Without a codebook nothing tells what places are of; the first letters of
+                    // numbers never tell their order.
+                    Err(error) => {
+                        let error = error.to_string();
+                        let is_known = ["order that nothing tells", "do not tell the order"];
+                        prop_assert!(is_known.iter().any(|own| error.contains(own)), "{}", error);
+                        ASKED.count("refused");
+                        continue;
+                    }
+                };
+                prop_assert_eq!(found.rows, report.rows);
+                let answer = &found.answers[0];
+                let truth = ask.n_rows(case.n_rows);
+                let told = format!("{method}, {}: {truth} in {answer:?}", ask.text);
+                prop_assert!(answer.lower <= truth, "{}", told);
+                prop_assert!(truth <= answer.upper + report.suppressed, "{}", told);
+                prop_assert!(answer.lower <= answer.upper, "{}", told);
+                prop_assert!(answer.upper <= answer.overlap, "{}", told);
+                prop_assert!(answer.estimate >= answer.lower as f64 - 1e-6, "{}", told);
+                prop_assert!(answer.estimate <= answer.upper as f64 + 1e-6, "{}", told);
+                ASKED.count(method.name());
+                if answer.upper < answer.overlap {
+                    ASKED.count("bounded by known values");
+                }
+                if ask.is_carried {
+                    ASKED.count("on a carried column");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_any_release_answers_bounds_what_its_table_says() {
+    ask_any_release();
+    let kinds = ["bounded by known values", "on a carried column", "with a codebook", "without"];
+    ASKED.assert_at_least(n_cases(400) / 40, &kinds);
+    ASKED.assert_at_least(n_cases(400) / 40, &["refused", "bang", "local", "incognito"]);
 }
 
 proptest! {

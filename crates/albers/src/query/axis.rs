@@ -341,14 +341,7 @@ fn placed(
 
 /// The values that tests compare with.
 fn literals<'t>(tests: &'t [&Test]) -> impl Iterator<Item = (&'t str, &'t Test)> {
-    tests.iter().flat_map(|test| {
-        let values: &[String] = match &test.asks {
-            Asks::OneOf { values, .. } => values,
-            Asks::Bound(_, value) => std::slice::from_ref(value),
-            Asks::Missing(_) => &[],
-        };
-        values.iter().map(move |value| (value.as_str(), *test))
-    })
+    tests.iter().flat_map(|test| test.values().map(move |value| (value, *test)))
 }
 
 fn key_line(

@@ -37,6 +37,8 @@ pub(super) struct CellSource<'a> {
     pub(super) places: &'a [usize],
     /// How many digits after the point conditions have at most.
     pub(super) n_digits: u8,
+    /// What conditions compare it with.
+    pub(super) literals: &'a [&'a str],
 }
 
 /// Distinct things, with the place of each.
@@ -216,6 +218,9 @@ impl CellSource<'_> {
             return Ok(self.of_values(texts));
         }
         match (own.shown.as_deref(), &own.hierarchy) {
+            (Some("interval"), _) if texts.iter().all(|text| ends_of(text).is_empty()) => {
+                Ok(self.yardstick(texts).map_or(Notation::Names, Notation::Ordered))
+            }
             (Some("interval"), _) => self.ordered(texts),
             (Some("set"), _) => Ok(Notation::Names),
             (Some("places"), _) => Err(self.unknown_places()),
@@ -259,6 +264,11 @@ impl CellSource<'_> {
     /// What the ends of intervals are, with the digits that they and the conditions have.
     fn yardstick(&self, texts: &[&str]) -> Option<Yardstick> {
         let ends: Vec<String> = texts.iter().flat_map(|text| ends_of(text)).collect();
+        if ends.is_empty() {
+            // No cell tells what its values are: whatever they are compared with does.
+            let told = Yardstick::of_texts(self.literals.iter().copied())?;
+            return Some(told.with_digits(self.n_digits));
+        }
         let ends = || ends.iter().map(String::as_str);
         let own = match self.column.column_type {
             Some(ColumnType::Integer) if !self.column.is_type_sure => Some(Yardstick::Whole(0)),

@@ -13,7 +13,7 @@ use albers_storage::memory_budget::Reservation;
 use albers_storage::watch::{Phase, Watch};
 use albers_table::chunk::{Cells, ColumnChunk, TickUnit};
 use albers_table::source::{
-    ColumnRequest, RequestedTypes, Source, SourceChunk, for_each_chunk, with_settled_types,
+    ColumnRequest, Source, SourceChunk, for_each_chunk, with_settled_types,
 };
 
 use crate::error::Result;
@@ -28,8 +28,6 @@ pub(super) struct Runs {
     pub(super) columns: Vec<Vec<ColumnChunk>>,
     /// The first row of each run, for messages.
     pub(super) first_rows: Vec<u64>,
-    /// What they were read as.
-    pub(super) types: RequestedTypes,
     /// What they take.
     _memory: Reservation,
 }
@@ -49,12 +47,12 @@ pub(super) fn read_runs(
     memory: &Memory,
     watch: &dyn Watch,
 ) -> Result<Runs> {
-    let (types, (mut chunks, memory)) = with_settled_types(source, requests, &mut |types| {
+    let (_, (mut chunks, memory)) = with_settled_types(source, requests, &mut |types| {
         let mut memory = memory.budget.reserve_nothing("the classes of a release");
         let mut chunks: Vec<ChunkRuns> = Vec::new();
         watch.phase(Phase::Read, source.n_rows());
         let mut scan = source.scan(requests, types)?;
-        for_each_chunk(scan.as_mut(), watch, &|chunk| Ok(ChunkRuns::of(chunk)), &mut |runs| {
+        for_each_chunk(scan.as_mut(), watch, &|chunk| Ok(ChunkRuns::of(&chunk)), &mut |runs| {
             memory.try_grow(runs.n_bytes())?;
             chunks.push(runs);
             Ok(())
@@ -67,7 +65,6 @@ pub(super) fn read_runs(
         sizes: Vec::new(),
         columns: requests.iter().map(|_| Vec::new()).collect(),
         first_rows: Vec::new(),
-        types,
         _memory: memory,
     };
     for chunk in chunks {
@@ -83,7 +80,7 @@ pub(super) fn read_runs(
 }
 
 impl ChunkRuns {
-    fn of(chunk: SourceChunk) -> ChunkRuns {
+    fn of(chunk: &SourceChunk) -> ChunkRuns {
         let mut differs = vec![false; chunk.n_rows];
         if let Some(first) = differs.first_mut() {
             *first = true;

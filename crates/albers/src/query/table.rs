@@ -357,7 +357,9 @@ fn read_column(
     let tests: Vec<(usize, &Test)> = tests.copied().collect();
     let own_tests: Vec<&Test> = tests.iter().map(|(_, test)| *test).collect();
     let n_digits = n_digits(&own_tests);
-    let source = CellSource { release: release.name(), column, runs, places, n_digits };
+    let literals: Vec<&str> = own_tests.iter().flat_map(|test| test.values()).collect();
+    let literals = &literals;
+    let source = CellSource { release: release.name(), column, runs, places, n_digits, literals };
     let cells = source.read()?;
     // The texts of a column that left as it came are names where they are nothing else.
     let is_carried = column.kind == ColumnKind::Carried;

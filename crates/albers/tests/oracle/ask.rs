@@ -1,6 +1,8 @@
 //! Random conditions, and how many rows of a table satisfy them, by a look at every row.
 
-use albers::Role;
+use std::path::Path;
+
+use albers::{Job, QueryReport, Question, ReleaseBeside, Role, Silent, files, query};
 
 use super::case::Case;
 use super::column::Column;
@@ -39,6 +41,17 @@ impl Ask {
             };
         }
         all
+    }
+
+    /// What a release answers, with its codebook or without.
+    pub fn answered(&self, release: &Path, with_codebook: bool) -> albers::Result<QueryReport> {
+        let manifest = files::manifest_of(release, None)?;
+        let codebook = files::codebook_of(release)?.filter(|_| with_codebook);
+        let beside = ReleaseBeside { manifest: manifest.as_ref(), codebook: codebook.as_ref() };
+        let job = Job::default();
+        let source = files::open_table(&job, release, None)?;
+        let question = Question { conditions: vec![self.text.clone()], ..Question::default() };
+        query(&job, source.as_ref(), &beside, &question, &Silent)
     }
 
     /// Rows of a table that satisfy it.
