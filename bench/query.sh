@@ -60,7 +60,7 @@ def timed(command):
 
 ask = lambda name, more=(): [albers, "query", f"{folder}/{name}", "--conditions", f"{folder}/conditions.txt", "--json", *more]
 # As DuckDB would be asked: one pass over the file for a hundred ranges at a time.
-scan = "import duckdb, sys; c = duckdb.connect(); c.execute('set threads = %d'); print(sum((list(c.execute(q).fetchone()) for q in open(sys.argv[1]).read().split(';') if q.strip()), []))" % threads
+scan = "import duckdb, sys; c = duckdb.connect(); c.execute("set threads = %d; set enable_progress_bar = false"); print(sum((list(c.execute(q).fetchone()) for q in open(sys.argv[1]).read().split(';') if q.strip()), []))" % threads
 batches = [f"select {', '.join(counts[at:at + 100])} from '{folder}/release.parquet'" for at in range(0, n_queries, 100)]
 open(f"{folder}/scan.sql", "w").write(";".join(batches))
 runs = {

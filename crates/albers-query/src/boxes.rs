@@ -145,6 +145,8 @@ struct Axis {
 struct Ranges {
     first: Vec<u32>,
     last: Vec<u32>,
+    /// Where these begin and end on the scale, so that no class has to be looked up there.
+    edges: Vec<(f64, f64)>,
     /// Classes that begin up to a position.
     begun: Vec<u32>,
     /// Classes that end before a position.
@@ -159,6 +161,9 @@ struct Judged {
     n_rows: u64,
     /// The share of its region inside.
     share: f64,
+    /// Its rows in the term at least: all but those that may lie outside on some axis. Holes have no
+    /// say in it.
+    at_least: u64,
     /// Its rows in the term at most.
     at_most: u64,
 }
@@ -230,8 +235,8 @@ impl Boxes {
         let mut judged: Vec<Judged> = Vec::new();
         for (term_idx, term) in query.terms().iter().enumerate() {
             let classes = self.meeting(term);
-            judged
-                .extend(classes.into_iter().filter_map(|class| self.judge(class, term_idx, term)));
+            let classes = classes.into_iter().map(|class| class as usize);
+            judged.extend(classes.filter_map(|class| self.judge(class, term_idx, term)));
         }
         if query.terms().len() > 1 {
             judged.sort_by_key(|own| own.class);
@@ -277,7 +282,7 @@ impl Boxes {
             }
             None => {
                 assert!(!self.needs_opposite(query), "the query has its opposite");
-                self.at_least(class, judged[0].n_rows, &query.terms()[0])
+                judged[0].at_least
             }
         };
         let upper = self.at_most(judged, query.terms());
@@ -304,7 +309,7 @@ impl Boxes {
     }
 
     /// The classes whose boxes meet a term, ascending.
-    fn meeting(&self, term: &Term) -> Vec<usize> {
+    fn meeting(&self, term: &Term) -> Vec<u32> {
         let axes = term.iter().filter(|(axis, _)| *axis < self.axes.len());
         let mut asked: Vec<(u64, &Axis, Test<'_>)> = axes
             .map(|(axis, asked)| {
@@ -315,10 +320,12 @@ impl Boxes {
             .collect();
         asked.sort_by_key(|own| own.0);
         let mut asked = asked.into_iter();
-        let Some((_, axis, test)) = asked.next() else { return (0..self.sizes.len()).collect() };
+        let Some((_, axis, test)) = asked.next() else {
+            return (0..self.sizes.len() as u32).collect();
+        };
         let mut classes = axis.all_meeting(&test);
         for (_, axis, test) in asked {
-            classes.retain(|&class| axis.meets(class, &test));
+            axis.keep_meeting(&mut classes, &test);
         }
         classes
     }
@@ -330,37 +337,20 @@ impl Boxes {
         if n_rows == 0 {
             return None;
         }
-        let (mut share, mut at_most) = (1.0, n_rows);
+        let (mut share, mut at_most, mut at_least) = (1.0, n_rows, n_rows);
         for (axis, asked) in self.quasi_of(term) {
-            let cover = axis.cover(class);
-            if !cover.meets(asked) {
-                return None;
-            }
-            if !cover.is_inside(asked) {
-                share *= axis.own.scale.share(cover, asked);
-                let outside = axis.own.known.n_outside(cover, asked);
-                at_most = at_most.min(n_class.saturating_sub(outside));
+            let own = axis.judge(class, asked)?;
+            if !own.is_inside {
+                share *= own.share;
+                at_most = at_most.min(n_class.saturating_sub(own.known_outside));
+                at_least = at_least.saturating_sub(n_class.saturating_sub(own.known_inside));
             }
         }
         if let Some(holes) = &self.holes {
             let axes: Vec<&AxisCells> = self.axes.iter().map(|axis| &axis.own).collect();
             share = holes.share(&axes, class, term, share)?;
         }
-        Some(Judged { class, term: term_idx, n_rows, share, at_most })
-    }
-
-    /// The rows of a class that surely lie in a term, of which so many satisfy what is asked of
-    /// carried columns: all of these but those that may lie outside on some axis.
-    fn at_least(&self, class: usize, n_rows: u64, term: &Term) -> u64 {
-        let n_class = self.sizes[class];
-        let may_be_outside = self.quasi_of(term).map(|(axis, asked)| {
-            let cover = axis.cover(class);
-            match cover.is_inside(asked) {
-                true => 0,
-                false => n_class.saturating_sub(axis.own.known.n_inside(cover, asked)),
-            }
-        });
-        n_rows.saturating_sub(may_be_outside.sum())
+        Some(Judged { class, term: term_idx, n_rows, share, at_least, at_most })
     }
 
     fn quasi_of<'q>(&'q self, term: &'q Term) -> impl Iterator<Item = (&'q Axis, &'q Asked)> {
@@ -417,6 +407,15 @@ impl Axis {
         &self.own.cells[self.own.cell_of[class] as usize]
     }
 
+    /// How the cell of a class lies to what is asked for; nothing if it does not meet it.
+    fn judge(&self, class: usize, asked: &Asked) -> Option<CellJudgement> {
+        match (&self.ranges, &asked.spans[..]) {
+            // Ends that stand side by side are looked up faster than cells.
+            (Some(ranges), &[asked]) => ranges.judge(class, asked, &self.own),
+            _ => self.own.scale.judge(self.own.known, self.cover(class), asked),
+        }
+    }
+
     fn test<'q>(&'q self, asked: &Asked) -> Test<'q> {
         match (&self.ranges, &asked.spans[..]) {
             (Some(_), &[(first, last)]) => Test::Range(first, last),
@@ -442,28 +441,76 @@ impl Axis {
         }
     }
 
-    fn all_meeting(&self, test: &Test<'_>) -> Vec<usize> {
+    fn all_meeting(&self, test: &Test<'_>) -> Vec<u32> {
         match (test, &self.ranges) {
             (Test::Range(first, last), Some(ranges)) => ranges.all_meeting(*first, *last),
-            _ => (0..self.own.cell_of.len()).filter(|&class| self.meets(class, test)).collect(),
+            _ => {
+                let mut classes: Vec<u32> = (0..self.own.cell_of.len() as u32).collect();
+                self.keep_meeting(&mut classes, test);
+                classes
+            }
         }
     }
 
-    fn meets(&self, class: usize, test: &Test<'_>) -> bool {
+    fn keep_meeting(&self, classes: &mut Vec<u32>, test: &Test<'_>) {
         match (test, &self.ranges) {
-            (Test::Range(first, last), Some(ranges)) => {
-                ranges.first[class] <= *last && ranges.last[class] >= *first
+            (&Test::Range(first, last), Some(ranges)) => {
+                keep(classes, |class| (ranges.first[class] <= last) & (ranges.last[class] >= first))
             }
-            (Test::Cells(meets, own), _) => meets[own.cell_of[class] as usize],
+            (Test::Cells(meets, own), _) => {
+                keep(classes, |class| meets[own.cell_of[class] as usize]);
+            }
             (Test::Range(..), None) => unreachable!("only ranges are tested by their ends"),
         }
     }
 }
 
 impl Ranges {
+    /// How the range of a class lies to one that is asked for; nothing if it does not meet it.
+    fn judge(
+        &self,
+        class: usize,
+        (from, to): (u32, u32),
+        axis: &AxisCells,
+    ) -> Option<CellJudgement> {
+        let (first, last) = (self.first[class], self.last[class]);
+        if first > to || last < from {
+            return None;
+        }
+        if from <= first && last <= to {
+            // Of a cell that lies inside nobody asks which of its values are known.
+            let (known_inside, known_outside) = (0, 0);
+            return Some(CellJudgement {
+                is_inside: true,
+                share: 1.0,
+                known_inside,
+                known_outside,
+            });
+        }
+        let inside = (first.max(from), last.min(to));
+        let (begin, end) = self.edges[class];
+        let share = match end > begin {
+            true => {
+                let (asked_begin, asked_end) = axis.scale.edges((from, to));
+                (end.min(asked_end) - begin.max(asked_begin)).max(0.0) / (end - begin)
+            }
+            false => f64::from(inside.1 - inside.0 + 1) / f64::from(last - first + 1),
+        };
+        let has = |position: u32| u64::from((from..=to).contains(&position));
+        let (known_inside, n_known) = match axis.known {
+            Known::Nothing => (0, 0),
+            // A range that is not inside as a whole has two ends.
+            Known::Ends => (has(first) + has(last), 2),
+            Known::All => (u64::from(inside.1 - inside.0) + 1, u64::from(last - first) + 1),
+        };
+        let known_outside = n_known - known_inside;
+        Some(CellJudgement { is_inside: false, share, known_inside, known_outside })
+    }
+
     fn of(axis: &AxisCells) -> Ranges {
         let span = |&cell: &u32| axis.cells[cell as usize].spans[0];
         let (first, last): (Vec<u32>, Vec<u32>) = axis.cell_of.iter().map(span).unzip();
+        let edges = axis.cell_of.iter().map(|cell| axis.scale.edges(span(cell))).collect();
         let n_positions = axis.n_positions as usize;
         let (mut begun, mut ended) = (vec![0u32; n_positions + 1], vec![0u32; n_positions + 2]);
         first.iter().for_each(|&first| begun[first as usize] += 1);
@@ -477,28 +524,33 @@ impl Ranges {
         };
         add_up(&mut begun);
         add_up(&mut ended);
-        Ranges { first, last, begun, ended }
+        Ranges { first, last, edges, begun, ended }
     }
 
-    /// The classes that meet a range. Blocks are looked at without branches, so that the compiler
-    /// compares many at once; few of them have any.
-    fn all_meeting(&self, first: u32, last: u32) -> Vec<usize> {
-        const BLOCK: usize = 64;
-        let mut classes = Vec::new();
-        let blocks = self.first.chunks(BLOCK).zip(self.last.chunks(BLOCK)).enumerate();
-        for (block, (firsts, lasts)) in blocks {
-            let meets = |(own_first, own_last): (&u32, &u32)| {
-                u32::from((*own_first <= last) & (*own_last >= first))
-            };
-            let n_meeting: u32 = firsts.iter().zip(lasts).map(meets).sum();
-            if n_meeting > 0 {
-                let hits = firsts.iter().zip(lasts).enumerate();
-                let hits = hits.filter(|(_, own)| meets(*own) == 1);
-                classes.extend(hits.map(|(place, _)| block * BLOCK + place));
-            }
+    /// The classes that meet a range. Every class is written and only those that meet it are gone on
+    /// from: no branch has to be guessed.
+    fn all_meeting(&self, first: u32, last: u32) -> Vec<u32> {
+        let n_meeting = self.begun[last as usize] - self.ended[first as usize];
+        let mut classes = vec![0u32; n_meeting as usize + 1];
+        let mut n_found = 0;
+        for (class, (&own_first, &own_last)) in self.first.iter().zip(&self.last).enumerate() {
+            classes[n_found] = class as u32;
+            n_found += usize::from((own_first <= last) & (own_last >= first));
         }
+        classes.truncate(n_found);
         classes
     }
+}
+
+/// Keeps the classes that satisfy something, in their order and without branches.
+fn keep(classes: &mut Vec<u32>, is_kept: impl Fn(usize) -> bool) {
+    let mut n_kept = 0;
+    for place in 0..classes.len() {
+        let class = classes[place];
+        classes[n_kept] = class;
+        n_kept += usize::from(is_kept(class as usize));
+    }
+    classes.truncate(n_kept);
 }
 
 impl Scale {
@@ -506,9 +558,18 @@ impl Scale {
     fn measure(&self, spans: impl Iterator<Item = (u32, u32)>) -> f64 {
         match self {
             Scale::Counted => length(spans) as f64,
-            Scale::Measured(edges) => {
-                spans.map(|(first, last)| edges[last as usize + 1] - edges[first as usize]).sum()
+            Scale::Measured(_) => {
+                let edges = spans.map(|span| self.edges(span));
+                edges.map(|(begin, end)| end - begin).sum()
             }
+        }
+    }
+
+    /// Where a range begins, and where it ends.
+    fn edges(&self, (first, last): (u32, u32)) -> (f64, f64) {
+        match self {
+            Scale::Counted => (f64::from(first), f64::from(last) + 1.0),
+            Scale::Measured(edges) => (edges[first as usize], edges[last as usize + 1]),
         }
     }
 

@@ -158,7 +158,6 @@ proptest! {
                     // Without a codebook nothing tells what places are of; the first letters of
                     // numbers never tell their order.
                     Err(error) => {
-                        let error = error.to_string();
                         let is_known = ["order that nothing tells", "do not tell the order"];
                         prop_assert!(is_known.iter().any(|own| error.contains(own)), "{}", error);
                         ASKED.count("refused");

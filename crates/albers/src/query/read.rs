@@ -95,7 +95,7 @@ impl ChunkRuns {
 
     fn n_bytes(&self) -> usize {
         // Cells become the places of distinct ones, and classes are told by these.
-        const PER_CELL_BYTES: usize = 20;
+        const PER_CELL_BYTES: usize = 28;
         let cells: usize = self.columns.iter().map(ColumnChunk::n_bytes).sum();
         cells + self.starts.len() * (24 + PER_CELL_BYTES * self.columns.len())
     }

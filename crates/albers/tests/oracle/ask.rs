@@ -44,7 +44,12 @@ impl Ask {
     }
 
     /// What a release answers, with its codebook or without.
-    pub fn answered(&self, release: &Path, with_codebook: bool) -> albers::Result<QueryReport> {
+    pub fn answered(&self, release: &Path, with_codebook: bool) -> Result<QueryReport, String> {
+        self.asked(release, with_codebook).map_err(|error| error.to_string())
+    }
+
+    #[expect(clippy::result_large_err, reason = "the error of the library, as it is")]
+    fn asked(&self, release: &Path, with_codebook: bool) -> albers::Result<QueryReport> {
         let manifest = files::manifest_of(release, None)?;
         let codebook = files::codebook_of(release)?.filter(|_| with_codebook);
         let beside = ReleaseBeside { manifest: manifest.as_ref(), codebook: codebook.as_ref() };
