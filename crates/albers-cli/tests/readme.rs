@@ -55,10 +55,22 @@ fn examples(readme: &str) -> Vec<Example> {
         .collect()
 }
 
+/// The words of a command, of which some stand between double quotes.
+fn words_of(command: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for (place, text) in command.split('"').enumerate() {
+        match place % 2 {
+            0 => words.extend(text.split_whitespace().map(str::to_owned)),
+            _ => words.push(text.to_owned()),
+        }
+    }
+    words
+}
+
 /// Runs `albers` with the words of a command and returns what it prints.
 fn albers(folder: &Path, words: &str) -> String {
     let mut command = Command::cargo_bin("albers").unwrap();
-    let output = command.current_dir(folder).args(words.split_whitespace()).output().unwrap();
+    let output = command.current_dir(folder).args(words_of(words)).output().unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "albers {words}: {errors}");
     String::from_utf8(output.stdout).unwrap()
@@ -133,8 +145,9 @@ fn the_readmes_other_commands_run() {
     albers(folder.path(), &anonymize_levels(&readme));
     run(folder.path(), &anonymize_with_model(examples(&readme)));
     let commands = table_commands(&readme);
-    let expected = "init, check thrice, measure twice, compact, recode, lattice, index twice, generate and experiment";
-    assert_eq!(commands.len(), 13, "{expected}");
+    let expected = "init, check thrice, measure twice, query, compact, recode, lattice, index twice, \
+                    generate and experiment";
+    assert_eq!(commands.len(), 14, "{expected}");
     for words in commands {
         albers(folder.path(), words);
     }
