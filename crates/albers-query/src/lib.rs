@@ -14,9 +14,10 @@
 //!
 //! - [`cover`]: what a cell covers on an axis, and what a query asks for there.
 //! - [`term`]: queries as boxes that share nothing, and their opposites.
-//! - [`boxes`]: the classes of a release, and what they answer.
+//! - [`boxes`]: the classes of a release, and what they answer. `axis`: how they are looked up.
 //! - `holes`: of classes that lie within each other, what belongs to the inner ones.
 
+mod axis;
 pub mod boxes;
 pub mod cover;
 mod holes;

@@ -8,7 +8,7 @@
 use crate::cover::Asked;
 
 /// The most boxes that a query may come to.
-pub const MAX_TERMS: usize = 4096;
+pub const MAX_TERMS: usize = 1024;
 
 /// A box: what is asked for on some axes, each named once, in ascending order; anything on all
 /// others.

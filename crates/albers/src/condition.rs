@@ -137,7 +137,7 @@ impl fmt::Display for Condition {
 }
 
 impl Condition {
-    /// Reads a condition, also one that no row can satisfy: it has no boxes.
+    /// Reads a condition, also one that no row can satisfy.
     pub(crate) fn read(text: &str) -> Result<Condition, ConditionError> {
         let text = text.trim();
         if text.is_empty() {
@@ -160,9 +160,7 @@ impl Condition {
             let problem = "the condition goes on where it should end";
             return Err(ConditionError::new(problem, EXAMPLE).at(next.span.into()));
         }
-        let mut boxes = boxes_of(&expression, false)?;
-        boxes.retain(|tests| !contradicts_itself(tests));
-        Ok(Condition { text: text.to_owned(), boxes })
+        Ok(Condition { text: text.to_owned(), boxes: boxes_of(&expression, false)? })
     }
 }
 
@@ -170,7 +168,8 @@ impl FromStr for Condition {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Condition, String> {
-        let condition = Condition::read(text).map_err(|error| error.to_string())?;
+        let mut condition = Condition::read(text).map_err(|error| error.to_string())?;
+        condition.boxes.retain(|tests| !contradicts_itself(tests));
         match condition.boxes.is_empty() {
             true => Err("no row can satisfy the condition, which contradicts itself".to_owned()),
             false => Ok(condition),
@@ -254,10 +253,7 @@ fn one_box(test: Test) -> Vec<Vec<Test>> {
 
 fn both(left: &[Vec<Test>], right: &[Vec<Test>]) -> Result<Vec<Vec<Test>>, ConditionError> {
     let pairs = left.iter().flat_map(|one| right.iter().map(move |other| (one, other)));
-    let boxes: Vec<Vec<Test>> = pairs
-        .map(|(one, other)| [&one[..], &other[..]].concat())
-        .filter(|tests| !contradicts_itself(tests))
-        .collect();
+    let boxes: Vec<Vec<Test>> = pairs.map(|(one, other)| [&one[..], &other[..]].concat()).collect();
     check_boxes(boxes.len())?;
     Ok(boxes)
 }

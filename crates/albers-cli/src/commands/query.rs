@@ -21,6 +21,7 @@ pub struct Arguments {
     release: PathBuf,
     /// The condition, in SQL without where: "age between 40 and 50 and zip = '44120'"; all rows when
     /// not given
+    #[arg(allow_hyphen_values = true)]
     condition: Option<String>,
     /// Answer every condition of a file, one on each line; lines that begin with # are skipped
     #[arg(long, value_name = "FILE", conflicts_with = "condition")]
@@ -90,7 +91,11 @@ pub fn run(mut arguments: Arguments) -> Result<ExitCode> {
     let beside = ReleaseBeside { manifest: manifest.as_ref(), codebook: codebook.as_ref() };
     if let Some(dialect) = arguments.sql {
         let path = release.to_string_lossy();
-        let to = SqlSource::of(dialect, &path, arguments.table.as_deref());
+        let table = arguments.table.as_deref();
+        if files::is_standard(release) && table.is_none() && dialect == Dialect::DuckDb {
+            anyhow::bail!("DuckDB cannot read standard input again; name its table with --table");
+        }
+        let to = SqlSource::of(dialect, &path, source.delimiter(), table);
         let sql = {
             let bar = Bar::new();
             albers::query_sql(&job, source.as_ref(), &beside, &question, &to, &bar)?
@@ -132,6 +137,7 @@ fn read_conditions(path: &Path) -> Result<Vec<String>> {
         false => std::fs::read_to_string(path)
             .with_context(|| format!("cannot read {}", path.display()))?,
     };
+    let text = text.trim_start_matches('\u{feff}');
     let lines =
         text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let conditions: Vec<String> = lines.map(str::to_owned).collect();

@@ -5,6 +5,8 @@
 //! whole numbers and days count, other numbers and times have lengths, names count each once, and of
 //! names that begin alike each hidden letter is one of as many as occur.
 
+use std::cmp::Ordering;
+
 use albers_query::boxes::Known;
 use albers_query::{Asked, Cover, Missing, Scale};
 use albers_table::hierarchy::Hierarchy;
@@ -25,6 +27,8 @@ pub(super) struct Ground {
     is_unread: bool,
     /// Whether cells may be beginnings of names.
     is_prefix: bool,
+    /// Whether somebody says that values are names.
+    are_names: bool,
 }
 
 enum GroundKind {
@@ -40,7 +44,7 @@ impl Ground {
         notation: &Notation,
         shapes: &[Shape],
         tests: &[&Test],
-        column_type: Option<ColumnType>,
+        (column_type, is_sure): (Option<ColumnType>, bool),
     ) -> Result<Ground, ConditionError> {
         let kind = match notation {
             Notation::Ordered(yardstick) | Notation::Dates(yardstick) => {
@@ -55,7 +59,9 @@ impl Ground {
         };
         let is_unread = matches!(notation, Notation::Unknown);
         let is_prefix = matches!(notation, Notation::Prefix);
-        Ok(Ground { kind, column_type, is_unread, is_prefix })
+        let names = [ColumnType::Text, ColumnType::Code, ColumnType::Boolean];
+        let are_names = is_sure && column_type.is_some_and(|own| names.contains(&own));
+        Ok(Ground { kind, column_type, is_unread, is_prefix, are_names })
     }
 
     pub(super) fn n_positions(&self) -> u32 {
@@ -145,10 +151,16 @@ impl Ground {
                 let own = line.position(&placed.floor).filter(|_| placed.is_exact);
                 own.map_or_else(Asked::nothing, |at| Asked::range(at, at))
             }
+            GroundKind::Texts(line) if self.is_prefix && is_beginning(value) => {
+                let stem = value.trim_end_matches('*').to_owned();
+                let end = successor(&stem).and_then(|next| line.position(&next));
+                let last = end.map_or(line.last(), |end| end - 1);
+                line.position(&stem).map_or_else(Asked::nothing, |at| Asked::range(at, last))
+            }
             GroundKind::Texts(_) => self.named(&name_of(value, self.column_type)),
             GroundKind::Leaves(hierarchy) => match hierarchy.node_by_label(value) {
                 Some(_) => self.named(value),
-                None => self.named(&name_of(value, self.column_type)),
+                None => leaves_where(hierarchy, self.are_names, value, &|order| order.is_eq()),
             },
         })
     }
@@ -190,22 +202,7 @@ impl Ground {
                 }
             }
             GroundKind::Leaves(hierarchy) => {
-                let number = |text: &str| text.parse::<f64>().ok();
-                let are_names =
-                    matches!(self.column_type, Some(ColumnType::Text | ColumnType::Code));
-                let are_numbers = !are_names
-                    && number(value).is_some()
-                    && hierarchy.leaves().all(|own| number(own).is_some());
-                let is_there = |leaf: &str| {
-                    let order = match (are_numbers, number(leaf), number(value)) {
-                        (true, Some(own), Some(value)) => own.total_cmp(&value),
-                        _ => leaf.cmp(value),
-                    };
-                    side.has(order)
-                };
-                let leaves = hierarchy.leaves().filter(|leaf| is_there(leaf));
-                let places = leaves.filter_map(|leaf| places_of(hierarchy, leaf));
-                Asked::positions(places.flatten().map(|(first, _)| first).collect())
+                leaves_where(hierarchy, self.are_names, value, &|order| side.has(order))
             }
         })
     }
@@ -215,15 +212,15 @@ impl Ground {
         self.is_unread && matches!(test.asks, Asks::Bound(..))
     }
 
-    /// Whether texts are in the order of what they stand for: names are, numbers are not.
+    /// Whether texts are in the order of what they stand for: names are, numbers are not. Where nobody
+    /// says what they are, a letter or a leading zero shows that they are names.
     fn has_order(&self, line: &Line<String>) -> bool {
-        match self.column_type {
-            Some(ColumnType::Text | ColumnType::Code | ColumnType::Boolean) => true,
-            Some(_) => false,
-            // Beginnings of numbers look like anything.
-            None if self.is_prefix => false,
-            None => line.values().iter().any(|text| text.parse::<f64>().is_err()),
-        }
+        let is_name = |text: &String| {
+            let has_zero = value::has_leading_zero(text.as_bytes())
+                && text.bytes().all(|byte| byte.is_ascii_digit());
+            has_zero || text.chars().any(|own| own.is_alphabetic() && !matches!(own, 'e' | 'E'))
+        };
+        self.are_names || line.values().iter().any(is_name)
     }
 
     /// What asks for a name, or for a leaf.
@@ -295,6 +292,39 @@ impl Ground {
             _ => None,
         }
     }
+}
+
+/// Whether a text of a condition stands for all names that begin with it.
+fn is_beginning(value: &str) -> bool {
+    value.len() > 1 && value.ends_with('*')
+}
+
+/// The leaves that compare so with a value: in the order of what all of them are, or by letters.
+fn leaves_where(
+    hierarchy: &Hierarchy,
+    are_names: bool,
+    value: &str,
+    is_asked: &dyn Fn(Ordering) -> bool,
+) -> Asked {
+    let leaves: Vec<&str> = hierarchy.leaves().collect();
+    let yardstick = Yardstick::of_texts(leaves.iter().copied()).filter(|_| !are_names);
+    let yardstick = yardstick.map(|own| own.with_digits_of([value].into_iter()));
+    let placed = yardstick.and_then(|own| own.place(value).map(|placed| (own, placed)));
+    let order = |leaf: &str| match placed {
+        Some((yardstick, placed)) => {
+            let order = yardstick.key(leaf).map(|key| key.cmp(&placed.floor));
+            // What lies between two keys is above the lower one.
+            match order {
+                Some(Ordering::Equal) if !placed.is_exact => Ordering::Less,
+                Some(order) => order,
+                None => leaf.cmp(value),
+            }
+        }
+        None => leaf.cmp(value),
+    };
+    let asked = leaves.iter().filter(|leaf| is_asked(order(leaf)));
+    let places = asked.filter_map(|leaf| places_of(hierarchy, leaf));
+    Asked::positions(places.flatten().map(|(first, _)| first).collect())
 }
 
 /// Where a span of positions begins or ends.
@@ -391,7 +421,14 @@ fn text_line(
             _ => {}
         }
     }
-    texts.extend(literals(tests).map(|(value, _)| name_of(value, column_type)));
+    for (value, _) in literals(tests) {
+        texts.insert(name_of(value, column_type));
+        if is_beginning(value) {
+            let stem = value.trim_end_matches('*').to_owned();
+            texts.extend(successor(&stem));
+            texts.insert(stem);
+        }
+    }
     match notation {
         Notation::Prefix => {
             let letters = Letters::of(shapes, tests);

@@ -1,5 +1,6 @@
 //! The cells of a column of a release: what each run of rows shows there.
 
+use albers_release::parse::is_set_of_values;
 use albers_storage::wording;
 use albers_storage::wording::Field;
 use albers_table::TableError;
@@ -147,8 +148,18 @@ impl CellSource<'_> {
             }
             _ => (float_keys(columns[0]), float_keys(columns[1]), Yardstick::Float),
         };
-        let notation = match self.column.shown.as_deref() {
-            Some("places") => Notation::Places(self.hierarchy()?),
+        let has_names = columns[..2].iter().copied().flatten().position(|chunk| {
+            matches!(chunk.cells, Cells::Names { .. }) && chunk.missing.len() < chunk.n_rows()
+        });
+        if has_names.is_some() {
+            return Err(self.not_understood(0, &Notation::Ordered(yardstick)));
+        }
+        let is_given =
+            |spec: &HierarchySpec| matches!(spec, HierarchySpec::File(_) | HierarchySpec::Rows(_));
+        let notation = match (self.column.shown.as_deref(), &self.column.hierarchy) {
+            (Some("places"), Some(spec)) if is_given(spec) => Notation::Places(self.hierarchy()?),
+            // Places in an order that nothing tells may be of anything.
+            (Some("places"), _) => Notation::Unknown,
             _ => Notation::Ordered(yardstick),
         };
         let mut distinct = Distinct::new();
@@ -162,13 +173,14 @@ impl CellSource<'_> {
                         Notation::Places(_) => {
                             notation.read_bounds(&lo.to_string(), &hi.to_string())
                         }
+                        Notation::Unknown => Some(Shape { values: Values::Any, missing: true }),
                         _ => Some(Shape {
                             values: Values::Range(Edge::At(lo), Edge::At(hi)),
                             missing: false,
                         }),
                     };
                     let shape = shape.ok_or_else(|| self.not_understood(run, &notation))?;
-                    Ok(Shape { missing, ..shape })
+                    Ok(Shape { missing: missing || shape.missing, ..shape })
                 }
                 _ => Err(self.not_understood(run, &notation)),
             };
@@ -219,11 +231,11 @@ impl CellSource<'_> {
         }
         match (own.shown.as_deref(), &own.hierarchy) {
             (Some("interval"), _) if texts.iter().all(|text| ends_of(text).is_empty()) => {
-                Ok(self.yardstick(texts).map_or(Notation::Names, Notation::Ordered))
+                Ok(self.yardstick(texts).map_or(Notation::Unknown, Notation::Ordered))
             }
             (Some("interval"), _) => self.ordered(texts),
             (Some("set"), _) => Ok(Notation::Names),
-            (Some("places"), _) => Err(self.unknown_places()),
+            (Some("places"), _) => Ok(Notation::Unknown),
             (_, Some(spec)) => self.by_hierarchy(spec, texts),
             (Some(_), None) => Ok(Notation::Unknown),
             (None, None) => Ok(self.guessed(texts)),
@@ -270,11 +282,8 @@ impl CellSource<'_> {
             return Some(told.with_digits(self.n_digits));
         }
         let ends = || ends.iter().map(String::as_str);
-        let own = match self.column.column_type {
-            Some(ColumnType::Integer) if !self.column.is_type_sure => Some(Yardstick::Whole(0)),
-            Some(column_type) => Yardstick::of_type(column_type),
-            None => None,
-        };
+        let is_sure = self.column.is_type_sure;
+        let own = self.column.column_type.filter(|_| is_sure).and_then(Yardstick::of_type);
         let own = own.or_else(|| Yardstick::of_texts(ends()))?.with_digits_of(ends());
         let more = own.with_digits(self.n_digits);
         let fits = |yardstick: &Yardstick| ends().all(|end| yardstick.key(end).is_some());
@@ -288,14 +297,32 @@ impl CellSource<'_> {
             HierarchySpec::Ranges(_) => self.ordered(texts)?,
             HierarchySpec::Dates => {
                 let is_time = |text: &&str| text.trim_matches(['{', '}', ',', ' ']).len() > 11;
-                let times = texts.iter().any(is_time);
-                Notation::Dates(if times { Yardstick::Timestamp } else { Yardstick::Date })
+                let is_day =
+                    self.column.is_type_sure && self.column.column_type == Some(ColumnType::Date);
+                // Days that are shown may be those of points in time.
+                Notation::Dates(match texts.iter().any(is_time) {
+                    true => Yardstick::Timestamp,
+                    false if is_day => Yardstick::Date,
+                    false => Yardstick::Day,
+                })
             }
-            HierarchySpec::Suppress => match self.column.column_type.and_then(Yardstick::of_type) {
-                Some(_) => self.ordered(texts)?,
-                None => Notation::Names,
-            },
+            HierarchySpec::Suppress => self.values_or_anything(texts),
         })
+    }
+
+    /// How values that are shown as they are, or as anything, are read.
+    fn values_or_anything(&self, texts: &[&str]) -> Notation {
+        let is_sure = self.column.is_type_sure;
+        let sure = self.column.column_type.filter(|_| is_sure);
+        if sure.is_some_and(|own| Yardstick::of_type(own).is_none()) {
+            return Notation::Names;
+        }
+        let told: Vec<String> = texts.iter().flat_map(|text| ends_of(text)).collect();
+        match self.yardstick(texts) {
+            Some(yardstick) => Notation::Ordered(yardstick),
+            None if told.is_empty() => Notation::Unknown,
+            None => Notation::Names,
+        }
     }
 
     /// The hierarchy file of the column.
@@ -316,7 +343,7 @@ impl CellSource<'_> {
         if texts.iter().any(is_beginning) {
             return Notation::Prefix;
         }
-        match texts.iter().any(|text| text.starts_with('{')) {
+        match texts.iter().any(|text| is_set_of_values(text)) {
             true => Notation::Names,
             false => Notation::Unknown,
         }
@@ -401,8 +428,11 @@ fn float_keys(chunks: &[ColumnChunk]) -> Vec<Option<i64>> {
             // Whole numbers of one chunk stand beside fractions of another.
             Cells::Ticks { .. } | Cells::WideTicks { .. } => {
                 let (ticks, unit) = ticks_of(std::slice::from_ref(chunk)).unzip();
-                let yardstick = unit.map_or(Yardstick::Integer, Yardstick::of_unit);
-                let key = |tick: Option<i64>| tick.map(|tick| float_key(yardstick.number(tick)));
+                // By their texts, which are rounded once.
+                let key = |tick: Option<i64>| {
+                    let text = unit.map(|unit| unit.format().text(tick?).parse().ok());
+                    text.flatten().map(float_key)
+                };
                 keys.extend(ticks.unwrap_or_default().into_iter().map(key));
             }
         }

@@ -126,7 +126,13 @@ impl Notation {
             Notation::Places(hierarchy) => {
                 let (first, last): (u32, u32) = (lo.parse().ok()?, hi.parse().ok()?);
                 let is_there = 1 <= first && first <= last && last <= hierarchy.n_leaves();
-                is_there.then(|| Values::Leaves(vec![(first - 1, last - 1)]))?
+                let is_all = (first, last) == (1, hierarchy.n_leaves());
+                // The places of all say nothing of missing values.
+                match is_there {
+                    true if is_all => return Some(Shape { values: Values::Any, missing: true }),
+                    true => Values::Leaves(vec![(first - 1, last - 1)]),
+                    false => return None,
+                }
             }
             _ => return None,
         };
@@ -252,14 +258,16 @@ fn date_label(yardstick: Yardstick, label: &str) -> Option<Values> {
         0 => first + 1,
         n_months => days_of_month(month_of_days(first) + n_months),
     };
-    let day = if yardstick == Yardstick::Timestamp { 86_400_000_000 } else { 1 };
+    let is_time = matches!(yardstick, Yardstick::Day | Yardstick::Timestamp);
+    let day = if is_time { 86_400_000_000 } else { 1 };
     let (first, last) = (first.checked_mul(day)?, end.checked_mul(day)? - 1);
     Some(Values::Range(Edge::At(first), Edge::At(last)))
 }
 
 /// Whether a label stands for a whole day of points in time.
 fn is_whole_day(yardstick: Yardstick, label: &str) -> bool {
-    yardstick == Yardstick::Timestamp && parse_date(label.as_bytes()).is_ok()
+    matches!(yardstick, Yardstick::Day | Yardstick::Timestamp)
+        && parse_date(label.as_bytes()).is_ok()
 }
 
 /// The ends that a text of an ordered column has, to tell what they are.

@@ -31,7 +31,7 @@ use super::table::{BoxQuery, QueriedColumn, QueriedTable};
 use crate::error::{Error, Result};
 
 use elementary::Elementary;
-use expression::Judgement;
+use expression::{Judgement, aliases};
 
 /// The most names and labels that are listed.
 const MAX_LISTED: usize = 5_000;
@@ -60,18 +60,24 @@ pub struct SqlSource {
 }
 
 impl SqlSource {
-    /// A file for DuckDB, or a table of a name.
-    pub fn of(dialect: Dialect, path: &str, table: Option<&str>) -> SqlSource {
-        let from = match (dialect, table) {
-            (_, Some(table)) => identifier(table),
-            (Dialect::PostgreSql, None) => "release".to_owned(),
-            (Dialect::DuckDb, None) => {
-                let is_parquet = path.ends_with(".parquet") || path.ends_with(".pq");
-                match is_parquet {
-                    true => format!("read_parquet({})", text(path)),
-                    false => format!("read_csv({}, header = true, all_varchar = true)", text(path)),
-                }
-            }
+    /// A file that DuckDB reads, with the delimiter of its cells where it is text, or a table of a
+    /// name.
+    pub fn of(
+        dialect: Dialect,
+        path: &str,
+        delimiter: Option<u8>,
+        table: Option<&str>,
+    ) -> SqlSource {
+        let from = match (dialect, table, delimiter) {
+            (_, Some(table), _) => identifier(table),
+            (Dialect::PostgreSql, None, _) => "release".to_owned(),
+            (Dialect::DuckDb, None, None) => format!("read_parquet({})", text(path)),
+            (Dialect::DuckDb, None, Some(delimiter)) => format!(
+                "read_csv({}, header = true, all_varchar = true, delim = {}, quote = '\"', escape = \
+                 '\"')",
+                text(path),
+                text(&char::from(delimiter).to_string())
+            ),
         };
         SqlSource { dialect, from }
     }
@@ -102,15 +108,8 @@ impl QueriedTable {
             ));
         }
         let query = &query.may;
-        let quasi: Vec<&QueriedColumn> = self.quasi().collect();
-        let carried: Vec<&QueriedColumn> = self.carried().collect();
-        let mut keys: Vec<String> = quasi
-            .iter()
-            .flat_map(|own| own.column.shown_in.iter().map(|name| identifier(name)))
-            .collect();
-        keys.extend(self.level_column().map(identifier));
-        let carried_keys: Vec<String> =
-            carried.iter().map(|own| identifier(&own.column.shown_in[0])).collect();
+        let named = self.named_keys();
+        let keys: Vec<String> = named.0.iter().map(|(_, alias)| alias.clone()).collect();
         let mut writer = Writer { table: self, tables: Vec::new(), columns: Vec::new() };
         let elementary = match self.is_nested() {
             true => Some(Elementary::of(self, query)?),
@@ -121,14 +120,7 @@ impl QueriedTable {
             Some(opposite) => writer.terms("o", opposite, elementary.as_ref())?,
             None => Vec::new(),
         };
-        let mut tables: Vec<String> = Vec::new();
-        let all_keys: Vec<&str> = keys.iter().chain(&carried_keys).map(String::as_str).collect();
-        tables.push(format!(
-            "part as (\n  select {}, count(*) as part_rows\n  from {}\n  group by {}\n)",
-            all_keys.join(", "),
-            source.from,
-            all_keys.join(", ")
-        ));
+        let mut tables = vec![part_table(&named, source)];
         let by_class = if keys.is_empty() {
             String::new()
         } else {
@@ -163,6 +155,36 @@ impl QueriedTable {
         );
         Ok(format!("{head}with {}\n{};\n", tables.join(", "), answer(&terms, &opposite)))
     }
+}
+
+/// The columns that tell classes apart, and those that tell their parts apart, with their names in the
+/// query.
+type NamedKeys = (Vec<(String, String)>, Vec<(String, String)>);
+
+/// What the column of levels is called in the query.
+const LEVEL: &str = "c_level";
+
+impl QueriedTable {
+    fn named_keys(&self) -> NamedKeys {
+        let of = |own: &QueriedColumn| {
+            let names = own.column.shown_in.iter().map(|name| identifier(name));
+            names.zip(aliases(own)).collect::<Vec<_>>()
+        };
+        let mut keys: Vec<(String, String)> = self.quasi().flat_map(of).collect();
+        keys.extend(self.level_column().map(|name| (identifier(name), LEVEL.to_owned())));
+        (keys, self.carried().flat_map(of).collect())
+    }
+}
+
+/// Rows that are alike in all that is asked for.
+fn part_table((keys, carried): &NamedKeys, source: &SqlSource) -> String {
+    let all = || keys.iter().chain(carried);
+    let shown: Vec<String> = all().map(|(name, alias)| format!("{name} as {alias}")).collect();
+    let names: Vec<&str> = all().map(|(name, _)| name.as_str()).collect();
+    let by =
+        if names.is_empty() { String::new() } else { format!("\n  group by {}", names.join(", ")) };
+    let shown: String = shown.iter().map(|own| format!("{own}, ")).collect();
+    format!("part as (\n  select {shown}count(*) as part_rows\n  from {}{by}\n)", source.from)
 }
 
 /// The table of classes: what each has in the terms.

@@ -314,6 +314,12 @@ impl QueriedTable {
             singles.sort_by(|a, b| a.0.cmp(&b.0));
         }
         singles.dedup_by(|a, b| a.0 == b.0);
+        if singles.is_empty() && !has_missing {
+            return Err(Error::usage(
+                format!("column '{name}' shows labels only, which are no groups"),
+                "ask for each value by a condition of its own",
+            ));
+        }
         if singles.len() > MAX_GROUPS {
             return Err(Error::usage(
                 format!("column '{name}' has {} values to group by", singles.len()),
@@ -367,11 +373,12 @@ fn read_column(
         Notation::Booleans => Some(ColumnType::Boolean),
         _ => column.column_type.or(is_carried.then_some(ColumnType::Text)),
     };
-    let ground = Ground::of(&cells.notation, &cells.shapes, &own_tests, column_type);
+    // What a carried column shows is all there is to its values.
+    let told = (column_type, column.is_type_sure || is_carried);
+    let ground = Ground::of(&cells.notation, &cells.shapes, &own_tests, told);
     let ground = ground.map_err(|error| {
         // The first condition that has it.
-        let is_wrong =
-            |test: &&Test| Ground::of(&cells.notation, &[], &[*test], column_type).is_err();
+        let is_wrong = |test: &&Test| Ground::of(&cells.notation, &[], &[*test], told).is_err();
         let place = tests.iter().find(|(_, test)| is_wrong(test)).map_or(0, |(place, _)| *place);
         wanted.asking.refuse(place, &error)
     })?;

@@ -7,6 +7,9 @@ use albers_table::value::{self, Decimal, TickFormat};
 use super::axis::SpanEnd;
 use super::line::Lengths;
 
+/// The microseconds of a day.
+const DAY_MICROSECONDS: i64 = 86_400_000_000;
+
 /// What the ordered values of a column are. A key is a whole number that stands for a value: its
 /// ticks, or for floats a number in the same order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +20,8 @@ pub(super) enum Yardstick {
     Whole(u8),
     Decimal(u8),
     Date,
+    /// Points in time that are shown by days alone: others may lie between, and estimates count days.
+    Day,
     Timestamp,
     Float,
 }
@@ -70,7 +75,7 @@ impl Yardstick {
             Yardstick::Integer | Yardstick::Whole(_) => ColumnType::Integer,
             Yardstick::Decimal(_) => ColumnType::Decimal,
             Yardstick::Date => ColumnType::Date,
-            Yardstick::Timestamp => ColumnType::Timestamp,
+            Yardstick::Day | Yardstick::Timestamp => ColumnType::Timestamp,
             Yardstick::Float => ColumnType::Float,
         }
     }
@@ -123,7 +128,7 @@ impl Yardstick {
 
     /// Whether its values are numbers.
     pub(super) fn is_number(self) -> bool {
-        !matches!(self, Yardstick::Date | Yardstick::Timestamp)
+        !matches!(self, Yardstick::Date | Yardstick::Day | Yardstick::Timestamp)
     }
 
     /// Whether nothing lies between two neighbouring keys.
@@ -142,10 +147,10 @@ impl Yardstick {
             Yardstick::Decimal(scale) | Yardstick::Whole(scale) => placed_at(cell, scale),
             Yardstick::Date => value::parse_date(cell).ok().map(Placed::exact).or_else(|| {
                 let nanoseconds = value::parse_nanoseconds(cell).ok()?;
-                divided(nanoseconds, 86_400_000_000_000)
+                divided(nanoseconds, i128::from(DAY_MICROSECONDS) * 1_000)
             }),
-            Yardstick::Timestamp => match value::parse_date(cell) {
-                Ok(days) => days.checked_mul(86_400_000_000).map(Placed::exact),
+            Yardstick::Day | Yardstick::Timestamp => match value::parse_date(cell) {
+                Ok(days) => days.checked_mul(DAY_MICROSECONDS).map(Placed::exact),
                 Err(_) => divided(value::parse_nanoseconds(cell).ok()?, 1_000),
             },
             Yardstick::Float => {
@@ -162,13 +167,27 @@ impl Yardstick {
     /// The nearest key that is counted, inside of an end: itself where it is one and belongs to what it
     /// ends.
     pub(super) fn next_counted(self, end: SpanEnd, step: i64) -> i64 {
-        let unit = if let Yardstick::Whole(scale) = self { unit_of(scale) } else { 1 };
+        let unit = self.counted_unit().unwrap_or(1);
         let is_counted = end.key.rem_euclid(unit) == 0;
         match (is_counted && end.is_in, step > 0) {
             (true, _) => end.key,
             (false, true) => (end.key.div_euclid(unit) + 1).saturating_mul(unit),
-            (false, false) => (end.key - 1).div_euclid(unit).saturating_mul(unit),
+            (false, false) => end.key.saturating_sub(1).div_euclid(unit).saturating_mul(unit),
         }
+    }
+
+    /// The key between two values that are counted, where others may lie between.
+    fn counted_unit(self) -> Option<i64> {
+        match self {
+            Yardstick::Whole(scale) => Some(10i64.saturating_pow(u32::from(scale))),
+            Yardstick::Day => Some(DAY_MICROSECONDS),
+            _ => None,
+        }
+    }
+
+    /// Whether an estimate counts values.
+    pub(super) fn is_counted(self) -> bool {
+        self.is_discrete() || self.counted_unit().is_some()
     }
 
     /// The text of a key.
@@ -179,7 +198,9 @@ impl Yardstick {
                 Decimal { mantissa: key, scale }.without_trailing_zeros().text()
             }
             Yardstick::Date => TickFormat::Date.text(key),
-            Yardstick::Timestamp => TickFormat::Timestamp { zoned: false }.text(key),
+            Yardstick::Day | Yardstick::Timestamp => {
+                TickFormat::Timestamp { zoned: false }.text(key)
+            }
             Yardstick::Float => value::float_text(float_of_key(key)),
         }
     }
@@ -191,7 +212,7 @@ impl Yardstick {
             Yardstick::Decimal(scale) | Yardstick::Whole(scale) => {
                 key as f64 / 10f64.powi(i32::from(scale))
             }
-            Yardstick::Timestamp => key as f64 / 1e6,
+            Yardstick::Day | Yardstick::Timestamp => key as f64 / 1e6,
             Yardstick::Float => float_of_key(key),
         }
     }
@@ -206,22 +227,22 @@ pub(super) struct KeyLengths {
 
 impl Lengths<i64> for KeyLengths {
     fn of_value(&self, value: &i64) -> f64 {
-        let is_counted = match self.yardstick {
-            Yardstick::Whole(scale) => value.rem_euclid(unit_of(scale)) == 0,
-            other => other.is_discrete(),
+        let is_counted = match self.yardstick.counted_unit() {
+            Some(unit) => value.rem_euclid(unit) == 0,
+            None => self.yardstick.is_discrete(),
         };
         f64::from(u8::from(is_counted))
     }
 
     fn between(&self, below: &i64, above: &i64) -> Option<f64> {
         let [below_number, above_number] = [*below, *above].map(|own| self.yardstick.number(own));
-        match self.yardstick {
-            Yardstick::Whole(scale) => {
-                let unit = unit_of(scale);
-                let n_up_to = |key: i64| key.div_euclid(unit) as f64;
-                Some((n_up_to(above.saturating_sub(1)) - n_up_to(*below)).max(0.0))
+        match (self.yardstick.counted_unit(), self.yardstick) {
+            (Some(unit), _) => {
+                let n_up_to = |key: i128| key.div_euclid(unit.into());
+                let n_between = n_up_to(i128::from(*above) - 1) - n_up_to((*below).into());
+                Some(n_between.max(0) as f64)
             }
-            own if own.is_discrete() => {
+            (None, own) if own.is_discrete() => {
                 let is_gap = above.wrapping_sub(*below) != 1;
                 is_gap.then_some(above_number - below_number - 1.0)
             }
@@ -234,11 +255,6 @@ impl Lengths<i64> for KeyLengths {
     }
 }
 
-/// The key of 1 at so many digits.
-fn unit_of(scale: u8) -> i64 {
-    10i64.saturating_pow(u32::from(scale))
-}
-
 /// Whether a text is digits with a leading zero, which are a name.
 fn is_code(text: &str) -> bool {
     value::has_leading_zero(text.as_bytes()) && text.bytes().all(|byte| byte.is_ascii_digit())
@@ -246,20 +262,46 @@ fn is_code(text: &str) -> bool {
 
 /// A decimal among the whole numbers of so many digits; beyond those of 64 bits at the ends.
 fn placed_at(cell: &[u8], scale: u8) -> Option<Placed> {
-    let Ok(Decimal { mantissa, scale: own }) = value::parse_decimal(cell) else {
-        let number = value::parse_float(cell).ok()? * 10f64.powi(i32::from(scale));
-        let is_exact = number.fract() == 0.0 && number.abs() < 9e15;
-        return Some(Placed { floor: number.floor() as i64, is_exact });
+    let text = std::str::from_utf8(cell).ok()?.trim();
+    let number: f64 = text.parse().ok().filter(|own: &f64| own.is_finite())?;
+    let beyond = Placed { floor: if number < 0.0 { i64::MIN } else { i64::MAX }, is_exact: false };
+    // More digits than 128 bits have are those of no value.
+    let Some((mantissa, own)) = digits_of(text) else {
+        let is_small = number.abs() < 1.0;
+        let near = Placed { floor: -i64::from(number < 0.0), is_exact: false };
+        return Some(if is_small { near } else { beyond });
     };
-    match scale.checked_sub(own) {
-        Some(more) => {
-            let factor = 10i64.checked_pow(u32::from(more));
-            let key = factor.and_then(|factor| mantissa.checked_mul(factor));
-            let beyond = if mantissa < 0 { i64::MIN } else { i64::MAX };
-            Some(key.map_or(Placed { floor: beyond, is_exact: false }, Placed::exact))
-        }
-        None => divided(mantissa.into(), 10i128.checked_pow(u32::from(own - scale))?),
+    if mantissa == 0 {
+        return Some(Placed::exact(0));
     }
+    let more = i32::from(scale).saturating_sub(own);
+    let power = 10i128.checked_pow(more.unsigned_abs());
+    match (more >= 0, power) {
+        (true, power) => {
+            let key = power.and_then(|power| mantissa.checked_mul(power));
+            let key = key.and_then(|key| i64::try_from(key).ok());
+            Some(key.map_or(beyond, Placed::exact))
+        }
+        (false, Some(power)) => Some(divided(mantissa, power).unwrap_or(beyond)),
+        (false, None) => Some(Placed { floor: -i64::from(mantissa < 0), is_exact: false }),
+    }
+}
+
+/// The digits of a number, with or without a point and an exponent, and how many of them stand after
+/// the point.
+fn digits_of(text: &str) -> Option<(i128, i32)> {
+    let (digits, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let exponent: i32 = exponent.parse().ok()?;
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let fraction = fraction.trim_end_matches('0');
+    let is_negative = whole.starts_with('-');
+    let mut mantissa = 0i128;
+    for digit in whole.trim_start_matches(['-', '+']).bytes().chain(fraction.bytes()) {
+        let digit = i128::from(digit.checked_sub(b'0').filter(|own| *own < 10)?);
+        mantissa = mantissa.checked_mul(10)?.checked_add(digit)?;
+    }
+    let mantissa = if is_negative { -mantissa } else { mantissa };
+    Some((mantissa, i32::try_from(fraction.len()).ok()?.checked_sub(exponent)?))
 }
 
 fn divided(number: i128, by: i128) -> Option<Placed> {
@@ -308,6 +350,9 @@ mod tests {
         assert_eq!(placed(Yardstick::Decimal(1), "0.25"), (2, 3));
         assert_eq!(placed(Yardstick::Date, "1970-01-02 12:00"), (1, 2));
         assert_eq!(placed(Yardstick::Integer, "1e30").0, i64::MAX);
+        assert_eq!(placed(Yardstick::Decimal(2), "2.9e-1"), (29, 29));
+        assert_eq!(placed(Yardstick::Integer, "25e-1"), (2, 3));
+        assert_eq!(placed(Yardstick::Integer, "-1e-50"), (-1, 0));
         assert_eq!(Yardstick::Integer.place("forty"), None);
         assert_eq!(Yardstick::Date.place("40"), None);
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use albers::{Job, QueryReport, Question, ReleaseBeside, Role, Silent, files, query};
+use albers::{ColumnType, Job, QueryReport, Question, ReleaseBeside, Role, Silent, files, query};
 
 use super::case::Case;
 use super::column::Column;
@@ -79,9 +79,17 @@ impl Ask {
         if dice.chance(0.05) {
             return ask(format!("{name} is not null"), Box::new(|own| !own.is_missing()));
         }
+        let style = dice.below(4);
         let literal = |value: &Value| {
             let text = value.canonical(column.kind);
             match value {
+                // Numbers can be written in several ways.
+                Value::Ticks(ticks) if column.kind == ColumnType::Decimal && style == 0 => {
+                    format!("{ticks}e-6")
+                }
+                Value::Ticks(_) if column.kind == ColumnType::Integer && style == 0 => {
+                    format!("{text}.0")
+                }
                 Value::Name(_) => format!("'{}'", text.replace('\'', "''")),
                 _ if column.kind.is_ordered() && text.contains('-') && !text.starts_with('-') => {
                     format!("'{text}'")
@@ -93,6 +101,13 @@ impl Ask {
         let (a, b) = (dice.pick(&column.present).clone(), dice.pick(&column.present).clone());
         let (lo, hi) = if a <= b { (a, b) } else { (b, a) };
         let has = |own: &Value, test: bool| !own.is_missing() && test;
+        let is_named = matches!(column.kind, ColumnType::Text | ColumnType::Code);
+        if is_named && dice.chance(0.2) {
+            return ask(
+                format!("{name} between {} and {}", literal(&lo), literal(&hi)),
+                Box::new(move |own| has(own, lo <= *own && *own <= hi)),
+            );
+        }
         if !column.kind.is_ordered() || dice.chance(0.2) {
             return match dice.below(3) {
                 0 => ask(format!("{name} = {}", literal(&lo)), Box::new(move |own| *own == lo)),

@@ -8,8 +8,8 @@
 use albers_query::Query;
 use albers_query::term::Term;
 
+use super::LEVEL;
 use super::expression::{ends, is_computed, literal};
-use super::identifier;
 use crate::error::{Error, Result};
 use crate::query::table::{QueriedColumn, QueriedTable};
 
@@ -85,7 +85,6 @@ impl Elementary {
             "box as (\n  select {plain}, {boxes}\n  from (select distinct {plain} from part) \
              shown{joins}\n)"
         ));
-        let level = table.level_column().map(identifier).unwrap_or_default();
         let flags: String = self
             .terms
             .iter()
@@ -105,7 +104,7 @@ impl Elementary {
         );
         tables.push(format!(
             "around as (\n  select {}, {length} as len{flags},\n    rank() over (partition by {places} \
-             order by cast(box.{level} as integer) desc) as place\n  from box{within}\n)",
+             order by cast(box.{LEVEL} as integer) desc) as place\n  from box{within}\n)",
             keys.iter().map(|key| format!("box.{key}")).collect::<Vec<_>>().join(", ")
         ));
         let sums: String = self

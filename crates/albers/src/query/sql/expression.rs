@@ -5,7 +5,7 @@ use albers_query::boxes::Known;
 use albers_query::term::Term;
 
 use super::listed::listed;
-use super::{Writer, identifier, text};
+use super::{Writer, text};
 use crate::error::{Error, Result};
 use crate::query::axis::{SpanEnd, known};
 use crate::query::columns::ColumnKind;
@@ -126,6 +126,13 @@ pub(super) fn is_computed(column: &QueriedColumn) -> bool {
         && column.cells.shapes.iter().all(|shape| is_closed(&shape.values))
 }
 
+/// What the columns that show one are called in the query, where no name of the table can meet one of
+/// its own.
+pub(super) fn aliases(column: &QueriedColumn) -> Vec<String> {
+    let places = 0..column.column.shown_in.len();
+    places.map(|place| format!("c{}_{place}", column.axis)).collect()
+}
+
 /// The ends of an ordered column, whether it shows the missing value and whether it shows anything.
 pub(super) struct Ends {
     pub(super) lo: String,
@@ -135,30 +142,31 @@ pub(super) struct Ends {
 }
 
 pub(super) fn ends(column: &QueriedColumn) -> Ends {
+    let aliases = aliases(column);
     let yardstick = column.ground.yardstick().unwrap_or(Yardstick::Integer);
     let cast = |own: &str| format!("cast({own} as {})", sql_type(yardstick));
-    match &column.column.shown_in[..] {
+    match &aliases[..] {
         [min, max, rest @ ..] => {
             let has_missing = rest.first().map_or_else(
-                || format!("{} is null", identifier(min)),
+                || format!("{min} is null"),
                 |flag| {
-                    let flag = format!("lower(cast({} as varchar)) = 'true'", identifier(flag));
-                    format!("({} is null or coalesce({flag}, false))", identifier(min))
+                    let flag = format!("lower(cast({flag} as varchar)) = 'true'");
+                    format!("({min} is null or coalesce({flag}, false))")
                 },
             );
-            let [lo, hi] = [min, max].map(|own| cast(&identifier(own)));
+            let [lo, hi] = [min, max].map(|own| cast(own));
             Ends { lo, hi, has_missing, is_any: "false".to_owned() }
         }
         shown_in => {
-            let own = format!("cast({} as varchar)", identifier(&shown_in[0]));
-            let plain = format!("ltrim(translate({own}, '{{}}[]', ''), ', ')");
+            let own = format!("cast({} as varchar)", shown_in[0]);
+            let plain = format!("ltrim(translate({own}, '{{}}[]\"', ''), ', ')");
             let part = |place: u8| format!("nullif(split_part({plain}, ', ', {place}), '')");
             let number = |text: String| cast(&format!("nullif({text}, '*')"));
             Ends {
                 lo: number(part(1)),
                 hi: number(format!("coalesce({}, {})", part(2), part(1))),
                 has_missing: format!("({own} is null or {own} like '{{,%')"),
-                is_any: format!("coalesce({own} = '*', false)"),
+                is_any: format!("coalesce({own} in ('*', '{{, *}}'), false)"),
             }
         }
     }
@@ -170,7 +178,7 @@ fn sql_type(yardstick: Yardstick) -> String {
         Yardstick::Integer | Yardstick::Whole(0) => "decimal(38, 0)".to_owned(),
         Yardstick::Whole(scale) | Yardstick::Decimal(scale) => format!("decimal(38, {scale})"),
         Yardstick::Date => "date".to_owned(),
-        Yardstick::Timestamp => "timestamp".to_owned(),
+        Yardstick::Day | Yardstick::Timestamp => "timestamp".to_owned(),
         Yardstick::Float => "float8".to_owned(),
     }
 }
@@ -180,17 +188,22 @@ pub(super) fn literal(yardstick: Yardstick, key: i64) -> String {
     let own = yardstick.text(key);
     match yardstick {
         Yardstick::Date => format!("date {}", text(&own)),
-        Yardstick::Timestamp => format!("timestamp {}", text(&own)),
+        Yardstick::Day | Yardstick::Timestamp => format!("timestamp {}", text(&own)),
         Yardstick::Float => format!("cast({} as float8)", text(&own)),
         _ if own.starts_with('-') => format!("({own})"),
         _ => own,
     }
 }
 
+/// A share, which is no decimal: products of several would have too many digits.
+pub(super) fn double(share: f64) -> String {
+    format!("cast({share} as float8)")
+}
+
 /// How far two values lie apart.
 fn distance(yardstick: Yardstick, greater: &str, lesser: &str) -> String {
     match yardstick {
-        Yardstick::Timestamp => {
+        Yardstick::Day | Yardstick::Timestamp => {
             format!("(extract(epoch from {greater}) - extract(epoch from {lesser}))")
         }
         _ => format!("({greater} - {lesser})"),
@@ -242,35 +255,19 @@ fn computed(
         "(not {is_any} and ({} not {has_missing}) and ({lo} is null or {inside}))",
         if asks_missing { "true or" } else { "" }
     );
-    let share = share(yardstick, [&lo, &hi], &spans);
-    let whole = writer.table.share_of_any(column.axis, asked);
+    let share = share(yardstick, [&lo, &hi], &spans, &meets);
+    let whole = double(writer.table.share_of_any(column.axis, asked));
     let missing_share = u8::from(asks_missing);
     let share = format!(
         "case when {is_inside} then 1 when {is_any} then {whole} when {lo} is null then \
          {missing_share} when {has_missing} then 0.5 * {share} + 0.5 * {missing_share} else {share} \
          end"
     );
-    let one_if = |own: &str| format!("case when {own} then 1 else 0 end");
+    let shown = Shown { lo: &lo, hi: &hi, has_missing: &has_missing, is_any: &is_any };
     let (known_inside, known_outside) =
         match known(&column.cells.notation, column.column.ends_are_values) {
             Known::Nothing | Known::All => ("0".to_owned(), "0".to_owned()),
-            Known::Ends => {
-                let inside = format!(
-                    "{} + {} + {}",
-                    one_if(&by_missing),
-                    one_if(&format!("{lo} is not null and {}", has(&lo))),
-                    one_if(&format!("{hi} <> {lo} and {}", has(&hi)))
-                );
-                let all = format!(
-                    "{} + {} + {}",
-                    one_if(&has_missing),
-                    one_if(&format!("{lo} is not null")),
-                    one_if(&format!("{hi} <> {lo}"))
-                );
-                let outside = format!("{all} - ({inside})");
-                let unless_any = |own: &str| format!("case when {is_any} then 0 else {own} end");
-                (unless_any(&inside), unless_any(&outside))
-            }
+            Known::Ends => shown.known(&by_missing, [&has(&lo), &has(&hi)]),
         };
     Ok(AxisJudgement {
         meets: format!("({is_any} or {by_missing} or ({lo} is not null and {meets}))"),
@@ -282,9 +279,45 @@ fn computed(
     })
 }
 
+/// The names of what an ordered column shows.
+struct Shown<'a> {
+    lo: &'a str,
+    hi: &'a str,
+    has_missing: &'a str,
+    is_any: &'a str,
+}
+
+impl Shown<'_> {
+    /// How many values that rows surely have are asked for, and how many are not: the missing one by
+    /// its own condition, and both ends.
+    fn known(&self, by_missing: &str, [lo_is_in, hi_is_in]: [&str; 2]) -> (String, String) {
+        let Shown { lo, hi, has_missing, is_any } = self;
+        let one_if = |own: &str| format!("case when {own} then 1 else 0 end");
+        let inside = format!(
+            "{} + {} + {}",
+            one_if(by_missing),
+            one_if(&format!("{lo} is not null and {lo_is_in}")),
+            one_if(&format!("{hi} <> {lo} and {hi_is_in}"))
+        );
+        let all = format!(
+            "{} + {} + {}",
+            one_if(has_missing),
+            one_if(&format!("{lo} is not null")),
+            one_if(&format!("{hi} <> {lo}"))
+        );
+        let unless_any = |own: &str| format!("case when {is_any} then 0 else {own} end");
+        (unless_any(&inside), unless_any(&format!("{all} - ({inside})")))
+    }
+}
+
 /// The share of an interval that lies in some spans.
-fn share(yardstick: Yardstick, [lo, hi]: [&str; 2], spans: &[[Option<SpanEnd>; 2]]) -> String {
-    let is_counted = yardstick.is_discrete() || matches!(yardstick, Yardstick::Whole(_));
+fn share(
+    yardstick: Yardstick,
+    [lo, hi]: [&str; 2],
+    spans: &[[Option<SpanEnd>; 2]],
+    meets: &str,
+) -> String {
+    let is_counted = yardstick.is_counted();
     let end = |value: &str, end: &Option<SpanEnd>, which: &str, step: i64| match end {
         None => value.to_owned(),
         Some(end) => {
@@ -307,15 +340,16 @@ fn share(yardstick: Yardstick, [lo, hi]: [&str; 2], spans: &[[Option<SpanEnd>; 2
     let whole = distance(yardstick, hi, lo);
     match is_counted {
         true => format!("cast({length} as float8) / ({whole} + 1)"),
-        false => {
-            format!("case when {hi} = {lo} then 1 else cast({length} as float8) / {whole} end")
-        }
+        false => format!(
+            "case when {hi} = {lo} then case when {meets} then 1 else 0 end else cast({length} as \
+             float8) / {whole} end"
+        ),
     }
 }
 
 /// What is asked of a column that left as it came.
 fn carried(column: &QueriedColumn, asked: &Asked) -> Result<String> {
-    let own = identifier(&column.column.shown_in[0]);
+    let own = &aliases(column)[0];
     let missing = if asked.missing { format!("{own} is null") } else { "false".to_owned() };
     if let Some(yardstick) = column.ground.yardstick() {
         let value = format!("cast({own} as {})", sql_type(yardstick));

@@ -3,8 +3,8 @@
 
 use albers_query::Asked;
 
-use super::expression::{AxisJudgement, not_computed};
-use super::{MAX_LISTED, Writer, identifier, text, too_many_listed};
+use super::expression::{AxisJudgement, aliases, double, not_computed};
+use super::{MAX_LISTED, Writer, text, too_many_listed};
 use crate::error::Result;
 use crate::query::table::QueriedColumn;
 
@@ -23,7 +23,7 @@ pub(super) fn listed(
             rows.push(format!(
                 "({cell}, {}, {}, {}, {})",
                 u8::from(told.is_inside),
-                told.share,
+                double(told.share),
                 told.known_inside,
                 told.known_outside
             ));
@@ -48,7 +48,7 @@ pub(super) fn listed(
         "{name}(cell, inside, share, known_inside, known_outside) as (\n  values {}\n)",
         rows.join(",\n    ")
     ));
-    let own = identifier(&column.column.shown_in[0]);
+    let own = &aliases(column)[0];
     Ok(AxisJudgement {
         meets: format!("{name}.share is not null"),
         inside: format!("coalesce({name}.inside, 0) = 1"),
