@@ -14,7 +14,7 @@
 //! release would. Where a key tells which rows were left out, the truth is that of the others.
 //! Guarantee: for the owner alone. No query is told, only figures over many of them; they are the
 //! same for any number of threads and any order of the rows of both files.
-//! Cost: see [`draw`] and [`truth`]; the release is looked at class by class.
+//! Cost: see `draw` and `truth`; the release is looked at class by class.
 
 mod axes;
 mod draw;

@@ -7,7 +7,7 @@
 //!   class     the same, class by class
 //! ```
 //!
-//! Guarantee: the same figures as those of [`crate::query::query`], to the rounding of the estimate. What an
+//! Guarantee: the same figures as those of `query`, to the rounding of the estimate. What an
 //! ordered column shows is computed with; what names and labels show is listed with the share of
 //! each, as many as the release shows.
 //! Cost: the text grows with the names and labels of the columns that are asked for; that of nested
