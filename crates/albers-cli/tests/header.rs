@@ -101,7 +101,11 @@ fn a_table_without_names_gives_what_one_with_numbered_names_gives() {
             if name == "in.csv" {
                 continue;
             }
-            let text = String::from_utf8(bytes).unwrap().replace("header = true", "header = false");
+            let mut text = String::from_utf8(bytes).unwrap();
+            // A job says what its table is; recipes say that a release has names.
+            if name.ends_with(".toml") {
+                text = text.replace("header = true", "header = false");
+            }
             assert_eq!(nameless.read(&name), text, "{command}: {name}");
         }
         for folder in [&nameless, &named] {
