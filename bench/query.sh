@@ -26,6 +26,7 @@ import duckdb
 albers, folder, quasi, n_queries, rounds = sys.argv[1], sys.argv[2], sys.argv[3].split(","), int(sys.argv[4]), int(sys.argv[5])
 threads = os.cpu_count()
 connection = duckdb.connect()
+connection.execute("set enable_progress_bar = false")
 # All columns as ordered numbers, names by their ranks, as the paper has them.
 types = {name: kind for name, kind, *_ in connection.execute(f"describe select * from '{folder}/table.parquet'").fetchall()}
 ranked = ", ".join(
@@ -53,20 +54,21 @@ open(f"{folder}/conditions.txt", "w").write("\n".join(conditions) + "\n")
 def timed(command):
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.monotonic()
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    done = subprocess.run(["/usr/bin/env", "time", "-f", "%M", *command], check=True, capture_output=True, text=True)
     wall = time.monotonic() - start
+    peak_mb = int(done.stderr.strip().splitlines()[-1]) / 1024
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stdout
+    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stdout, peak_mb
 
 ask = lambda name, more=(): [albers, "query", f"{folder}/{name}", "--conditions", f"{folder}/conditions.txt", "--json", *more]
 # As DuckDB would be asked: one pass over the file for a hundred ranges at a time.
-scan = "import duckdb, sys; c = duckdb.connect(); c.execute("set threads = %d; set enable_progress_bar = false"); print(sum((list(c.execute(q).fetchone()) for q in open(sys.argv[1]).read().split(';') if q.strip()), []))" % threads
+scan = "import duckdb, sys; c = duckdb.connect(); c.execute('set threads = %d; set enable_progress_bar = false'); print(sum((list(c.execute(q).fetchone()) for q in open(sys.argv[1]).read().split(';') if q.strip()), []))" % threads
 batches = [f"select {', '.join(counts[at:at + 100])} from '{folder}/release.parquet'" for at in range(0, n_queries, 100)]
 open(f"{folder}/scan.sql", "w").write(";".join(batches))
 runs = {
     "parquet": ask("release.parquet"),
     "parquet, one thread": ask("release.parquet", ["--threads", "1"]),
-    "parquet, 128MB": ask("release.parquet", ["--memory", "128MB"]),
+    "parquet, 256MB": ask("release.parquet", ["--memory", "256MB"]),
     "csv": ask("release.csv"),
     "duckdb": [sys.executable, "-c", scan, f"{folder}/scan.sql"],
 }
@@ -87,6 +89,7 @@ for name in runs:
     if good:
         wall = statistics.median(own[0] for own in good)
         cpu = statistics.median(own[1] for own in good)
-        print(f"{name:22} {wall:7.2f} s  cpu {cpu:7.2f} s")
+        peak = max(own[3] for own in good)
+        print(f"{name:22} {wall:7.2f} s  cpu {cpu:7.2f} s  peak {peak:5.0f} MB")
 PYTHON
 "$folder/venv/bin/python" "$folder/run.py" "$albers" "$folder" "$quasi" "$queries" "$rounds"
