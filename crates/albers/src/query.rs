@@ -324,8 +324,5 @@ fn too_many(_: TooManyTerms) -> ConditionError {
 /// How many digits after the point the values of tests have at most.
 fn n_digits(tests: &[&Test]) -> u8 {
     let values = tests.iter().flat_map(|test| test.values());
-    let decimals = values.filter_map(|text| {
-        albers_table::value::parse_decimal(text.as_bytes()).ok().map(|own| own.scale)
-    });
-    decimals.max().unwrap_or(0)
+    values.map(yardstick::digits_after_point).max().unwrap_or(0)
 }

@@ -16,7 +16,7 @@ use rustc_hash::FxHashSet;
 
 use super::line::{Lengths, Line};
 use super::shape::{Edge, Notation, Shape, Values, places_of};
-use super::yardstick::{KeyLengths, Yardstick};
+use super::yardstick::{KeyLengths, Yardstick, shorter_number};
 use crate::condition::{Asks, ConditionError, Side, Test};
 
 /// The positions of an axis.
@@ -132,11 +132,15 @@ impl Ground {
             Asks::Missing(false) => whole(),
             Asks::OneOf { values, negated } => {
                 let mut asked = Asked::nothing();
+                let mut others = Vec::new();
                 for value in values {
                     asked = asked.or(&self.equal(value, test)?);
+                    others.extend(self.other_text(value));
                 }
                 match negated {
-                    false => asked,
+                    // Which values are meant is not known.
+                    true if self.is_unknown(test) => whole(),
+                    false => others.iter().fold(asked, |all, own| all.or(&self.named(own))),
                     true => asked.opposite(self.n_positions()).and(&whole()),
                 }
             }
@@ -148,8 +152,12 @@ impl Ground {
         Ok(match &self.kind {
             GroundKind::Keys(line, yardstick) => {
                 let placed = placed(*yardstick, value, test)?;
-                let own = line.position(&placed.floor).filter(|_| placed.is_exact);
-                own.map_or_else(Asked::nothing, |at| Asked::range(at, at))
+                let floor = line.position(&placed.floor);
+                match (floor, placed.is_exact, yardstick.is_discrete()) {
+                    (Some(at), true, _) => Asked::range(at, at),
+                    (Some(at), false, false) => Asked::range(at + 1, at + 1),
+                    _ => Asked::nothing(),
+                }
             }
             GroundKind::Texts(line) if self.is_prefix && is_beginning(value) => {
                 let stem = value.trim_end_matches('*').to_owned();
@@ -174,7 +182,14 @@ impl Ground {
             GroundKind::Keys(line, yardstick) => {
                 let placed = placed(*yardstick, value, test)?;
                 let (floor, ceiling) = (placed.floor, placed.ceiling());
+                let is_between = !placed.is_exact && !yardstick.is_discrete();
                 match side {
+                    Side::From if is_between => {
+                        range(line.position(&floor).map(|at| at + 1), Some(line.last()))
+                    }
+                    Side::UpTo if is_between => {
+                        range(Some(0), line.position(&ceiling).map(|at| at - 1))
+                    }
                     Side::From => range(line.position(&ceiling), Some(line.last())),
                     Side::Above => range(line.position(&floor).map(|at| at + 1), Some(line.last())),
                     Side::UpTo => range(Some(0), line.position(&floor)),
@@ -209,7 +224,23 @@ impl Ground {
 
     /// Whether it is not known which cells a test asks for, though some may satisfy it.
     pub(super) fn is_unknown(&self, test: &Test) -> bool {
-        self.is_unread && matches!(test.asks, Asks::Bound(..))
+        let is_order = self.is_unread && matches!(test.asks, Asks::Bound(..));
+        let is_between = |value: &str| match &self.kind {
+            // Values with more digits than are told apart lie somewhere between two that are.
+            GroundKind::Keys(_, yardstick) if !yardstick.is_discrete() => {
+                yardstick.place(value).is_some_and(|own| !own.is_exact)
+            }
+            _ => false,
+        };
+        let mut values = test.values();
+        is_order || values.any(|value| is_between(value) || self.other_text(value).is_some())
+    }
+
+    /// A text that means the same as one of a condition if both are numbers, where nobody says that
+    /// they are names.
+    fn other_text(&self, value: &str) -> Option<String> {
+        let is_text = matches!(self.kind, GroundKind::Texts(_)) && !self.are_names;
+        shorter_number(value).filter(|_| is_text)
     }
 
     /// Whether texts are in the order of what they stand for: names are, numbers are not. Where nobody
@@ -423,6 +454,7 @@ fn text_line(
     }
     for (value, _) in literals(tests) {
         texts.insert(name_of(value, column_type));
+        texts.extend(shorter_number(value));
         if is_beginning(value) {
             let stem = value.trim_end_matches('*').to_owned();
             texts.extend(successor(&stem));

@@ -253,12 +253,11 @@ impl CellSource<'_> {
         if texts.iter().all(is_boolean) {
             return Notation::Booleans;
         }
-        let yardstick = Yardstick::of_texts(texts.iter().copied()).map(|own| match own {
-            Yardstick::Whole(_) => Yardstick::Whole(self.n_digits),
-            other => other.with_digits(self.n_digits),
-        });
+        let Some(own) = Yardstick::of_texts(texts.iter().copied()) else { return Notation::Names };
+        // The digits of conditions too, where these fit in 64 bits.
         let fits = |own: &Yardstick| texts.iter().all(|text| own.key(text).is_some());
-        yardstick.filter(fits).map_or(Notation::Names, Notation::Ordered)
+        let yardstick = [own.with_digits(self.n_digits), own].into_iter().find(fits);
+        yardstick.map_or(Notation::Names, Notation::Ordered)
     }
 
     fn ordered(&self, texts: &[&str]) -> Result<Notation> {

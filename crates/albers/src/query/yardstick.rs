@@ -287,6 +287,28 @@ fn placed_at(cell: &[u8], scale: u8) -> Option<Placed> {
     }
 }
 
+/// The shortest text of a number that is written in another way, such as `30.0` or `3e1`.
+pub(super) fn shorter_number(text: &str) -> Option<String> {
+    let (mut mantissa, mut scale) = digits_of(text.trim())?;
+    while scale > 0 && mantissa % 10 == 0 && mantissa != 0 {
+        (mantissa, scale) = (mantissa / 10, scale - 1);
+    }
+    let power = 10i128.checked_pow(scale.min(0).unsigned_abs())?;
+    let mantissa = i64::try_from(mantissa.checked_mul(power)?).ok()?;
+    let scale = u8::try_from(scale.max(0)).ok().filter(|own| *own <= 18)?;
+    let shorter = Decimal { mantissa, scale }.without_trailing_zeros().text();
+    (shorter != text).then_some(shorter)
+}
+
+/// How many digits after the point a number needs; none where it is no number, or needs too many.
+pub(super) fn digits_after_point(text: &str) -> u8 {
+    let Some((mut mantissa, mut scale)) = digits_of(text.trim()) else { return 0 };
+    while scale > 0 && mantissa % 10 == 0 && mantissa != 0 {
+        (mantissa, scale) = (mantissa / 10, scale - 1);
+    }
+    u8::try_from(scale).ok().filter(|own| *own <= 18).unwrap_or(0)
+}
+
 /// The digits of a number, with or without a point and an exponent, and how many of them stand after
 /// the point.
 fn digits_of(text: &str) -> Option<(i128, i32)> {
