@@ -239,8 +239,8 @@ impl Ground {
     /// A text that means the same as one of a condition if both are numbers, where nobody says that
     /// they are names.
     fn other_text(&self, value: &str) -> Option<String> {
-        let is_text = matches!(self.kind, GroundKind::Texts(_)) && !self.are_names;
-        shorter_number(value).filter(|_| is_text)
+        let GroundKind::Texts(line) = &self.kind else { return None };
+        shorter_number(value).filter(|_| !self.has_order(line))
     }
 
     /// Whether texts are in the order of what they stand for: names are, numbers are not. Where nobody
