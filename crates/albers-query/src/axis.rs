@@ -2,7 +2,7 @@
 //!
 //! Cost: where all cells are ranges, two columns of 4 bytes per class are scanned without a branch.
 
-use crate::boxes::{AxisCells, CellJudgement, Known};
+use crate::cells::{AxisCells, CellJudgement, Known};
 use crate::cover::{Asked, Cover, Missing};
 
 /// An axis of the classes of a release.

@@ -14,7 +14,7 @@
 use num_bigint::BigUint;
 use rayon::prelude::*;
 
-use crate::boxes::AxisCells;
+use crate::cells::AxisCells;
 use crate::cover::{Asked, Cover, Missing, intersection, length};
 use crate::term::{Term, minus};
 

@@ -13,16 +13,19 @@
 //! ```
 //!
 //! - [`cover`]: what a cell covers on an axis, and what a query asks for there.
+//! - [`cells`]: the cells of an axis, and how they lie to what is asked for.
 //! - [`term`]: queries as boxes that share nothing, and their opposites.
 //! - [`boxes`]: the classes of a release, and what they answer. `axis`: how they are looked up.
 //! - `holes`: of classes that lie within each other, what belongs to the inner ones.
 
 mod axis;
 pub mod boxes;
+pub mod cells;
 pub mod cover;
 mod holes;
 pub mod term;
 
-pub use boxes::{Answer, AxisCells, Boxes, Scale};
+pub use boxes::{Answer, Boxes};
+pub use cells::{AxisCells, Scale};
 pub use cover::{Asked, Cover, Missing};
 pub use term::{Query, Term};

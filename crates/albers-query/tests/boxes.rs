@@ -1,6 +1,7 @@
 //! Answers of boxes against brute force over rows and points.
 
-use albers_query::boxes::{Known, Parts};
+use albers_query::boxes::Parts;
+use albers_query::cells::Known;
 use albers_query::{Answer, Asked, AxisCells, Boxes, Cover, Missing, Query, Scale};
 use proptest::prelude::*;
 

@@ -7,7 +7,7 @@
 
 use std::cmp::Ordering;
 
-use albers_query::boxes::Known;
+use albers_query::cells::Known;
 use albers_query::{Asked, Cover, Missing, Scale};
 use albers_table::hierarchy::Hierarchy;
 use albers_table::schema::ColumnType;

@@ -18,7 +18,7 @@ mod elementary;
 mod expression;
 mod listed;
 
-use albers_query::boxes::CellJudgement;
+use albers_query::cells::CellJudgement;
 use albers_query::term::Term;
 use albers_query::{Asked, Cover};
 use albers_storage::wording;

@@ -13,7 +13,7 @@
 
 use albers_measure::Classes;
 use albers_measure::released::ReleasedColumn;
-use albers_query::boxes::Known;
+use albers_query::cells::Known;
 use albers_query::{Asked, AxisCells, Boxes, Cover, Missing, Query, Scale};
 use albers_release::CellContent;
 use albers_table::code::{Code, CodeRange};

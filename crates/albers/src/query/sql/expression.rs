@@ -1,7 +1,7 @@
 //! How parts lie to a box, as expressions.
 
 use albers_query::Asked;
-use albers_query::boxes::Known;
+use albers_query::cells::Known;
 use albers_query::term::Term;
 
 use super::listed::listed;
