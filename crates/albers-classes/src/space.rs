@@ -56,6 +56,8 @@ pub struct LabelTree {
     /// Per level from the leaves up: the number of leaves below each node.
     size_of: Vec<Vec<u32>>,
     scale: f64,
+    /// The lowest level that may be shown.
+    finest: usize,
 }
 
 /// All attributes.
@@ -114,13 +116,23 @@ impl LabelTree {
                 nodes.map(|index| hierarchy.leaves_of(Node { level, index }).len() as u32).collect()
             })
             .collect();
-        LabelTree { n_leaves, node_of, size_of, scale }
+        LabelTree { n_leaves, node_of, size_of, scale, finest: hierarchy.finest() }
+    }
+
+    /// The level of the top, which all leaves share.
+    pub fn height(&self) -> usize {
+        self.node_of.len() - 1
+    }
+
+    /// The lowest level that may be shown.
+    pub fn finest(&self) -> usize {
+        self.finest
     }
 
     /// What the label of the codes from `lo` to `hi` loses; everything if it mixes the missing
     /// value with others.
     pub fn loss(&self, lo: u32, hi: u32) -> f64 {
-        if lo == hi {
+        if lo == hi && (self.finest == 0 || lo == self.n_leaves) {
             return 0.0;
         }
         if hi == self.n_leaves {
@@ -131,13 +143,11 @@ impl LabelTree {
         f64::from(self.size_of[level][node as usize] - 1) * self.scale
     }
 
-    /// The lowest level at which both leaves have the same ancestor.
+    /// The lowest level that may be shown at which both leaves have the same ancestor.
     fn common_level(&self, lo: u32, hi: u32) -> usize {
         let (lo, hi) = (lo as usize, hi as usize);
-        self.node_of
-            .iter()
-            .position(|nodes| nodes[lo] == nodes[hi])
-            .expect("all leaves share the root")
+        let above = self.node_of[self.finest..].iter().position(|nodes| nodes[lo] == nodes[hi]);
+        self.finest + above.expect("all leaves share the root")
     }
 
     /// How a label can be specialized: into the children of the lowest common ancestor of some
@@ -145,8 +155,8 @@ impl LabelTree {
     pub fn specialization(&self, codes: impl Iterator<Item = u32>) -> Specialization {
         let present = codes.filter(|&code| code < self.n_leaves);
         let (lo, hi) = present.fold((u32::MAX, 0), |(lo, hi), code| (lo.min(code), hi.max(code)));
-        let level = if lo >= hi { 0 } else { self.common_level(lo, hi) - 1 };
-        Specialization { level }
+        let level = if lo >= hi { 0 } else { self.common_level(lo, hi).saturating_sub(1) };
+        Specialization { level: level.max(self.finest) }
     }
 
     /// Which part of a specialization a code falls in; parts are numbered in code order.

@@ -3,11 +3,14 @@
 pub mod anonymize;
 pub mod check;
 pub mod compact;
+pub mod completions;
 pub mod experiment;
 pub mod generate;
+pub mod hierarchy;
 pub mod index;
 pub mod init;
 pub mod lattice;
+pub mod man;
 pub mod measure;
 pub mod query;
 pub mod recode;

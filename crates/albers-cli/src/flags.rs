@@ -4,12 +4,18 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use albers::{
-    Acceptance, ByteSize, Categories, Choice, ColumnType, External, Format, Granularity, Job,
-    Method, Minimize, Policy, Role, SearchVariant, SelectSpec, Split, TargetSpec, Values,
+    Acceptance, ByteSize, Categories, Choice, ColumnType, Effort, External, Finest, Format,
+    Granularity, Job, Method, Minimize, Policy, Role, SearchVariant, SelectSpec, Split, TargetSpec,
+    Values,
 };
 use anyhow::{Result, anyhow};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+
+use crate::plain;
+use crate::text_flags::TextFlags;
+
+pub use crate::values::{Assignment, choice};
 
 /// What the columns are.
 #[derive(Args, Default)]
@@ -35,17 +41,27 @@ pub struct ColumnFlags {
     #[arg(long = "type", value_name = "COLUMN=TYPE")]
     pub types: Vec<Assignment<ColumnType>>,
     /// The hierarchy of a column: a FILE (one row per value, from specific to general), prefix,
-    /// ranges:5,10,20, dates or suppress
+    /// ranges:5,10,20, dates, dates:month,year or suppress
     #[arg(long = "hierarchy", value_name = "COLUMN=HIERARCHY")]
     pub hierarchies: Vec<HierarchyFlag>,
+    /// The lowest level of a column's hierarchy that may be shown: its number, or birth=year with
+    /// dates, zip=3-characters with prefix
+    #[arg(long = "finest", value_name = "COLUMN=LEVEL")]
+    pub finest: Vec<Assignment<Finest>>,
     /// The character between the cells of a CSV file, or tab; told from the header when not given
     #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
     pub delimiter: Option<char>,
     #[command(flatten)]
     pub header: HeaderFlags,
-    /// A text that stands for a missing value, besides the empty cell
-    #[arg(long, value_name = "TEXT")]
+    /// The sheet of a workbook; the only one that holds anything when not given
+    #[arg(long, value_name = "NAME")]
+    pub sheet: Option<String>,
+    /// A text that stands for a missing value, besides the empty cell and, among numbers and dates,
+    /// NA, N/A, NULL, None, NaN, unknown, ?, - and .; age=99 for one of the column age
+    #[arg(long, value_name = "[COLUMN=]TEXT")]
     pub missing: Vec<String>,
+    #[command(flatten)]
+    pub text: TextFlags,
 }
 
 /// What the first line of a text is.
@@ -71,7 +87,7 @@ impl HeaderFlags {
 #[command(next_help_heading = "Requirement")]
 pub struct RequirementFlags {
     /// Rows (or subjects) per class, at least
-    #[arg(short, value_name = "N")]
+    #[arg(short, value_name = "N", value_parser = plain::whole::<u64>)]
     pub k: Option<u64>,
     /// Diversity of a sensitive column: distinct:3, entropy:3 or recursive:C,L
     #[arg(long, value_name = "COLUMN=KIND:L")]
@@ -93,8 +109,8 @@ impl RequirementFlags {
         job.k = self.k.or(job.k);
         for Assignment { column, value } in self.l_diversity {
             let diversity = value.parse();
-            let diversity =
-                diversity.map_err(|error| anyhow!("l-diversity of column '{column}': {error}"))?;
+            let diversity = diversity
+                .map_err(|error| anyhow!("--l-diversity of column '{column}': {error}"))?;
             job.column(&column).l_diversity = Some(diversity);
         }
         for Assignment { column, value } in self.t_closeness {
@@ -117,13 +133,19 @@ pub struct MethodFlags {
     /// How classes are found
     #[arg(long, value_parser = choice::<Method>())]
     pub method: Option<Method>,
+    /// How much is tried to lose less, where nothing else says how classes are found
+    #[arg(long, value_parser = choice::<Effort>())]
+    pub effort: Option<Effort>,
+    /// Refuse classes that overlap, and try only ways whose classes do not (with --method auto)
+    #[arg(long)]
+    pub disjoint: bool,
     /// Differential privacy with --method grid: how much likelier one person may make a release, as
     /// a logarithm, such as 1; needs --delta, and a fixed grid: --scale COLUMN=equal:LO..HI:BITS or
     /// a hierarchy file for every published column
-    #[arg(long, value_name = "E")]
+    #[arg(long, value_name = "E", value_parser = plain::number)]
     pub epsilon: Option<f64>,
     /// How likely it may be that --epsilon does not hold, such as 1e-6
-    #[arg(long, value_name = "D")]
+    #[arg(long, value_name = "D", value_parser = plain::number)]
     pub delta: Option<f64>,
     /// How cuts are chosen
     #[arg(long, value_parser = choice::<Split>())]
@@ -158,7 +180,8 @@ pub struct MethodFlags {
     pub model: Option<PathBuf>,
     #[command(flatten)]
     pub search: SearchFlags,
-    /// What the best full-domain release has least of
+    /// What the best full-domain release has least of, or with ncp or discernibility what cuts are
+    /// chosen by; ncp when not given
     #[arg(long, value_parser = choice::<Minimize>())]
     pub minimize: Option<Minimize>,
     /// The level of a column's hierarchy at which a full-domain release shows it, 0 for its own
@@ -167,11 +190,14 @@ pub struct MethodFlags {
     pub levels: Vec<Assignment<u16>>,
     /// More releases of the same index for greater k, written beside the first as NAME.k10.EXT;
     /// together they hide everybody as well as the first does
-    #[arg(long, value_name = "K", value_delimiter = ',')]
+    #[arg(long, value_name = "K", value_delimiter = ',', value_parser = plain::whole::<u64>)]
     pub also_k: Vec<u64>,
     /// How leaves of the index are brought together for --also-k
     #[arg(long, value_parser = choice::<Granularity>())]
     pub granularity: Option<Granularity>,
+    /// The most children of a node, with --granularity hierarchical; 4 when not given
+    #[arg(long, value_name = "N", value_parser = plain::whole::<u64>)]
+    pub fan_out: Option<u64>,
     /// Draw how leaves were merged (SVG), with --granularity dendrogram or dendrogram-cut, if a
     /// person can read it; only its owner may read the file, and it is not for publication
     #[arg(long, value_name = "FILE")]
@@ -213,7 +239,7 @@ pub struct MethodFlags {
     #[arg(long = "weight", value_name = "COLUMN=WEIGHT")]
     pub weights: Vec<Assignment<f64>>,
     /// Decides the order of classes and rows
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = plain::whole::<u64>)]
     pub seed: Option<u64>,
 }
 
@@ -229,7 +255,7 @@ pub struct ResourceFlags {
     #[arg(long, value_name = "FOLDER")]
     pub spill_dir: Option<PathBuf>,
     /// Threads to work on; all cores when not given. The result is the same for any number
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = plain::whole::<usize>)]
     pub threads: Option<usize>,
 }
 
@@ -247,7 +273,7 @@ impl ResourceFlags {
 
 fn size_of(setting: &str, text: &str) -> Result<ByteSize> {
     text.parse().map_err(|problem: String| {
-        anyhow!("{setting} '{text}': {problem}; use for example 256MB or 2GB")
+        anyhow!("--{setting} '{text}': {problem}; use for example 256MB or 2GB")
     })
 }
 
@@ -258,7 +284,7 @@ pub struct LimitFlags {
     #[arg(long, value_name = "SIZE")]
     memory: Option<String>,
     /// Threads to work on; all cores when not given. The result is the same for any number
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = plain::whole::<usize>)]
     threads: Option<usize>,
 }
 
@@ -272,11 +298,12 @@ impl From<LimitFlags> for ResourceFlags {
 /// Where a table comes from and where it goes, beyond the names of files.
 #[derive(Args, Default)]
 pub struct StreamFlags {
-    /// The format of the table; told by its ending when not given, csv for standard input
+    /// The format of the table; told by its ending and its first bytes when not given, csv for
+    /// standard input
     #[arg(long, value_parser = choice::<Format>())]
     pub from: Option<Format>,
     /// The format of the release; told by its ending when not given, csv for standard output
-    #[arg(long, value_parser = choice::<Format>())]
+    #[arg(long, value_parser = written_format())]
     pub to: Option<Format>,
     /// Where the manifest goes; beside the release when not given
     #[arg(long, value_name = "FILE")]
@@ -315,6 +342,9 @@ pub struct OwnerFlags {
     /// Replace a release, its codebook and its manifest that are there already
     #[arg(long)]
     pub force: bool,
+    /// Do all but write: read, find classes, verify, and say what would be written
+    #[arg(long)]
+    pub dry_run: bool,
     /// A severe finding that does not stop the release: low-k, mean-below-5, rows-per-person, linkage
     /// (with other releases of an index), second-release (of rows that are recoded),
     /// model-beside-release, or of all columns or one unique-keep, keep-tells-quasi, secret-without-rule, target-in-classes,
@@ -330,6 +360,7 @@ impl OwnerFlags {
         if self.force {
             job.force = Some(true);
         }
+        job.dry_run = self.dry_run;
         job.accept.extend(self.accept);
     }
 }
@@ -345,12 +376,13 @@ impl StreamFlags {
     }
 }
 
-/// Reads one of the words of a choice; help texts list them with what they mean.
-pub fn choice<C: Choice + Send + Sync>() -> impl TypedValueParser<Value = C> {
-    let words = C::ALL.iter().map(|choice| PossibleValue::new(choice.name()).help(choice.about()));
-    let refused = C::EXPECTED.iter().map(|&word| PossibleValue::new(word).hide(true));
-    PossibleValuesParser::new(words.chain(refused).collect::<Vec<_>>())
-        .try_map(|word| C::of_name(&word).ok_or(C::why_not(&word).unwrap_or("it is not known")))
+/// A format that tables are written in.
+fn written_format() -> impl TypedValueParser<Value = Format> {
+    let written = Format::ALL.iter().filter(|format| **format != Format::Sheet);
+    let words: Vec<_> =
+        written.map(|own| PossibleValue::new(own.name()).help(own.about())).collect();
+    PossibleValuesParser::new(words)
+        .try_map(|word| Format::of_name(&word).ok_or("it is not written"))
 }
 
 /// How a lattice is searched.
@@ -360,33 +392,13 @@ pub struct SearchFlags {
     /// bottom-up
     #[arg(long, value_parser = choice::<SearchVariant>())]
     pub variant: Option<SearchVariant>,
-    /// The share of the rows that may be left out, such as 0.02
-    #[arg(long, value_name = "SHARE")]
+    /// The share of the rows that may be left out, such as 0.02: outliers, where that saves most loss
+    #[arg(long, value_name = "SHARE", value_parser = plain::number)]
     pub suppress: Option<f64>,
     /// The time that the search may take, such as 30s: the best found by then, with a bound on how
     /// much better it could be
     #[arg(long, value_name = "TIME")]
     pub time: Option<String>,
-}
-
-/// `COLUMN=VALUE`.
-#[derive(Clone)]
-pub struct Assignment<V> {
-    /// The column.
-    pub column: String,
-    /// What is said of it.
-    pub value: V,
-}
-
-impl<V: FromStr<Err: std::fmt::Display>> FromStr for Assignment<V> {
-    type Err = anyhow::Error;
-
-    fn from_str(text: &str) -> Result<Assignment<V>> {
-        let (column, value) =
-            text.rsplit_once('=').ok_or_else(|| anyhow!("expected COLUMN=VALUE, found no '='"))?;
-        let value = value.parse().map_err(|error: V::Err| anyhow!("{error}"))?;
-        Ok(Assignment { column: column.trim().to_owned(), value })
-    }
 }
 
 /// `COLUMN=HIERARCHY` or `COLUMN=SCALE`, where both may hold a `=` of their own.
@@ -413,10 +425,10 @@ impl HierarchyFlag {
 }
 
 /// A delimiter: one character, or a tab by name.
-pub fn delimiter(text: &str) -> Result<char> {
+pub fn delimiter(text: &str) -> std::result::Result<char, plain::Must> {
     match text {
         "tab" | "\\t" => Ok('\t'),
-        _ => text.parse().map_err(|_| anyhow!("expected one character, or tab")),
+        _ => text.parse().map_err(|_| plain::Must("one character, or tab".to_owned())),
     }
 }
 
@@ -441,18 +453,25 @@ pub fn job(
         job.column(&column).column_type = Some(value);
     }
     set_hierarchies(&mut job, &columns.hierarchies)?;
+    for Assignment { column, value } in columns.finest {
+        job.column(&column).finest = Some(value);
+    }
     job.delimiter = columns.delimiter.or(job.delimiter);
     job.header = columns.header.given().or(job.header);
+    job.sheet = columns.sheet.or(job.sheet);
     job.missing.extend(columns.missing);
+    columns.text.apply(&mut job);
 
     requirement.apply(&mut job)?;
     job.method = method.method.or(job.method);
+    job.effort = method.effort.or(job.effort);
+    job.disjoint = if method.disjoint { Some(true) } else { job.disjoint };
     job.epsilon = method.epsilon.or(job.epsilon);
     job.delta = method.delta.or(job.delta);
     job.variant = method.search.variant.or(job.variant);
     job.suppress = method.search.suppress.or(job.suppress);
     if let Some(text) = &method.search.time {
-        job.time = Some(text.parse().map_err(|error| anyhow!("time '{text}': {error}"))?);
+        job.time = Some(text.parse().map_err(|error| anyhow!("--time '{text}': {error}"))?);
     }
     job.minimize = method.minimize.or(job.minimize);
     for Assignment { column, value } in method.levels {
@@ -460,15 +479,7 @@ pub fn job(
     }
     job.split = method.split.or(job.split);
     job.then = method.then.or(job.then);
-    if !method.targets.is_empty() {
-        job.workload.targets = method.targets;
-    }
-    if !method.features.is_empty() {
-        job.workload.features = trimmed(&method.features);
-    }
-    if !method.selects.is_empty() {
-        job.workload.select = method.selects;
-    }
+    set_workload(&mut job, method.targets, &method.features, method.selects);
     if !method.also_k.is_empty() {
         job.also_k = method.also_k;
     }
@@ -476,6 +487,7 @@ pub fn job(
     job.external = method.external.or(job.external);
     job.model = method.model.or(job.model);
     job.granularity = method.granularity.or(job.granularity);
+    job.fan_out = method.fan_out.or(job.fan_out);
     job.dendrogram = method.dendrogram.or(job.dendrogram);
     method.resources.apply(&mut job)?;
     job.categories = method.categories.or(job.categories);
@@ -497,13 +509,31 @@ pub fn job(
     Ok(job)
 }
 
+/// What the release will be used for, from flags that replace what the job file says.
+fn set_workload(
+    job: &mut Job,
+    targets: Vec<TargetSpec>,
+    features: &[String],
+    selects: Vec<SelectSpec>,
+) {
+    if !targets.is_empty() {
+        job.workload.targets = targets;
+    }
+    if !features.is_empty() {
+        job.workload.features = trimmed(features);
+    }
+    if !selects.is_empty() {
+        job.workload.select = selects;
+    }
+}
+
 /// Hierarchies from flags replace those of the job file.
 pub fn set_hierarchies(job: &mut Job, flags: &[HierarchyFlag]) -> Result<()> {
     for hierarchy in flags {
         let Assignment { column, value } = hierarchy.split(job);
         let spec = value.parse().map_err(|problem: String| {
             anyhow!(
-                "hierarchy of column '{column}': {problem}; use a file, prefix, ranges:SIZES, \
+                "--hierarchy of column '{column}': {problem}; use a file, prefix, ranges:SIZES, \
                  dates or suppress"
             )
         })?;
@@ -518,7 +548,7 @@ fn set_scales(job: &mut Job, flags: &[HierarchyFlag]) -> Result<()> {
         let Assignment { column, value } = scale.split(job);
         let spec = value
             .parse()
-            .map_err(|problem: String| anyhow!("scale of column '{column}': {problem}"))?;
+            .map_err(|problem: String| anyhow!("--scale of column '{column}': {problem}"))?;
         job.column(&column).scale = Some(spec);
     }
     Ok(())

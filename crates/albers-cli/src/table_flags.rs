@@ -9,6 +9,7 @@ use clap::Args;
 use crate::flags::{
     self, Assignment, ColumnFlags, HeaderFlags, HierarchyFlag, MethodFlags, RequirementFlags,
 };
+use crate::text_flags::TextFlags;
 
 /// What the columns of a table are.
 #[derive(Args)]
@@ -24,7 +25,7 @@ pub struct TableFlags {
     #[arg(long = "type", value_name = "COLUMN=TYPE")]
     types: Vec<Assignment<ColumnType>>,
     /// The hierarchy of a column: a FILE (one row per value, from specific to general), prefix,
-    /// ranges:5,10,20, dates or suppress
+    /// ranges:5,10,20, dates, dates:month,year or suppress
     #[arg(long = "hierarchy", value_name = "COLUMN=HIERARCHY")]
     hierarchies: Vec<HierarchyFlag>,
     /// The character between the cells of a CSV file, or tab; told from the header when not given
@@ -32,9 +33,15 @@ pub struct TableFlags {
     delimiter: Option<char>,
     #[command(flatten)]
     pub header: HeaderFlags,
-    /// A text that stands for a missing value, besides the empty cell
-    #[arg(long, value_name = "TEXT")]
+    /// The sheet of a workbook; the only one that holds anything when not given
+    #[arg(long, value_name = "NAME")]
+    pub sheet: Option<String>,
+    /// A text that stands for a missing value, besides the empty cell and, among numbers and dates,
+    /// NA, N/A, NULL, None, NaN, unknown, ?, - and .; age=99 for one of the column age
+    #[arg(long, value_name = "[COLUMN=]TEXT")]
     missing: Vec<String>,
+    #[command(flatten)]
+    text: TextFlags,
 }
 
 impl TableFlags {
@@ -47,7 +54,17 @@ impl TableFlags {
         requirement: RequirementFlags,
         method: MethodFlags,
     ) -> Result<Job> {
-        let TableFlags { quasi, sensitive, types, hierarchies, delimiter, header, missing } = self;
+        let TableFlags {
+            quasi,
+            sensitive,
+            types,
+            hierarchies,
+            delimiter,
+            header,
+            sheet,
+            missing,
+            text,
+        } = self;
         let weights_of =
             method.weights.iter().map(|given| given.column.clone()).collect::<Vec<_>>();
         let types_of = types.iter().map(|given| given.column.clone()).collect::<Vec<_>>();
@@ -60,7 +77,9 @@ impl TableFlags {
             hierarchies,
             delimiter,
             header,
+            sheet,
             missing,
+            text,
             ..ColumnFlags::default()
         };
         let job = flags::job(file, columns, requirement, method)?;

@@ -7,7 +7,7 @@ mod common;
 
 use std::io::Write as _;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use common::{Folder, PEOPLE, finished, patients, send, table, wait_until_it_writes};
 
@@ -226,6 +226,91 @@ fn an_interrupt_leaves_an_earlier_release_as_it_was() {
     assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
     assert_eq!(folder.read("out.csv.gz"), "an earlier release");
     assert_eq!(folder.names(), ["in.csv", "out.csv.gz"]);
+}
+
+/// Starts the program, whose files get their names so late that another run has looked at them.
+fn named_late(folder: &Folder, arguments: &str) -> Child {
+    let mut command = folder.command_of("strace");
+    command.args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=linkat"]);
+    command.args(["-e", "inject=linkat:delay_enter=500000", program()]);
+    command.args(arguments.split_whitespace());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+#[test]
+fn of_two_runs_on_one_output_one_wins_whole_and_the_other_says_so() {
+    const ENDS: [&str; 4] = ["", ".manifest.json", ".codebook.md", ".codebook.json"];
+    let roles = ROLES.replace("-k 3", "");
+    let folder = Folder::with(table(&patients(3_000, 1)));
+    for (earlier, force) in [(false, ""), (true, "--force")] {
+        let kinds = [3, 9].map(|k| {
+            let name = format!("alone{k}.csv");
+            folder.anonymize(&format!("in.csv -o {name} {roles} -k {k}"));
+            let bytes =
+                |ending: &&str| folder.read(&format!("{name}{ending}")).replace(&name, "out.csv");
+            ENDS.iter().map(bytes).collect::<Vec<String>>()
+        });
+        if earlier {
+            folder.anonymize(&format!("in.csv -o out.csv {roles} -k 20"));
+        }
+        let start = |k: u32| {
+            named_late(&folder, &format!("anonymize in.csv -o out.csv {force} {roles} -k {k}"))
+        };
+        let runs = [3, 9].map(start).map(|child| child.wait_with_output().unwrap());
+        let n_won = runs.iter().filter(|run| run.status.success()).count();
+        assert_eq!(n_won, 1, "one wins: {runs:?}");
+        for lost in runs.iter().filter(|run| !run.status.success()) {
+            let said = String::from_utf8_lossy(&lost.stderr);
+            assert_eq!(lost.status.code(), Some(2), "{said}");
+            assert!(
+                said.contains("by another program") || said.contains("is there already"),
+                "{said}"
+            );
+        }
+        let found: Vec<String> =
+            ENDS.iter().map(|ending| folder.read(&format!("out.csv{ending}"))).collect();
+        assert!(kinds.contains(&found), "the files of one run, not of two");
+        assert!(!folder.names().iter().any(|name| name.starts_with(".albers-")));
+        folder.remove_release("out.csv");
+    }
+}
+
+#[test]
+fn too_few_open_files_and_a_full_output_are_said_and_leave_nothing_behind() {
+    let folder = Folder::with(table(&patients(300, 1)));
+    for n_files in 4..12 {
+        let script = format!(
+            "ulimit -n {n_files}; exec {} anonymize in.csv -o out.csv --also-k 9 {ROLES}",
+            program()
+        );
+        let run = finished(&mut shell(&folder, &script));
+        if run.err.contains("error while loading shared libraries") {
+            continue;
+        }
+        assert_eq!(run.code, Some(2), "{n_files}: {}", run.said());
+        assert!(!run.err.contains("panicked"), "{n_files}: {}", run.err);
+        assert_eq!(folder.names(), ["in.csv"], "{n_files}");
+    }
+    // One file is read, and temporary data has none.
+    let script = format!("ulimit -n 4; exec {} anonymize in.csv -o - {ROLES}", program());
+    let run = finished(&mut shell(&folder, &script));
+    if !run.err.contains("error while loading shared libraries") {
+        assert_eq!(run.code, Some(2), "{}", run.said());
+        assert!(run.err.contains("Too many open files"), "{}", run.err);
+        assert!(run.err.contains("ulimit -n"), "{}", run.err);
+    }
+    for arguments in [
+        format!("anonymize in.csv -o - {ROLES}"),
+        format!("anonymize in.csv -o out.csv --json {ROLES}"),
+        format!("anonymize in.csv -o out.csv {ROLES}"),
+        "check in.csv --quasi age --accept low-k".to_owned(),
+    ] {
+        let run = finished(&mut shell(&folder, &format!("{} {arguments} >/dev/full", program())));
+        assert_eq!(run.code, Some(2), "{arguments}: {}", run.said());
+        let says = "cannot write to standard output: No space left on device";
+        assert!(run.err.contains(says), "{arguments}: {}", run.err);
+        assert_eq!(folder.names(), ["in.csv"], "{arguments}");
+    }
 }
 
 #[test]

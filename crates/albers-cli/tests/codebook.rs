@@ -60,7 +60,7 @@ fn folder() -> Folder {
 const ROLES: &str = "--sensitive ill --keep note --identifier id -k 4";
 
 /// Flags, and the endings of files that are asked for with them.
-const RELEASES: [(&str, &str); 14] = [
+const RELEASES: [(&str, &str); 17] = [
     ("--quasi age,pay,city", "csv"),
     ("--quasi age,pay,born,seen", "csv.gz"),
     ("--quasi age,pay,born,seen --values bounds", "csv"),
@@ -78,6 +78,9 @@ const RELEASES: [(&str, &str); 14] = [
     ("--quasi age,pay --method bang --no-compact", "parquet"),
     ("--quasi age,job --no-compact --categories set --hierarchy job=jobs.csv", "csv"),
     ("--quasi age,zip,city --method rtree --also-k 12", "csv"),
+    ("--quasi age,pay,born,seen,city", "jsonl"),
+    ("--quasi age,pay,born,seen --values bounds", "jsonl"),
+    ("--quasi age,pay,job --values mean --hierarchy job=jobs.csv", "jsonl"),
 ];
 
 fn released(folder: &Folder, flags: &str, ending: &str) -> String {
@@ -122,6 +125,11 @@ fn the_codebook_is_told_by_the_release_and_the_job() {
             "parquet" => {
                 let schema = folder.parquet(&release).schema();
                 schema.fields().iter().map(|own| own.name().clone()).collect()
+            }
+            "jsonl" => {
+                let text = folder.read(&release);
+                let row: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+                row.as_object().unwrap().keys().cloned().collect()
             }
             "csv.gz" => columns.iter().flat_map(shown).collect(),
             "tsv" => common::csv_of(&folder.read(&release), '\t').remove(0),
@@ -283,14 +291,15 @@ fn a_codebook_is_read_back_as_it_was_written_and_a_damaged_one_is_refused() {
         let release = folder.path(&released(&folder, RELEASES[at].0, RELEASES[at].1));
         let [_, path] = files::codebook_paths(&release);
         assert_eq!(files::codebook_beside(&release), Some(path.clone()));
-        let codebook = files::codebook_of(&release).unwrap().unwrap();
+        let codebook = files::codebook_of(&albers::Job::default(), &release).unwrap().unwrap();
         assert_eq!(codebook.text(), std::fs::read_to_string(&path).unwrap());
         std::fs::write(&path, "{\"codebook\": \"Zq\"}").unwrap();
-        let refusal = files::codebook_of(&release).unwrap_err().to_string();
+        let refusal =
+            files::codebook_of(&albers::Job::default(), &release).unwrap_err().to_string();
         assert!(refusal.contains("is no codebook of this program: line 1"), "{refusal}");
         assert!(!refusal.contains("Zq"), "{refusal}");
         std::fs::remove_file(path).unwrap();
-        assert_eq!(files::codebook_of(&release).unwrap(), None);
+        assert_eq!(files::codebook_of(&albers::Job::default(), &release).unwrap(), None);
     }
     assert_eq!(files::codebook_beside("-".as_ref()), None);
 }

@@ -262,7 +262,7 @@ fn typed_files_have_whole_numbers_and_a_manifest_that_says_how_to_read_them() {
 #[test]
 fn places_of_a_file_are_read_back_and_others_are_refused_by_name() {
     let folder = folder();
-    let run = "in.csv --keep id -k 4 --quasi age,job --hierarchy job=jobs.csv -o";
+    let run = "in.csv --keep id -k 4 --split compact --quasi age,job --hierarchy job=jobs.csv -o";
     folder.anonymize(&format!("{run} texts.csv --values interval"));
     folder.anonymize(&format!("{run} out.csv --values features"));
     let measure = |release: &str, more: &str| {

@@ -69,7 +69,7 @@ fn a_table_without_the_key_is_refused() {
 #[test]
 fn a_cell_of_another_type_is_refused_with_its_row_and_column() {
     let folder = index_of(30);
-    let rows = [lines([31]), vec!["key99999,unknown,01907,mumps".to_owned()]].concat();
+    let rows = [lines([31]), vec!["key99999,nobody,01907,mumps".to_owned()]].concat();
     folder.write("more.csv", table_of(&rows));
     for command in ["insert", "sync"] {
         let says = ["more.csv", "line 3", "'age'"];

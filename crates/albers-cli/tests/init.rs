@@ -256,6 +256,26 @@ fn an_existing_file_is_replaced_only_by_force_and_the_table_never() {
     assert_eq!(fs::read_to_string(folder.join("clinic.csv")).unwrap(), clinic());
 }
 
+#[cfg(unix)]
+#[test]
+fn a_link_is_replaced_only_by_force_and_what_it_leads_to_never() {
+    let folder = folder_with("clinic.csv", &clinic());
+    let folder = folder.path();
+    fs::write(folder.join("other.toml"), "k = 7\n").unwrap();
+    for leads_to in ["other.toml", "nowhere.toml"] {
+        let link = folder.join("job.toml");
+        std::os::unix::fs::symlink(leads_to, &link).unwrap();
+        let message = refuse(folder, &["init", "clinic.csv"]);
+        assert!(message.contains("job.toml exists already") && message.contains("--force"));
+        assert!(link.is_symlink());
+        succeed(folder, &["init", "clinic.csv", "--force"]);
+        assert!(!link.is_symlink());
+        fs::remove_file(link).unwrap();
+    }
+    assert_eq!(fs::read_to_string(folder.join("other.toml")).unwrap(), "k = 7\n");
+    assert!(!folder.join("nowhere.toml").exists());
+}
+
 #[test]
 fn bad_input_is_refused_with_a_hint_and_leaves_nothing_behind() {
     let folder = folder_with("empty.csv", "");

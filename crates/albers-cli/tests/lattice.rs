@@ -454,12 +454,12 @@ fn what_makes_no_sense_is_refused_with_what_to_do() {
         ("{full} -k 2 --method incognito --suppress=-0.1", 2, &["-0.1 is not a share"], "for 2 %"),
         ("{full} -k 2 --method incognito --suppress NaN", 2, &["not a share"], "for 2 %"),
         (
-            "{full} -k 2 --method mondrian --suppress 0.1",
+            "{full} -k 2 --method bang --suppress 0.1",
             2,
-            &["--suppress has no effect with --method mondrian"],
+            &["--suppress has no effect with --method bang"],
             "or use --method incognito",
         ),
-        ("{full} -k 2 --method local --suppress 0.1", 2, &["no effect"], "incognito"),
+        ("{full} -k 2 --method bd-tree --suppress 0.1", 2, &["no effect"], "incognito"),
         (
             "{full} -k 2 --method incognito --split median",
             2,
@@ -487,7 +487,7 @@ fn what_makes_no_sense_is_refused_with_what_to_do() {
         (
             "{full} -k 2 --method incognito --time 30",
             2,
-            &["time '30': there is no unit"],
+            &["--time '30': there is no unit"],
             "30s, 500ms or 2m",
         ),
         (

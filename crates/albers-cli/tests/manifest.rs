@@ -163,6 +163,7 @@ fn cases() -> Vec<Case> {
         case("--method mondrian --split median", "mondrian, median split", mixed()),
         case("--method mondrian --no-compact", "mondrian", mixed()),
         case("--no-compact", "auto", without_hierarchies()),
+        case("--minimize discernibility", "auto, least discernibility", mixed()),
         case("--method rtree", "rtree", mixed()),
         case("--method rtree --no-compact", "rtree", climbed()),
         case("--method local", "local", mixed()),
@@ -574,16 +575,4 @@ fn a_manifest_shows_no_folder() {
         "in.csv -o erika/out.csv --quasi age,job --hierarchy job=erika/jobs.csv -k 4 --also-k 9",
     );
     assert!(!folder.read("erika/out.csv.manifest.json").contains("erika"));
-}
-
-#[test]
-fn a_class_of_eleven_is_not_above_the_usual_threshold() {
-    let folder = Folder::with(format!("age\n{}", "30\n".repeat(11)));
-    let run = folder.run("check in.csv --quasi age");
-    assert!(run.out.contains("above 0.0909 (1 in 11): 0 rows"), "{}", run.out);
-    let run = folder.run("check in.csv --quasi age --threshold 0.09");
-    assert!(run.out.contains("above 0.09: 11 rows"), "{}", run.out);
-    folder.write("in.csv", format!("age\n{}", "30\n".repeat(10)));
-    let run = folder.run("check in.csv --quasi age");
-    assert!(run.out.contains("(1 in 11): 10 rows"), "{}", run.out);
 }

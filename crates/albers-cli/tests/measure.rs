@@ -265,6 +265,41 @@ fn a_label_above_all_values_loses_what_it_shows_where_only_rows_left_out_miss_an
     }
 }
 
+/// Six jobs are declared, four of them occur. Two of those below `kitchen` do, one of `workshop`.
+#[test]
+fn the_domain_of_a_loss_is_what_is_declared_or_what_occurs() {
+    let release = "id,age,job\n1,20,care\n2,30,kitchen\n3,60,kitchen\n4,60,workshop\n";
+    let folder = Folder::with(&ORIGINAL.replace("2,30,cook", "2,30,baker"), release);
+    let jobs = "cook;kitchen\nbaker;kitchen\nbrewer;kitchen\nsmith;workshop\ntailor;workshop\n\
+                nurse;care\n";
+    std::fs::write(folder.path("jobs.csv"), jobs).unwrap();
+    let flags = ["--quasi", "age,job", "--hierarchy", "job=jobs.csv"];
+    let of = |domain: &[&str]| folder.json(&[&flags[..], domain].concat());
+    // Of six values less one: two rows lose two steps, one row loses one, and one nothing.
+    for declared in [of(&[]), of(&["--domain", "declared"])] {
+        assert_eq!(declared["loss"]["domain"], "declared");
+        close(&declared["loss"]["ncp_by_column"]["job"], 5.0 / 5.0 / 4.0);
+    }
+    // Of four values less one: two rows lose one step.
+    let occurring = of(&["--domain", "occurring"]);
+    assert_eq!(occurring["loss"]["domain"], "occurring");
+    close(&occurring["loss"]["ncp_by_column"]["job"], 2.0 / 3.0 / 4.0);
+    close(&occurring["loss"]["ncp_by_column"]["age"], 0.0);
+    close(&occurring["loss"]["ncp"], 2.0 / 3.0 / 8.0);
+    let (_, out, _) =
+        folder.measure("release.csv", &[&flags[..], &["--domain=occurring"]].concat());
+    assert!(out.contains("over occurring values"), "{out}");
+    // A set counts those of its members that occur, and whoever is left out loses everything.
+    let sets = "id,age,job\n1,20,nurse\n2,30,\"{baker, brewer}\"\n3,60,*\n";
+    std::fs::write(folder.path("release.csv"), sets).unwrap();
+    let occurring = of(&["--domain", "occurring", "--categories", "set"]);
+    close(&occurring["loss"]["ncp_by_column"]["job"], 2.0 / 4.0);
+    let declared = of(&["--categories", "set"]);
+    close(&declared["loss"]["ncp_by_column"]["job"], (0.2 + 2.0) / 4.0);
+    let quasi = ["--quasi", "age", "--domain", "occurring"];
+    folder.fails(&quasi, 2, "domain of occurring values has no effect");
+}
+
 #[test]
 fn a_release_that_does_not_cover_its_original_ends_with_1() {
     let flags = ["--quasi", "age", "--key", "id", "--sensitive", "job"];

@@ -251,7 +251,7 @@ fn mistakes_end_with_2_and_are_marked_where_they_stand() {
     for (condition, said) in [
         (
             "agee < 40",
-            "there is no column 'agee'; the columns are age, job, sex, stay, illness\n    agee < 40\n    ^^^^\n",
+            "there is no column 'agee'; did you mean 'age'? the columns are age, job, sex, stay, illness\n    agee < 40\n    ^^^^\n",
         ),
         (
             "sex = 'f' and age < 'forty'",

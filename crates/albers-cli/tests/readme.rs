@@ -30,7 +30,8 @@ fn folder() -> tempfile::TempDir {
     let copy = folder.path().join("examples");
     std::fs::create_dir(&copy).unwrap();
     std::fs::create_dir(folder.path().join("own")).unwrap();
-    for name in ["patients.csv", "new-patients.csv", "diagnosis.csv", "job.toml"] {
+    let names = ["patients.csv", "new-patients.csv", "diagnosis.csv", "job.toml"];
+    for name in names.into_iter().chain(["admissions.csv", "admissions.toml"]) {
         std::fs::copy(root().join("examples").join(name), copy.join(name)).unwrap();
     }
     folder
@@ -77,7 +78,7 @@ fn albers(folder: &Path, words: &str) -> String {
 }
 
 fn run(folder: &Path, command: &str) -> String {
-    if let Some(words) = command.strip_prefix(RUN) {
+    if let Some(words) = command.strip_prefix(RUN).or(command.strip_prefix("albers ")) {
         return albers(folder, words);
     }
     let words: Vec<&str> = command.split_whitespace().collect();
@@ -145,11 +146,68 @@ fn the_readmes_other_commands_run() {
     albers(folder.path(), &anonymize_levels(&readme));
     run(folder.path(), &anonymize_with_model(examples(&readme)));
     let commands = table_commands(&readme);
-    let expected = "init, check thrice, measure twice, query, compact, recode, lattice, index twice, \
-                    generate and experiment";
-    assert_eq!(commands.len(), 14, "{expected}");
+    let expected = "init, hierarchy twice, check thrice, measure twice, query, compact, recode, lattice, \
+                    index twice, generate, experiment, completions and man";
+    assert_eq!(commands.len(), 18, "{expected}");
     for words in commands {
         albers(folder.path(), words);
+    }
+}
+
+fn guide() -> String {
+    std::fs::read_to_string(root().join("docs/guide.md")).unwrap()
+}
+
+#[test]
+fn the_guide_shows_what_its_examples_print() {
+    let (guide, folder) = (guide(), folder());
+    let (before, _) = guide.split_once("-o own/").expect("a job is written into a folder");
+    assert!(before.contains("mkdir own"), "the folder is there already");
+    let examples = examples(&guide);
+    assert!(examples.len() >= 4, "the examples are marked");
+    for Example { command, output } in examples {
+        let printed = run(folder.path(), &command);
+        assert_eq!(without_seconds(&printed), without_seconds(&output), "of {command}\n{printed}");
+    }
+}
+
+/// The figures that the guide gives for each k.
+#[test]
+fn the_guide_tells_what_k_costs() {
+    let (guide, folder) = (guide(), folder());
+    let (_, table) = guide.split_once("| k | classes | ncp |\n").expect("there is a table");
+    let rows = table.lines().skip(1).take_while(|line| line.starts_with('|'));
+    let mut n_rows = 0;
+    for row in rows {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+        let [k, classes, ncp] = cells[..] else { panic!("three cells: {row}") };
+        let job = "--quasi age,sex,zip --hierarchy zip=prefix --force --json";
+        let words = format!("anonymize examples/patients.csv -o k.csv -k {k} {job}");
+        let report: serde_json::Value =
+            serde_json::from_str(&albers(folder.path(), &words)).unwrap();
+        let found = format!("{:.2}", report["table_loss"]["ncp"].as_f64().unwrap());
+        assert_eq!(
+            (report["classes"].to_string().as_str(), found.as_str()),
+            (classes, ncp),
+            "k = {k}"
+        );
+        n_rows += 1;
+    }
+    assert!(n_rows >= 4, "{n_rows} rows");
+}
+
+/// Every flag that the guide names is one.
+#[test]
+fn the_guide_names_flags_that_there_are() {
+    let guide = guide();
+    let commands = ["anonymize", "check", "measure", "query", "index release", "init"];
+    let help: String =
+        commands.iter().map(|words| albers(root().as_path(), &format!("{words} --help"))).collect();
+    let flags = guide.split("--").skip(1).map(|text| {
+        text.split(|letter: char| !letter.is_ascii_lowercase() && letter != '-').next().unwrap()
+    });
+    for flag in flags.filter(|flag| flag.len() > 2) {
+        assert!(help.contains(&format!("--{flag}")), "--{flag} is no flag");
     }
 }
 

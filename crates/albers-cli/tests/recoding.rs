@@ -154,7 +154,7 @@ fn what_a_model_cannot_do_is_refused_with_what_to_do() {
             "has 1101 values without distances",
             "--method subtree",
         ),
-        ("{ROLES} -k 2 --method local --memory 64KB", "local works in memory", "--memory"),
+        ("{ROLES} -k 2 --method local --memory 64KB", "local works in memory", "would do"),
         ("{ROLES} -k 2 --method tds", "tds has no target that is a class", "--target"),
         ("{ROLES} -k 2 --method tds --target age:number", "no target that is a class", "--target"),
         ("{TDS} --split info-gain", "--split has no effect", "--method mondrian"),
@@ -165,7 +165,7 @@ fn what_a_model_cannot_do_is_refused_with_what_to_do() {
         ("{TDS} --least-memory 1MB", "--least-memory has no effect", "--method mondrian"),
         ("{TDS} --target disease", "forbids classes of one value", "a variance of it"),
         ("{TDS} --target id", "'id' has 1101 values", "as a number"),
-        ("{TDS} --memory 64KB", "tds works in memory", "--memory"),
+        ("{TDS} --memory 64KB", "tds works in memory", "would do"),
         (
             "--quasi id,city -k 2 --method tds --target city",
             "has 1101 values without distances",

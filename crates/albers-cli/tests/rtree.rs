@@ -65,7 +65,7 @@ fn auto_spills_only_what_does_not_fit() {
     let spilled = |memory: &str| {
         let rest = format!("-k 5 -o out.csv --least-memory 1MB --memory {memory}");
         let report = folder.anonymize(&format!("in.csv {ROLES} {rest}"));
-        assert_eq!(report["ran"], "mondrian, compact split");
+        assert_eq!((&report["method"], report["tried"].is_array()), (&"auto".into(), true));
         report["spilled_bytes"].as_u64().unwrap()
     };
     assert_eq!(spilled("1GB"), 0);
@@ -129,6 +129,31 @@ fn intersection_attack_across_granularities_fails() {
         let manifest: Value =
             serde_json::from_str(&folder.read("out.k20.csv.manifest.json")).unwrap();
         assert_eq!(manifest["classes"], also[1]["report"]["classes"]);
+    }
+}
+
+/// Nodes with few children are hardly larger than what a release asks for.
+#[test]
+fn a_smaller_fan_out_loses_less_and_one_without_nodes_is_refused() {
+    let folder = Folder::with(keyed(2_000, 5));
+    let loss = |fan_out: u64| {
+        let report = folder.anonymize(&format!(
+            "in.csv -o out.csv --quasi age,zip,city --keep key -k 5 --also-k 10,40 \
+             --granularity hierarchical --fan-out {fan_out}"
+        ));
+        let also = report["also"].as_array().unwrap();
+        also[0]["report"]["table_loss"]["ncp"].as_f64().unwrap()
+    };
+    assert!(loss(4) < loss(64), "{} and {}", loss(4), loss(64));
+    for (rest, expected) in [
+        ("--fan-out 4", "--fan-out has no effect"),
+        ("--also-k 10 --fan-out 4", "--fan-out has no effect"),
+        ("--also-k 10 --granularity hierarchical --fan-out 2", "from 3 to 1024"),
+    ] {
+        let run =
+            folder.run(&format!("anonymize in.csv -o no.csv --quasi age,zip,city -k 5 {rest}"));
+        assert_eq!(run.code, Some(2), "{rest}: {}", run.said());
+        assert!(run.err.contains(expected), "{rest}: {}", run.err);
     }
 }
 

@@ -274,3 +274,25 @@ fn a_job_file_names_selections_as_flags_do() {
     assert_eq!(refused.code, Some(2));
     assert!(refused.err.contains("wrong.toml, line 3"), "{}", refused.err);
 }
+
+#[test]
+fn a_bound_on_a_column_of_which_every_cell_is_missing_finds_no_row() {
+    for (kind, bound) in [
+        ("float", "5"),
+        ("decimal", "5"),
+        ("integer", "5"),
+        ("date", "'2020-01-31'"),
+        ("timestamp", "'2020-01-31 10:00:00'"),
+    ] {
+        let folder = Folder::with("age,pay\n30,\n31,\n40,\n41,\n");
+        for select in [format!("pay >= {bound}"), format!("pay < {bound}")] {
+            let job = "anonymize in.csv -o out.csv --force -k 2 --quasi age,pay --split selection";
+            let mut arguments: Vec<&str> = job.split(' ').collect();
+            let kind = format!("pay={kind}");
+            arguments.extend(["--type", &kind, "--select", &select]);
+            let run = folder.run_with(&arguments);
+            assert_eq!(run.code, Some(0), "{kind}, {select}: {}", run.said());
+            assert!(run.out.contains("4 rows in 2 classes"), "{kind}: {}", run.out);
+        }
+    }
+}

@@ -159,14 +159,14 @@ fn one_cell_of_another_kind_is_refused_where_it_stands() {
 fn a_bad_date_among_few_good_ones_is_refused_if_more_good_ones_follow() {
     let folder = Folder::new();
     let good = |n_cells: usize| vec!["2024-01-31".to_owned(); n_cells];
-    let bad = vec!["unknown".to_owned(); 1_400];
+    let bad = vec!["nobody".to_owned(); 1_400];
     let cells = [good(18_000), bad, good(20_000)].concat();
     folder.write("in.csv", table(&cells));
     let run = folder.run(&format!("anonymize in.csv -o out.csv {ROLES}"));
     assert_eq!(run.code, Some(2), "{}", run.said());
     assert!(run.err.contains("line 18002, column 'x'"), "{}", run.err);
     assert!(run.err.contains("not of type date"), "{}", run.err);
-    let taken = folder.run(&format!("anonymize in.csv -o out.csv {ROLES} --missing unknown"));
+    let taken = folder.run(&format!("anonymize in.csv -o out.csv {ROLES} --missing nobody"));
     assert_eq!(taken.code, Some(0), "{}", taken.said());
 }
 

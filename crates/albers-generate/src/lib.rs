@@ -254,7 +254,8 @@ impl Iterator for Batches {
     fn next(&mut self) -> Option<RecordBatch> {
         if self.ready.is_empty() {
             let n_left = self.generator.n_blocks() - self.next_block;
-            let end = self.next_block + n_left.min(rayon::current_num_threads() as u64);
+            let n_threads = std::thread::available_parallelism().map_or(1, usize::from);
+            let end = self.next_block + n_left.min(n_threads as u64);
             let blocks: Vec<RecordBatch> = (self.next_block..end)
                 .into_par_iter()
                 .map(|block_idx| self.generator.block(block_idx))

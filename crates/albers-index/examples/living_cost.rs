@@ -195,6 +195,7 @@ fn main() {
                 labels_apart: false,
                 is_exact: false,
                 trust: None,
+                portfolio: None,
                 grain,
                 seed: 1,
             },

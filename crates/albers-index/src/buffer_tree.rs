@@ -35,8 +35,11 @@ use std::sync::Arc;
 use albers_classes::Region;
 use albers_classes::packed::{FactColumns, RowBlock, RowLayout};
 use albers_partition::cell::TableSize;
+use albers_partition::grain::Grain;
 use albers_partition::mondrian::Plan;
+use albers_partition::portfolio::Portfolio;
 use albers_partition::sample::Tuples;
+use albers_partition::split::Policy;
 use albers_partition::split::cut::Turn;
 use albers_partition::split::extent::has_small_sets;
 use albers_partition::split::workload::Workload;
@@ -102,7 +105,20 @@ impl BulkPlan<'_> {
         // The row, its cell, its place before and after, and its share of a leaf and its splits.
         let leaf_bytes = 4 * 8 * self.layout.n_attributes() + 64;
         let min_rows = self.plan.min_rows().max(1);
-        self.layout.stride_bytes() + 20 + leaf_bytes.div_ceil(min_rows)
+        let tried = self.plan.portfolio.filter(|_| self.table == TableSize::Small);
+        let tried_bytes = tried.map_or(0, |own| own.row_bytes(self.layout.n_attributes()));
+        self.layout.stride_bytes() + 20 + leaf_bytes.div_ceil(min_rows) + tried_bytes
+    }
+
+    /// How cuts are chosen, and how large cells are: where several ways are tried, a sample decides it
+    /// of a table that is not cut at once.
+    pub fn decided(&self, tuples: &Tuples) -> (Policy, Grain) {
+        let Some(portfolio) = self.plan.portfolio.filter(|_| self.table == TableSize::Large) else {
+            return (self.plan.policy, self.plan.grain);
+        };
+        let sets = has_small_sets(self.plan.space);
+        let n_attributes = self.layout.n_attributes();
+        albers_partition::with_lanes!(n_attributes, sets, decided_lanes(self, portfolio, tuples))
     }
 
     /// The workload, with the impurities of the sample of a table that is not cut at once.
@@ -138,6 +154,14 @@ impl BulkPlan<'_> {
         let n_attributes = self.layout.n_attributes();
         albers_partition::with_lanes!(n_attributes, sets, table_lanes(self, tuples, n_rows))
     }
+}
+
+fn decided_lanes<const L: usize, const M: usize>(
+    plan: &BulkPlan<'_>,
+    portfolio: &Portfolio,
+    tuples: &Tuples,
+) -> (Policy, Grain) {
+    portfolio.decide::<L, M>(tuples, &plan.plan)
 }
 
 fn rooted_lanes<const L: usize, const M: usize>(

@@ -40,6 +40,7 @@ use albers_privacy::Requirement;
 use rayon::prelude::*;
 
 use dendrogram::{Closeness, Dendrogram};
+use hierarchical::Nodes;
 use leaves::{Index, LeafRuns};
 use lists::Lists;
 use units::{Units, renumbered};
@@ -83,8 +84,11 @@ impl Granularity {
     }
 }
 
-/// The most children of a node of the index, unless a test wants a deeper tree.
-pub const FAN_OUT: usize = 16;
+/// The most children of a node of the index, where nobody asks for another number: with few, nodes
+/// are hardly larger than what a release asks for.
+pub const FAN_OUT: usize = 4;
+
+pub use hierarchical::{LEAST_FAN_OUT, MOST_FAN_OUT};
 
 /// How classes are made of the leaves of an index.
 #[derive(Clone, Copy)]
@@ -129,10 +133,14 @@ pub fn releases<E>(
     let dendrogram = has_dendrogram.then(|| Dendrogram::of(leaves, plan, closeness));
     let walk = match (granularity, &dendrogram) {
         (Granularity::DendrogramCut, Some(dendrogram)) => dendrogram.order().to_vec(),
-        (Granularity::Cut, _) => walk::nearer_first(leaves, plan),
+        (Granularity::Cut | Granularity::Hierarchical, _) => walk::nearer_first(leaves, plan),
         _ => walk::in_order(leaves),
     };
-    let coarser = Coarser { leaves, coarsening, walk, dendrogram: dendrogram.as_ref() };
+    let has_nodes =
+        granularity == Granularity::Hierarchical && matches!(leaves.index, Index::Tree(_));
+    let nodes = has_nodes.then(|| Nodes::of(leaves, walk.clone(), coarsening.fan_out, plan));
+    let (dendrogram_of, nodes) = (dendrogram.as_ref(), nodes.as_ref());
+    let coarser = Coarser { leaves, coarsening, walk, dendrogram: dendrogram_of, nodes };
     let single: Vec<ClassId> = ClassId::first(leaves.n_leaves()).collect();
     let mut classes = vec![renumbered(shown(0, &single)?)];
     for (finer, requirement) in requirements.iter().enumerate() {
@@ -214,15 +222,16 @@ struct Coarser<'a> {
     /// The leaves, one after another.
     walk: Vec<u32>,
     dendrogram: Option<&'a Dendrogram>,
+    nodes: Option<&'a Nodes>,
 }
 
 impl Coarser<'_> {
     /// The class of each leaf, numbered by their first leaves; each class has whole units.
     fn classes(&self, units: &Units, requirement: &Requirement) -> Vec<ClassId> {
-        let Coarsening { granularity, fan_out, plan, .. } = self.coarsening;
+        let Coarsening { granularity, plan, .. } = self.coarsening;
         let leaves = self.leaves;
         let walk = || walk::units_of(self.walk.iter().copied(), units);
-        renumbered(match (granularity, leaves.index, self.dendrogram) {
+        renumbered(match (granularity, leaves.index, self.dendrogram, self.nodes) {
             (Granularity::LeafScan, ..) => {
                 units.of_leaves(&scan::leaf_scan(leaves, units, &walk(), requirement))
             }
@@ -239,13 +248,13 @@ impl Coarser<'_> {
                     )
                 ))
             }
-            (Granularity::Dendrogram, _, Some(dendrogram)) => {
+            (Granularity::Dendrogram, _, Some(dendrogram), _) => {
                 units.joined(dendrogram.classes(leaves, requirement))
             }
-            (Granularity::Hierarchical, Index::Tree(tree), _) => {
-                units.joined(hierarchical::hierarchical(leaves, tree, requirement, fan_out))
+            (Granularity::Hierarchical, .., Some(nodes)) => {
+                units.joined(nodes.classes(leaves, requirement))
             }
-            (Granularity::Nested, Index::Blocks(file), _) => {
+            (Granularity::Nested, Index::Blocks(file), ..) => {
                 nested::nested(leaves, file, units, requirement, plan)
             }
             _ => panic!("this index has nothing that {granularity} brings together"),

@@ -3,6 +3,7 @@
 //! - [`rplus_tree`]: the index: disjoint regions, minimum bounding boxes, leaves that satisfy the
 //!   requirement.
 //! - [`buffer_tree`]: loads it from more rows than fit in memory.
+//! - [`outliers`]: its units without the rows whose absence saves most.
 //! - [`rothko_tree`]: cuts more rows than fit in memory as they would be cut there.
 //! - [`bang_file`]: another index: regions that may lie in each other.
 //! - [`key_buffers`]: loads it from more rows than fit in memory.
@@ -20,6 +21,7 @@ pub mod grid;
 pub mod key_buffers;
 pub mod leaf_buffers;
 pub mod living;
+pub mod outliers;
 pub mod rothko_tree;
 pub mod rplus_tree;
 

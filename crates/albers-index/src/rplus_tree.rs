@@ -1,10 +1,9 @@
 //! The R+-tree: disjoint regions that tile the space, and boxes around the records inside them.
 //!
 //! Source: Iwuchukwu & Naughton 2007, section 2; Sellis, Roussopoulos & Faloutsos 1987.
-//! Departures: the history of the splits is kept as a k-d tree, and a node of the index is a
-//! connected piece of it with up to the fan-out's number of children. No child is ever cut when a
-//! node overflows, so no forced split can drive a leaf below its minimum. The price: inner nodes
-//! may have few children.
+//! Departures: the history of the splits is kept as a k-d tree, and no child is ever cut when a node
+//! overflows, so that no forced split can drive a leaf below its minimum. Nodes above the leaves are
+//! built where coarser releases ask for them, see [`crate::granularity`].
 //! Guarantee: leaves are disjoint, hold every record, and each satisfies the requirement.
 //! Cost: 40 bytes per split and two codes per attribute for each box.
 //!
@@ -18,7 +17,6 @@
 
 pub mod grow;
 mod invariants;
-pub mod nodes;
 
 use albers_classes::region::NO_CODES;
 use albers_classes::{Region, Span};

@@ -188,6 +188,23 @@ impl<'a> CountedTable<'a> {
         }
     }
 
+    /// Whether sets of so many bytes can be kept for later beside what else there is, without
+    /// anything going to the spill store for their sake. Half of the memory is left for the work.
+    pub(crate) fn has_room(&self, n_bytes: usize) -> bool {
+        let budget = self.workspace.budget;
+        budget.free_bytes() >= n_bytes.saturating_add(budget.limit_bytes() / 2)
+    }
+
+    /// What the set of some attributes at some levels takes at most, from one that is no coarser.
+    pub(crate) fn most_bytes(
+        &self,
+        from: &FrequencySet,
+        attributes: &[usize],
+        levels: &[u16],
+    ) -> usize {
+        from.most_bytes(&self.layout(attributes, levels))
+    }
+
     fn derive_counted(&self, from: &FrequencySet, layout: KeyLayout) -> Result<FrequencySet> {
         let set = from.derive(self.workspace, self.dimensions, layout)?;
         for (n_moved, own) in self.n_moved.iter().zip([from, &set]) {

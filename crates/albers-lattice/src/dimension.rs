@@ -5,13 +5,15 @@
 //! every value and for none.
 //! Guarantee: levels are nested, and the last one has a single value, so that a column can always
 //! be suppressed as a whole.
-//! Cost: a table of 4 bytes per value for each pair of levels.
+//! Cost: 4 bytes per value for each level, and for each pair of levels that somebody goes between.
 //!
 //! ```text
 //!   level 2        *             0
 //!   level 1    537*  538*       0   1       and the missing value, if there is one
 //!   level 0   5371 5372 5381   0  1  2
 //! ```
+
+use std::sync::OnceLock;
 
 use albers_table::code::Code;
 use albers_table::domain::Domain;
@@ -26,8 +28,11 @@ pub struct Dimension {
     n_values: Vec<u32>,
     /// What each value of a level loses.
     losses: Vec<Vec<f64>>,
-    /// `maps[from][to - from - 1]` takes a value of one level to that of a higher one.
-    maps: Vec<Vec<Vec<u32>>>,
+    /// The value of each code, by level.
+    values_of_codes: Vec<Vec<u32>>,
+    /// `maps[from][to - from - 1]` takes a value of one level to that of a higher one. A search goes
+    /// between few of all pairs of levels, and a table for each would be too much of long hierarchies.
+    maps: Vec<Vec<OnceLock<Vec<u32>>>>,
 }
 
 impl Dimension {
@@ -77,9 +82,11 @@ impl Dimension {
             }
             losses.push(of_level);
         }
-        let maps = maps_between(&values_of_codes, &n_values);
+        let n_levels = hierarchy_levels.len();
+        let maps_from = |from: usize| (from + 1..n_levels).map(|_| OnceLock::new()).collect();
+        let maps = (0..n_levels).map(maps_from).collect();
         let name = domain.name().to_owned();
-        Dimension { name, weight, hierarchy_levels, n_values, losses, maps }
+        Dimension { name, weight, hierarchy_levels, n_values, losses, values_of_codes, maps }
     }
 
     /// The name of the column.
@@ -114,20 +121,17 @@ impl Dimension {
 
     /// What each value of a level becomes on a higher one; nothing if the levels are the same.
     pub fn map(&self, from: u16, to: u16) -> Option<&[u32]> {
-        let n_steps = usize::from(to).checked_sub(usize::from(from)).expect("levels only rise");
-        Some(&self.maps[usize::from(from)][n_steps.checked_sub(1)?])
+        let (from, to) = (usize::from(from), usize::from(to));
+        let n_steps = to.checked_sub(from).expect("levels only rise");
+        let map = &self.maps[from][n_steps.checked_sub(1)?];
+        Some(map.get_or_init(|| self.map_between(from, to)))
     }
-}
 
-/// The tables from each level to each higher one.
-fn maps_between(values_of_codes: &[Vec<u32>], n_values: &[u32]) -> Vec<Vec<Vec<u32>>> {
-    let between = |from: usize, to: usize| {
-        let mut map = vec![0; n_values[from] as usize];
-        for (&lower, &higher) in values_of_codes[from].iter().zip(&values_of_codes[to]) {
+    fn map_between(&self, from: usize, to: usize) -> Vec<u32> {
+        let mut map = vec![0; self.n_values[from] as usize];
+        for (&lower, &higher) in self.values_of_codes[from].iter().zip(&self.values_of_codes[to]) {
             map[lower as usize] = higher;
         }
         map
-    };
-    let n_levels = values_of_codes.len();
-    (0..n_levels).map(|from| (from + 1..n_levels).map(|to| between(from, to)).collect()).collect()
+    }
 }

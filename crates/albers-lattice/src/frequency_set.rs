@@ -19,6 +19,7 @@
 use albers_storage::Result;
 use albers_storage::memory_budget::{MemoryBudget, Reservation};
 use albers_storage::spill::{Block, SpillStore};
+use albers_storage::threads;
 use albers_storage::watch::Watch;
 use rustc_hash::FxHashSet;
 
@@ -67,6 +68,17 @@ impl FrequencySet {
     /// Number of different tuples.
     pub fn n_entries(&self) -> u64 {
         self.n_entries
+    }
+
+    /// Whether nothing of it is in the spill store.
+    pub(crate) fn is_in_memory(&self) -> bool {
+        self.parts.iter().all(|part| matches!(part, Part::Memory { .. }))
+    }
+
+    /// What the set of a coarser layout takes at most.
+    pub(crate) fn most_bytes(&self, layout: &KeyLayout) -> usize {
+        let n_entries = layout.n_keys().map_or(self.n_entries, |most| most.min(self.n_entries));
+        n_entries as usize * Entries::entry_bytes(layout.n_words())
     }
 
     /// The set of a coarser layout: fewer attributes, or higher levels, or both.
@@ -271,7 +283,7 @@ impl<'a> Divided<'a> {
     ) -> Divided<'a> {
         // A table of keys takes up to 48 bytes per entry of one word while it grows.
         let n_bytes = n_entries as usize * 48 * layout.n_words();
-        let free_bytes = workspace.budget.free_bytes() / (2 * rayon::current_num_threads());
+        let free_bytes = workspace.budget.free_bytes() / (2 * threads::of_pool());
         let n_parts = n_bytes.div_ceil(free_bytes.max(1)).clamp(2, MAX_PARTS).next_power_of_two();
         let part = || DividedPart {
             buffer: Entries::new(layout.n_words()),

@@ -128,7 +128,7 @@ impl Sources {
         let mut sources = Sources { prepared: Prepared::default(), rolled_up: None };
         if variant == Variant::Cube {
             let (start, before) = (Instant::now(), counted.moved());
-            sources.prepared = sets_of_subsets(counted, counted.table(), 1)?;
+            sources.prepared = sets_of_subsets(counted, counted.table(), 1, Room::Any)?;
             effort.cube_sets = sources.prepared.len() as u64;
             effort.cube_seconds = start.elapsed().as_secs_f64();
             effort.cube_moved = counted.moved().since(before);
@@ -149,7 +149,7 @@ impl Sources {
         effort.scans += 1;
         self.prepared.clear();
         if smaller.n_entries() <= SMALL_TABLE {
-            self.prepared = sets_of_subsets(counted, &smaller, size)?;
+            self.prepared = sets_of_subsets(counted, &smaller, size, Room::AsThereIs)?;
             effort.rollups += self.prepared.len() as u64;
         }
         self.rolled_up = Some(smaller);
@@ -217,28 +217,58 @@ fn roll_up_table(
     counted.derive_if_worth(table, table.layout().attributes(), &lowest, families.len())
 }
 
+/// A set that is about to be derived.
+struct PlannedSet<'s> {
+    subset: Subset,
+    source: &'s FrequencySet,
+    attributes: Vec<usize>,
+    levels: Vec<u16>,
+}
+
+/// Where sets may be that are computed beforehand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Room {
+    /// In memory or in the spill store.
+    Any,
+    /// In memory; sets for which there is no room are left out.
+    AsThereIs,
+}
+
 /// The frequency sets of all subsets of at least this size at the levels of `table`, each from one
-/// with an attribute more.
+/// with an attribute more; fewer, from the larger subsets on, where there is no room for all.
 fn sets_of_subsets(
     counted: &CountedTable<'_>,
     table: &FrequencySet,
     least_size: usize,
+    room: Room,
 ) -> Result<Prepared> {
     let n_attributes = counted.dimensions.len();
     let levels = table.layout().levels();
     let mut sets = Prepared::default();
     for size in (least_size..=n_attributes).rev() {
-        let derive = |subset: &Subset| {
-            let larger = (0..n_attributes).map(|attribute| subset | 1 << attribute);
-            let larger = larger.filter_map(|larger| sets.get(&larger));
-            let source = larger.min_by_key(|set| set.n_entries()).unwrap_or(table);
-            let in_subset = |&attribute: &usize| subset >> attribute & 1 == 1;
-            let attributes: Vec<usize> = (0..n_attributes).filter(in_subset).collect();
-            let own_levels: Vec<u16> = attributes.iter().map(|&at| levels[at]).collect();
-            Ok((*subset, counted.derive(source, &attributes, &own_levels)?))
+        let planned: Vec<PlannedSet<'_>> = subsets_of(n_attributes, size)
+            .into_iter()
+            .map(|subset| {
+                let larger = (0..n_attributes).map(|attribute| subset | 1 << attribute);
+                let larger = larger.filter_map(|larger| sets.get(&larger));
+                let source = larger.min_by_key(|set| set.n_entries()).unwrap_or(table);
+                let in_subset = |&attribute: &usize| subset >> attribute & 1 == 1;
+                let attributes: Vec<usize> = (0..n_attributes).filter(in_subset).collect();
+                let levels = attributes.iter().map(|&at| levels[at]).collect();
+                PlannedSet { subset, source, attributes, levels }
+            })
+            .collect();
+        let most_bytes =
+            |own: &PlannedSet<'_>| counted.most_bytes(own.source, &own.attributes, &own.levels);
+        let n_bytes = planned.iter().map(most_bytes).sum();
+        if room == Room::AsThereIs && !counted.has_room(n_bytes) {
+            break;
+        }
+        let derive = |own: &PlannedSet<'_>| {
+            Ok((own.subset, counted.derive(own.source, &own.attributes, &own.levels)?))
         };
         let of_size: Vec<(Subset, FrequencySet)> =
-            subsets_of(n_attributes, size).par_iter().map(derive).collect::<Result<_>>()?;
+            planned.par_iter().map(derive).collect::<Result<_>>()?;
         sets.extend(of_size);
     }
     Ok(sets)

@@ -5,7 +5,8 @@
 //! smallest set below, not from any.
 //! Guarantee: afterwards exactly the satisfying candidates are left, if the question is monotone.
 //! Cost: one frequency set per node that generalizes no satisfying one; those of two heights are
-//! kept at a time.
+//! kept at a time, as far as there is room. In little memory more of them come from the source,
+//! which is faster than to bring others back from the spill store.
 //!
 //! ```text
 //!   height 2      +     +  (+)        (+)  generalizes a satisfying node: not looked at
@@ -18,6 +19,7 @@
 use std::collections::BTreeMap;
 
 use albers_storage::Result;
+use albers_storage::threads;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
@@ -85,7 +87,10 @@ pub(crate) fn walk(
 ) -> Result<Walked> {
     let Family { lattice, candidates, .. } = family;
     let roots = family.roots();
-    let of_roots = match sourcing.super_roots && roots.len() > 1 {
+    let of_roots = match sourcing.super_roots
+        && roots.len() > 1
+        && fit(counted, family, sourcing, &roots)
+    {
         true => RootSets { counted, family }.derive(sourcing.source, sourcing.is_table, &roots)?,
         false => Vec::new(),
     };
@@ -126,7 +131,7 @@ pub(crate) fn walk(
             is_scan.into_iter().for_each(|is_scan| walked.effort.count(is_scan));
             if !verdict.holds {
                 queue.entry(height + 1).or_default().extend(lattice.above(node));
-                below.insert(node, set);
+                set.into_iter().for_each(|set| drop(below.insert(node, set)));
             }
         }
         queue.retain(|_, nodes| !nodes.is_empty());
@@ -154,13 +159,32 @@ fn look_at(
         None => counted.derive(source, attributes, &lattice.levels(node))?,
     };
     let verdict = question.judge(counted.workspace, &set)?;
+    // A set that would crowd others out is not worth keeping, where the source is at hand.
+    let is_kept = !verdict.holds && (!sourcing.source.is_in_memory() || counted.has_room(0));
+    let set = is_kept.then_some(set);
     Ok(Looked { node, set, verdict, is_scan })
+}
+
+/// Whether the sets of all roots can wait for their turn in memory; else each is made when it comes.
+fn fit(
+    counted: &CountedTable<'_>,
+    family: &Family,
+    sourcing: Sourcing<'_>,
+    roots: &[usize],
+) -> bool {
+    let Family { attributes, lattice, .. } = family;
+    let most_bytes =
+        |&root: &usize| counted.most_bytes(sourcing.source, attributes, &lattice.levels(root));
+    // Families are searched side by side.
+    let n_bytes = roots.iter().map(most_bytes).sum::<usize>();
+    counted.has_room(n_bytes.saturating_mul(threads::of_pool()))
 }
 
 /// A node that was looked at.
 struct Looked {
     node: usize,
-    set: FrequencySet,
+    /// Its set, where it violates and there is room.
+    set: Option<FrequencySet>,
     verdict: Verdict,
     /// Whether its set came from the table; nothing if it was there before.
     is_scan: Option<bool>,

@@ -72,7 +72,7 @@ impl EndParts {
                 // A block of classes stays in a cache while all columns look at it.
                 for block in classes.classes_by_memory().chunks(CLASSES_PER_BLOCK) {
                     let block: Vec<Class<'_>> =
-                        block.iter().map(|&class_id| classes.class(class_id)).collect();
+                        block.iter().map(|met| classes.class_of(met)).collect();
                     let describers = classes.describers();
                     self.each_column(|attribute, column| column.add(describers, &block, attribute));
                 }
@@ -155,17 +155,7 @@ impl ColumnEnds {
 
     /// Marks the ends that a class shows.
     fn add_ends(&mut self, describer: &Describer<'_>, cell: ShownCell) {
-        let domain = &describer.attribute().domain;
-        if let CellContent::Interval { lo, hi, .. } = describer.content(cell)
-            && let Some((least, greatest)) = describer.ends(cell)
-        {
-            // The ends of a region may lie between the values of its codes.
-            for (code, end) in [(lo, least), (hi, greatest)] {
-                if domain.value(code) == Some(end) {
-                    self.add_end(code);
-                }
-            }
-        }
+        describer.end_values(cell).into_iter().flatten().for_each(|code| self.add_end(code));
     }
 
     /// Marks the ends of a cell that was read back.

@@ -7,10 +7,11 @@
 //! Guarantee: counts are exact up to a number of distinct values, and beyond it estimates from all
 //! rows of the values of least hash, which do not depend on the memory. Only what is published has
 //! a part in them.
-//! Cost: O(1) per row and column; a bounded number of hashes per column.
+//! Cost: O(1) per row and column, columns in parallel; a bounded number of hashes per column.
 
 use albers_table::distinct_sample::DistinctSample;
 use albers_table::mix::mix;
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 /// What is counted.
@@ -28,8 +29,6 @@ pub struct ExposurePlan {
 pub struct HashedRows<'r> {
     /// What the quasi-identifiers show, one number for each row.
     pub shown: &'r [u64],
-    /// Each kept column; nothing for a missing cell.
-    pub kept: &'r [Vec<Option<u64>>],
     /// Each sensitive column; a missing cell is a value of its own.
     pub secrets: &'r [Vec<u64>],
 }
@@ -76,19 +75,41 @@ impl Exposure {
         }
     }
 
-    /// Adds rows, the classes of which may go on in the next ones.
-    pub fn add(&mut self, rows: &HashedRows<'_>) {
+    /// Adds rows, the classes of which may go on in the next ones. `kept` tells the cells of a kept
+    /// column, nothing for a missing one; those of a few columns are there at a time.
+    pub fn add<E: Send>(
+        &mut self,
+        rows: &HashedRows<'_>,
+        kept: impl Fn(usize) -> Result<Vec<Option<u64>>, E> + Sync,
+    ) -> Result<(), E> {
         self.n_rows += rows.shown.len() as u64;
-        for (sample, cells) in self.kept.iter_mut().zip(rows.kept) {
-            cells.iter().flatten().for_each(|&hash| sample.add(mix(hash), 1));
+        let mut row_tuples = vec![0u64; rows.shown.len()];
+        #[expect(clippy::disallowed_methods, reason = "it is called on the pool of a job")]
+        let n_at_once = rayon::current_num_threads().max(1);
+        for (part, samples) in self.kept.chunks_mut(n_at_once).enumerate() {
+            let counted = samples.par_iter_mut().enumerate().map(|(idx, sample)| {
+                let cells = kept(part * n_at_once + idx)?;
+                cells.iter().flatten().for_each(|&hash| sample.add(mix(hash), 1));
+                Ok(cells)
+            });
+            for cells in counted.collect::<Result<Vec<_>, E>>()? {
+                let tuples = row_tuples.iter_mut().zip(cells);
+                tuples.for_each(|(tuple, cell)| *tuple = mix(*tuple ^ cell.unwrap_or(0)));
+            }
         }
         if let (Some(tuples), Some(with_shown)) = (&mut self.tuples, &mut self.tuples_and_shown) {
-            for (row_idx, &shown) in rows.shown.iter().enumerate() {
-                let cells = rows.kept.iter().map(|cells| cells[row_idx].unwrap_or(0));
-                let tuple = cells.fold(0, |tuple, cell| mix(tuple ^ cell));
+            for (&tuple, &shown) in row_tuples.iter().zip(rows.shown) {
                 tuples.add(tuple, 1);
                 with_shown.add(mix(mix(tuple) ^ shown), 1);
             }
+        }
+        self.add_secrets(rows);
+        Ok(())
+    }
+
+    fn add_secrets(&mut self, rows: &HashedRows<'_>) {
+        if self.secrets.is_empty() {
+            return;
         }
         for (row_idx, &shown) in rows.shown.iter().enumerate() {
             if self.class.replace(shown) != Some(shown) {
@@ -163,19 +184,22 @@ impl SharedSecrets {
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+
     use super::*;
 
     fn exposure(rows: &[(u64, Option<u64>, u64, u64)], n_per_batch: usize) -> Exposure {
         let mut exposure = Exposure::new(&ExposurePlan { n_kept: 2, n_secrets: 1, max_values: 64 });
         for rows in rows.chunks(n_per_batch) {
-            exposure.add(&HashedRows {
+            let hashed = HashedRows {
                 shown: &rows.iter().map(|row| row.0).collect::<Vec<_>>(),
-                kept: &[
-                    rows.iter().map(|row| row.1).collect(),
-                    rows.iter().map(|row| Some(row.2)).collect(),
-                ],
                 secrets: &[rows.iter().map(|row| row.3).collect()],
-            });
+            };
+            let kept = |column| match column {
+                0 => Ok::<_, Infallible>(rows.iter().map(|row| row.1).collect()),
+                _ => Ok(rows.iter().map(|row| Some(row.2)).collect()),
+            };
+            exposure.add(&hashed, kept).unwrap();
         }
         exposure.finish();
         exposure

@@ -5,6 +5,7 @@
 //! - [`published`]: the losses that anybody can compute from a release.
 //! - [`classes`]: rows that show the same, in any table.
 //! - [`released`]: the same losses, of a release that was read back from a file.
+//! - [`domains`]: what the loss of a cell is a share of.
 //! - [`bounds`]: published ends that are the value of few rows.
 //! - [`exposure`]: who stands alone beside the classes.
 //! - [`relation`]: whether the classes of a release are disjoint, nested or overlapping.
@@ -18,6 +19,7 @@ pub mod audit;
 pub mod bounds;
 pub mod classes;
 mod counted_codes;
+pub mod domains;
 pub mod exposure;
 pub mod loss;
 pub mod persons;
@@ -31,6 +33,7 @@ pub mod told;
 pub use audit::{Audit, audit};
 pub use bounds::{EndParts, OwnEnds};
 pub use classes::{Classes, Codes};
+pub use domains::ColumnSteps;
 pub use loss::{Divergence, Loss, LossOfParts};
 pub use persons::{PersonParts, ruled_by_one_of_released};
 pub use published::{PublishedAttribute, PublishedLoss, PublishedParts};

@@ -18,9 +18,9 @@
 
 use std::collections::BTreeMap;
 
+use albers_classes::Attribute;
 use albers_classes::points::codes_hash;
-use albers_classes::{Attribute, ClassId};
-use albers_release::door::{GiantClass, LeftOut, Passed, PassedClasses, secret_hash};
+use albers_release::door::{GiantClass, InMemory, LeftOut, Passed, PassedClasses, secret_hash};
 use albers_release::{Describer, ShownCell};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -118,11 +118,11 @@ impl Sums {
         self
     }
 
-    /// The loss of `n_rows` rows.
+    /// The loss of `n_rows` rows, of attributes that have so many steps.
     pub(crate) fn into_loss<'a>(
         self,
         n_rows: usize,
-        attributes: impl Iterator<Item = &'a Attribute> + Clone,
+        attributes: impl Iterator<Item = (&'a Attribute, u64)> + Clone,
     ) -> (Loss, Divergence) {
         let n_rows = n_rows.max(1) as f64;
         let mean_log = |sum: i128| (sum as f64 / LOG_STEPS / n_rows).max(0.0);
@@ -130,10 +130,10 @@ impl Sums {
             quasi: mean_log(self.log_ratios.quasi),
             with_sensitive: mean_log(self.log_ratios.with_sensitive),
         };
-        let weights: f64 = attributes.clone().map(|attribute| attribute.weight).sum();
+        let weights: f64 = attributes.clone().map(|(attribute, _)| attribute.weight).sum();
         let by_attribute = attributes.zip(&self.by_attribute);
-        let losses = by_attribute.map(|(attribute, &lost_steps)| {
-            (attribute, lost_steps as f64 / attribute.domain.n_steps() as f64)
+        let losses = by_attribute.map(|((attribute, n_steps), &lost_steps)| {
+            (attribute, lost_steps as f64 / n_steps as f64)
         });
         let certainty_penalty: f64 =
             losses.clone().map(|(attribute, loss)| attribute.weight * loss).sum();
@@ -253,7 +253,8 @@ impl<'a> LossOfParts<'a> {
     pub fn finish(mut self) -> (Loss, Divergence) {
         // A row that is left out could be any of all rows.
         self.sums.discernibility += times(self.n_left_out, self.n_rows);
-        self.sums.into_loss(self.n_rows as usize, self.attributes.iter())
+        let attributes = self.attributes.iter().map(|own| (own, own.domain.n_steps()));
+        self.sums.into_loss(self.n_rows as usize, attributes)
     }
 }
 
@@ -278,16 +279,16 @@ fn sums_of_classes(classes: PassedClasses<'_, '_>) -> Sums {
     classes
         .classes_by_memory()
         .par_chunks(CLASSES_PER_TASK)
-        .map(|class_ids| sums_of(classes, class_ids))
+        .map(|met| sums_of(classes, met))
         .reduce(nothing, |sum, task| sum.plus(&task))
 }
 
-fn sums_of(classes: PassedClasses<'_, '_>, class_ids: &[ClassId]) -> Sums {
+fn sums_of(classes: PassedClasses<'_, '_>, classes_met: &[InMemory]) -> Sums {
     let describers = classes.describers();
     let mut sums = Sums::zero(describers.len());
     let mut tuples = Vec::new();
-    for &class_id in class_ids {
-        let class = classes.class(class_id);
+    for met in classes_met {
+        let class = classes.class_of(met);
         let n_rows = class.n_rows() as u64;
         sums.discernibility += times(n_rows, n_rows);
         let log_volume = sums.add_cells(describers, class.cells, n_rows);

@@ -10,9 +10,8 @@
 
 use std::cmp::Reverse;
 
-use albers_classes::ClassId;
 use albers_privacy::{ClassSummary, Facts, Requirement};
-use albers_release::door::{GiantRows, Passed, PassedClasses};
+use albers_release::door::{GiantRows, InMemory, Passed, PassedClasses};
 use albers_table::row::RowIdx;
 use rayon::prelude::*;
 
@@ -85,11 +84,11 @@ fn ruled_by_one(classes: PassedClasses<'_, '_>, max_rows: usize) -> Vec<u64> {
     const CLASSES_PER_TASK: usize = 4096;
     let requirement = classes.requirement();
     let nothing = || vec![0; requirement.columns().len()];
-    let of_task = |class_ids: &[ClassId]| {
+    let of_task = |classes_met: &[InMemory]| {
         let mut summary = ClassSummary::new(requirement.shape());
         let mut counts = nothing();
-        for &class_id in class_ids {
-            let class = classes.class(class_id);
+        for met in classes_met {
+            let class = classes.class_of(met);
             if class.n_rows() > max_rows {
                 continue;
             }

@@ -184,10 +184,10 @@ fn sums_of_classes(classes: PassedClasses<'_, '_>) -> Sums {
     classes
         .classes_by_memory()
         .par_chunks(CLASSES_PER_TASK)
-        .map(|class_ids| {
+        .map(|classes_met| {
             let mut sums = Sums::zero(describers);
-            for &class_id in class_ids {
-                let class = classes.class(class_id);
+            for met in classes_met {
+                let class = classes.class_of(met);
                 sums.add(describers, class.cells, class.n_rows() as u64);
             }
             sums

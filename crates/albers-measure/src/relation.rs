@@ -74,6 +74,12 @@ impl Cover {
         self.lo > self.hi
     }
 
+    /// Whether something lies at or below a cut, above it, and whether the missing value is covered.
+    fn parts_at(&self, cut: f64) -> [bool; 3] {
+        let has_values = !self.is_empty();
+        [has_values && self.lo <= cut, has_values && self.hi > cut, self.missing]
+    }
+
     fn meets(&self, other: &Cover) -> bool {
         if self.missing && other.missing {
             return true;
@@ -129,6 +135,14 @@ struct Search<'c> {
     n_pairs: u64,
 }
 
+/// Where an attribute could be cut.
+struct Halves {
+    attribute: usize,
+    cut: f64,
+    /// The classes of the largest part.
+    largest: usize,
+}
+
 impl Search<'_> {
     /// Compares all pairs of some classes that may meet.
     fn divide(&mut self, group: &[usize]) -> Option<()> {
@@ -136,38 +150,47 @@ impl Search<'_> {
             return Some(());
         }
         let n_attributes = self.classes.first().map_or(0, Vec::len);
-        let parts = match group.len() <= FEW {
+        let halves = match group.len() <= FEW {
             true => None,
             false => (0..n_attributes)
-                .map(|attribute| self.parts(group, attribute))
-                .min_by_key(|parts| parts.iter().map(Vec::len).max()),
+                .map(|attribute| self.halve(group, attribute))
+                .min_by_key(|halves| halves.largest),
         };
-        let is_smaller =
-            |parts: &[Vec<usize>; 3]| parts.iter().all(|part| part.len() * 10 <= group.len() * 9);
-        match parts.filter(is_smaller) {
-            Some(parts) => parts.iter().try_for_each(|part| self.divide(part)),
+        match halves.filter(|halves| halves.largest * 10 <= group.len() * 9) {
+            Some(halves) => {
+                self.parts(group, &halves).iter().try_for_each(|part| self.divide(part))
+            }
             None => self.compare(group),
         }
     }
 
+    /// Cuts an attribute where half of the classes end, and counts what comes of it.
+    fn halve(&self, group: &[usize], attribute: usize) -> Halves {
+        let covers = || group.iter().map(|&class| &self.classes[class][attribute]);
+        let present = covers().filter(|cover| !cover.is_empty());
+        let mut ends: Vec<f64> = present.map(|cover| cover.hi).collect();
+        let cut = match ends.len() {
+            0 => 0.0,
+            n_ends => *ends.select_nth_unstable_by(n_ends / 2, f64::total_cmp).1,
+        };
+        let mut sizes = [0; 3];
+        for cover in covers() {
+            let is_in = cover.parts_at(cut);
+            sizes.iter_mut().zip(is_in).for_each(|(size, is_in)| *size += usize::from(is_in));
+        }
+        Halves { attribute, cut, largest: sizes.into_iter().max().unwrap_or_default() }
+    }
+
     /// The classes below a cut, above it, and those with missing values: two that meet on the
     /// attribute are in one of these together.
-    fn parts(&self, group: &[usize], attribute: usize) -> [Vec<usize>; 3] {
-        let cover = |class: usize| &self.classes[class][attribute];
-        let mut ends: Vec<f64> = group
-            .iter()
-            .map(|&class| cover(class))
-            .filter(|cover| !cover.is_empty())
-            .map(|cover| cover.hi)
-            .collect();
-        ends.sort_unstable_by(f64::total_cmp);
-        let cut = ends.get(ends.len() / 2).copied().unwrap_or(0.0);
-        let is_below = |cover: &Cover| !cover.is_empty() && cover.lo <= cut;
-        let is_above = |cover: &Cover| !cover.is_empty() && cover.hi > cut;
-        let with = |fits: &dyn Fn(&Cover) -> bool| -> Vec<usize> {
-            group.iter().copied().filter(|&class| fits(cover(class))).collect()
-        };
-        [with(&is_below), with(&is_above), with(&|cover| cover.missing)]
+    fn parts(&self, group: &[usize], halves: &Halves) -> [Vec<usize>; 3] {
+        let mut parts: [Vec<usize>; 3] = Default::default();
+        for &class in group {
+            let is_in = self.classes[class][halves.attribute].parts_at(halves.cut);
+            let fits = parts.iter_mut().zip(is_in).filter(|(_, is_in)| *is_in);
+            fits.for_each(|(part, _)| part.push(class));
+        }
+        parts
     }
 
     fn compare(&mut self, group: &[usize]) -> Option<()> {

@@ -4,8 +4,8 @@
 //! Departures: none. A row that was left out loses everything: 1 on each attribute, and as many
 //! pairs of rows in the discernibility as the original has rows. In the divergence all of them form
 //! one class that covers the whole domain.
-//! Guarantee: equals the loss over the table that the owner's report of a release of this program
-//! tells.
+//! Guarantee: over the declared domain it equals the loss over the table that the owner's report of a
+//! release of this program tells.
 //! Cost: one pass over the rows; classes are sorted one by one to find equal rows.
 
 use albers_classes::points::codes_hash;
@@ -17,6 +17,7 @@ use albers_table::row::{RowId, RowIdx};
 use rayon::prelude::*;
 
 use crate::classes::Classes;
+use crate::domains::ColumnSteps;
 use crate::loss::{Divergence, LogRatios, Loss, Sums, Volume, times};
 
 /// A quasi-identifier of a release.
@@ -48,10 +49,10 @@ pub struct Uncovered {
     pub first_row: RowId,
 }
 
-/// Computes the loss of a release of `n_original` rows; without a pairing the divergence has no
-/// meaning and is 0.
+/// Computes the loss of a release of `n_original` rows, whose columns can lose these steps; without a
+/// pairing the divergence has no meaning and is 0.
 pub fn loss_of_released(
-    columns: &[ReleasedColumn<'_>],
+    (columns, steps): (&[ReleasedColumn<'_>], &[ColumnSteps]),
     classes: &Classes,
     n_original: usize,
     pairing: Option<&Pairing<'_>>,
@@ -60,14 +61,16 @@ pub fn loss_of_released(
     let n_tasks = classes.n_classes().div_ceil(CLASSES_PER_TASK);
     let attributes = columns.iter().map(|column| column.attribute);
     let n_suppressed = n_original - classes.n_rows();
-    let suppressed = sums_of_suppressed(attributes.clone(), n_original, n_suppressed, pairing);
+    let suppressed =
+        sums_of_suppressed((attributes.clone(), steps), n_original, n_suppressed, pairing);
     let sums = (0..n_tasks)
         .into_par_iter()
         .map(|task| {
             let end = ((task + 1) * CLASSES_PER_TASK).min(classes.n_classes());
-            sums_of(columns, classes, task * CLASSES_PER_TASK..end, pairing)
+            sums_of((columns, steps), classes, task * CLASSES_PER_TASK..end, pairing)
         })
         .reduce(|| Sums::zero(columns.len()), |sum, task| sum.plus(&task));
+    let attributes = attributes.zip(steps.iter().map(ColumnSteps::n_steps));
     sums.plus(&suppressed).into_loss(n_original, attributes)
 }
 
@@ -90,7 +93,7 @@ pub fn uncovered(columns: &[ReleasedColumn<'_>], pairing: &Pairing<'_>) -> Vec<O
 }
 
 fn sums_of(
-    columns: &[ReleasedColumn<'_>],
+    (columns, steps): (&[ReleasedColumn<'_>], &[ColumnSteps]),
     classes: &Classes,
     range: std::ops::Range<usize>,
     pairing: Option<&Pairing<'_>>,
@@ -102,10 +105,11 @@ fn sums_of(
         let n_rows = rows.len() as u64;
         sums.discernibility += times(n_rows, n_rows);
         let mut volume = Volume::default();
-        for (column, sum) in columns.iter().zip(&mut sums.by_attribute) {
+        for ((column, steps), sum) in columns.iter().zip(steps).zip(&mut sums.by_attribute) {
             let cell = &column.cells[column.places[rows[0].index()] as usize];
-            *sum += times(n_rows, cell.lost_steps);
-            volume.extend(cell.content.n_covered(&column.attribute.domain));
+            let domain = &column.attribute.domain;
+            *sum += times(n_rows, steps.lost_by(cell, domain));
+            volume.extend(cell.content.n_covered(domain));
         }
         if let Some(pairing) = pairing {
             let original = rows.iter().map(|row| pairing.original_rows[row.index()]);
@@ -118,13 +122,13 @@ fn sums_of(
 
 /// The sums of the rows that were left out.
 fn sums_of_suppressed<'a>(
-    attributes: impl Iterator<Item = &'a Attribute> + Clone,
+    (attributes, steps): (impl Iterator<Item = &'a Attribute>, &[ColumnSteps]),
     n_original: usize,
     n_suppressed: usize,
     pairing: Option<&Pairing<'_>>,
 ) -> Sums {
     let n_rows = n_suppressed as u64;
-    let lost = attributes.clone().map(|attribute| times(n_rows, attribute.domain.n_steps()));
+    let lost = steps.iter().map(|own| times(n_rows, own.n_steps()));
     let pairing = pairing.filter(|_| n_suppressed > 0);
     Sums {
         discernibility: times(n_rows, n_original as u64),

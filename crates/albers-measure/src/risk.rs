@@ -72,11 +72,48 @@ impl SizeHistogram {
     }
 }
 
+/// What those take who ask for no k of their own: groups of five. A convention, and no law.
+const USUAL_THRESHOLD: f64 = 0.2;
+
+/// Above which risk a row is said to be at risk, and why there.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Threshold {
+    risk: f64,
+    from: ThresholdFrom,
+}
+
+/// Where a threshold comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum ThresholdFrom {
+    /// It was given.
+    Given,
+    /// From the k that was asked for, or that a manifest promises: 1 / k.
+    K,
+    /// Nothing was asked for: 0.2, groups of five, by convention.
+    Convention,
+}
+
+impl Threshold {
+    /// The one that is given, else 1 / k of the k that is asked for, else the usual one.
+    pub fn of(given: Option<f64>, k: Option<u64>) -> Threshold {
+        let (risk, from) = match (given, k) {
+            (Some(risk), _) => (risk, ThresholdFrom::Given),
+            (None, Some(k)) => (1.0 / k.max(1) as f64, ThresholdFrom::K),
+            (None, None) => (USUAL_THRESHOLD, ThresholdFrom::Convention),
+        };
+        Threshold { risk, from }
+    }
+}
+
 /// The risk of being found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Risk {
     /// Risks above this are too high.
     pub threshold: f64,
+    /// Where the threshold comes from.
+    pub threshold_from: ThresholdFrom,
     /// The risk of a row of the smallest class: 1 / its size.
     pub highest: f64,
     /// The mean risk of all rows: classes / rows.
@@ -93,7 +130,8 @@ pub struct Risk {
 
 impl Risk {
     /// The risk of a table whose classes have these sizes.
-    pub fn of(sizes: &SizeHistogram, threshold: f64) -> Risk {
+    pub fn of(sizes: &SizeHistogram, threshold: Threshold) -> Risk {
+        let Threshold { risk: threshold, from: threshold_from } = threshold;
         let n_rows = sizes.n_rows().max(1) as f64;
         let smallest = sizes.by_group_size.first_key_value();
         let (smallest_size, of_smallest) = smallest.map_or((0, ClassesOfSize::default()), |own| {
@@ -106,6 +144,7 @@ impl Risk {
         let risks = by_size.map(|(&size, of_size)| of_size.rows as f64 / size as f64);
         Risk {
             threshold,
+            threshold_from,
             highest: if smallest_size == 0 { 0.0 } else { 1.0 / smallest_size as f64 },
             average: risks.sum::<f64>() / n_rows,
             above_threshold: rows_above_threshold as f64 / n_rows,
@@ -173,15 +212,27 @@ mod tests {
 
     #[test]
     fn risks_are_as_computed_by_hand() {
-        let risk = Risk::of(&sizes(&[(1, 1), (2, 2), (2, 2), (15, 15)]), 0.09);
+        let risk =
+            Risk::of(&sizes(&[(1, 1), (2, 2), (2, 2), (15, 15)]), Threshold::of(Some(0.09), None));
         assert_eq!((risk.highest, risk.average), (1.0, 4.0 / 20.0));
         assert_eq!((risk.rows_above_threshold, risk.above_threshold), (5, 0.25));
         assert_eq!((risk.smallest_classes, risk.rows_in_smallest_classes), (1, 1));
     }
 
     #[test]
+    fn classes_of_the_k_that_is_asked_for_are_not_above_the_threshold() {
+        for k in [2, 3, 5, 7, 11, 49, 103] {
+            let risk = Risk::of(&sizes(&[(k, k), (k - 1, k - 1)]), Threshold::of(None, Some(k)));
+            assert_eq!((risk.rows_above_threshold, risk.threshold_from), (k - 1, ThresholdFrom::K));
+        }
+        let usual = Risk::of(&sizes(&[(5, 5), (4, 4)]), Threshold::of(None, None));
+        assert_eq!((usual.threshold, usual.rows_above_threshold), (0.2, 4));
+        assert_eq!(usual.threshold_from, ThresholdFrom::Convention);
+    }
+
+    #[test]
     fn persons_with_many_rows_are_found_more_easily() {
-        let risk = Risk::of(&sizes(&[(6, 2), (4, 4)]), 0.3);
+        let risk = Risk::of(&sizes(&[(6, 2), (4, 4)]), Threshold::of(Some(0.3), None));
         assert_eq!((risk.highest, risk.average), (0.5, (6.0 / 2.0 + 4.0 / 4.0) / 10.0));
         assert_eq!((risk.rows_above_threshold, risk.rows_in_smallest_classes), (6, 6));
     }

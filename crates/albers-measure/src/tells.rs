@@ -109,7 +109,7 @@ impl TellParts {
                 // A block of classes stays in a cache while all attributes look at it.
                 for block in classes.classes_by_memory().chunks(CLASSES_PER_BLOCK) {
                     let block: Vec<Class<'_>> =
-                        block.iter().map(|&class_id| classes.class(class_id)).collect();
+                        block.iter().map(|met| classes.class_of(met)).collect();
                     let attributes = self.attributes.par_iter_mut().enumerate();
                     attributes.for_each(|(attribute, counted)| {
                         count_codes(classes.describers(), &block, attribute, counted);
@@ -210,8 +210,8 @@ impl CarriedValues {
     /// Adds the rows of some classes, whose cells have these hashes by their numbers; 0 is no value.
     fn add(&mut self, classes: PassedClasses<'_, '_>, hashes: &[u64]) {
         let describers = classes.describers();
-        for &class_id in classes.classes_by_memory() {
-            let class = classes.class(class_id);
+        for met in classes.classes_by_memory() {
+            let class = classes.class_of(met);
             let coarser = coarser_cells(describers, class.cells);
             for (row_idxs, codes) in class.parts() {
                 for (row, codes) in row_idxs.iter().zip(codes.chunks_exact(describers.len())) {

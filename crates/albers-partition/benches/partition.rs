@@ -66,6 +66,7 @@ fn bench_partition(criterion: &mut Criterion) {
                 labels_apart: false,
                 is_exact: false,
                 trust: None,
+                portfolio: None,
                 grain: Grain::default(),
                 seed: 0,
             };

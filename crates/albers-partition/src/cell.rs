@@ -10,6 +10,8 @@
 
 mod divide;
 
+use std::ops::Range;
+
 use albers_classes::Region;
 
 use crate::grain::Grain;
@@ -99,8 +101,11 @@ impl<const L: usize> Cell<L> {
         table: TableSize,
         region: Option<&Region>,
     ) -> SplitTree {
-        if table == TableSize::Large && plan.policy == Policy::Compact {
+        if table == TableSize::Large && plan.policy != Policy::Median {
             self.order_by_content(plan.space.axes.len(), plan.seed);
+        }
+        if let Some(portfolio) = plan.portfolio {
+            return portfolio.grow::<L, M>(self, plan, facts, table);
         }
         let selected = region.and_then(|own| Selected::new(own, plan.predicates()));
         let start = Start {
@@ -132,6 +137,27 @@ impl<const L: usize> Cell<L> {
             placement: start.placement,
         };
         grow_from(&grower, points, places, start.state)
+    }
+
+    /// Puts the points in another order of their places.
+    pub(crate) fn order_as(&mut self, places: Vec<u32>) {
+        let mut found: Vec<(u32, u32)> = self.places.iter().copied().zip(0..).collect();
+        found.sort_unstable();
+        let at = |place: u32| found[found.partition_point(|own| own.0 < place)].1 as usize;
+        self.points = places.iter().map(|&place| self.points[at(place)]).collect();
+        self.places = places;
+    }
+
+    /// Puts runs of the points in another order, and returns where each of them ends then.
+    pub(crate) fn order_by(&mut self, runs: &[Range<u32>]) -> Vec<u32> {
+        let all = || runs.iter().flat_map(|run| run.start as usize..run.end as usize);
+        self.points = all().map(|at| self.points[at]).collect();
+        self.places = all().map(|at| self.places[at]).collect();
+        let ends = runs.iter().scan(0, |end, run| {
+            *end += run.len() as u32;
+            Some(*end)
+        });
+        ends.collect()
     }
 
     /// Puts the points in an order that depends on their codes alone, so that a sample of those at

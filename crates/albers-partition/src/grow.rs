@@ -21,8 +21,10 @@ use albers_classes::space::AxisKind;
 
 use crate::split::apply::{apply, as_allowed, as_binary, move_first};
 use crate::split::cut::Cut;
+use crate::split::kernel::{self, Step};
 use crate::split::place::Placement;
 use crate::split::rule::Allowance;
+pub use crate::split::rule::Stop;
 use crate::split::selection::Selected;
 use crate::split::state::NodeState;
 use crate::split::{Chooser, Point, Scratch, Split};
@@ -30,9 +32,6 @@ use crate::split_tree::{SplitTree, TreeNode};
 
 /// Nodes above this size are split further on two threads.
 const PARALLEL_ROWS: usize = 8192;
-
-/// What the parts of a node must satisfy, by the places of its points; nothing if it is a leaf.
-pub type Stop<'a> = dyn Fn(&[u32]) -> Option<Allowance<'a>> + Sync + 'a;
 
 /// Into how many parts a node is split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,6 +82,21 @@ impl<'a, const L: usize, const M: usize> Grower<'a, L, M> {
         let Some(placement) = &self.placement else { return split };
         let (left, right) = points.split_at(n_left);
         placement.place(split, self.chooser.space, left, right)
+    }
+
+    /// What becomes of a small node, as it is kept.
+    fn kept(&self, step: Step) -> TreeNode {
+        match step {
+            Step::Leaf { n_rows } => TreeNode::Leaf { n_rows: n_rows as u32 },
+            Step::Cut { axis, gap } => {
+                let split = Split::Cut { axis, code: gap.0 };
+                let split = match &self.placement {
+                    None => split,
+                    Some(placement) => placement.place_between(split, self.chooser.space, gap),
+                };
+                TreeNode::Cut(Cut::of(&split))
+            }
+        }
     }
 }
 
@@ -233,6 +247,7 @@ fn grow_here<const L: usize, const M: usize>(
 ) {
     let Node { points, places, state } = node;
     let mut scratch = Scratch::default();
+    let in_integers = grower.chooser.weighs_in_integers();
     let mut pending = vec![Task::Split { start: 0, end: points.len(), state }];
     while let Some(task) = pending.pop() {
         let (start, end, mut state) = match task {
@@ -243,6 +258,12 @@ fn grow_here<const L: usize, const M: usize>(
             }
         };
         let (own_points, own_places) = (&mut points[start..end], &mut places[start..end]);
+        if in_integers && own_points.len() <= kernel::MAX_POINTS {
+            let (stop, own) = (grower.stop, (own_points, own_places));
+            let keep = &mut |step| tree.push(grower.kept(step));
+            kernel::grow(&grower.chooser, stop, &mut scratch.board, own, keep);
+            continue;
+        }
         let chosen = grower.choose(own_points, own_places, &mut state, &mut scratch);
         let Some((split, allowance)) = chosen else {
             tree.push(TreeNode::Leaf { n_rows: (end - start) as u32 });

@@ -8,7 +8,9 @@
 //! - [`cell`]: points that are split to the end, at once or divided first.
 //! - [`local`]: local recoding, rows grouped by least added loss.
 //! - [`mondrian`]: the recursion that cuts until no allowable cut is left.
+//! - [`outliers`]: rows whose absence saves most loss.
 //! - [`plan`]: what all of them are given.
+//! - [`portfolio`]: several ways of which the one that loses least is taken.
 //! - [`sample`]: a sample of a table that is a function of its content.
 //! - [`specialize`]: one recoding of each attribute for all rows, found by specialization.
 //! - [`top`]: the first cuts of a large table, chosen on a sample.
@@ -21,7 +23,9 @@ pub mod grain;
 pub mod grow;
 pub mod local;
 pub mod mondrian;
+pub mod outliers;
 pub mod plan;
+pub mod portfolio;
 pub mod sample;
 pub mod specialize;
 pub mod split;

@@ -4,24 +4,29 @@
 //! growing classes by least added loss; Iwuchukwu & Naughton 2007 for work bounded by an index.
 //! Departures: distinct tuples are grouped, not records, inside cells of near tuples; a tuple with
 //! rows to spare lends them to classes that lack some; then tuples are moved and swapped between
-//! classes and near classes grown anew, while that lowers the loss.
+//! classes while that lowers the loss, and near classes grown anew, at first also where that adds a
+//! little, as in annealing. Where cuts lose less in the end, these are the classes.
 //! Guarantee: every class satisfies the requirement, if the whole table does. Classes may overlap
 //! in space, and equal records may be in different classes: what a class shows does not tell which
-//! records it holds, and a release has no regions. The result depends on the table, the plan and
-//! nothing else, not on the number of threads.
-//! Cost: O(tuples * cell) sums of table entries to group, with cells of a few thousand tuples, and
-//! as much for each round of moves; memory for the codes twice.
+//! records it holds, and a release has no regions. They never lose more than [`crate::mondrian`]. The
+//! result depends on the table, the plan and nothing else, not on the number of threads.
+//! Cost: O(tuples * cell) sums of table entries to group, with cells of two thousand tuples or more,
+//! and as much for each round of moves; memory for the codes three times.
 //!
 //! ```text
 //!   rows ──► distinct tuples ──cut──► cells ──grow──► classes ──move, swap, regroup──► classes
 //!                                                                                        │
-//!                 classes ◄──move, swap, regroup── cells of whole classes ◄──cut other───┘
+//!  lesser loss ◄── classes ◄──move, swap, regroup── cells of whole classes ◄──cut other──┘
+//!       ▲
+//!  rows ┴──cut, as mondrian does
 //! ```
 
 mod board;
 mod cells;
 mod greedy;
 mod improve;
+mod outliers;
+mod pool;
 mod regroup;
 mod settle;
 mod tuple_space;
@@ -33,40 +38,73 @@ use albers_storage::Result;
 use albers_storage::watch::{Phase, Watch};
 use rayon::prelude::*;
 
+use crate::mondrian;
 use crate::plan::{MAX_ATTRIBUTES, Plan};
+use crate::sample::Tuples as SampledTuples;
 use crate::split::Policy;
 use crate::split::rule::{Rule, RuleScratch};
 
 use board::Board;
 use cells::Items;
+use outliers::loss;
 use settle::Absorbed;
 use tuple_space::TupleSpace;
 use tuples::Tuples;
 
-/// Distinct tuples of a cell. The cost of a table grows with it; above some thousands the loss
+/// Distinct tuples of a cell. The cost of a table grows with it; above one or two thousand the loss
 /// hardly falls.
-const CELL_TUPLES: usize = 4096;
+const CELL_TUPLES: usize = 2048;
 /// About so many rows make a block of classes.
 const BLOCK_ROWS: usize = 16_384;
 /// A cell has room for so many classes at least, if tuples have one row each.
-const CELL_CLASSES: usize = 8;
+const CELL_CLASSES: usize = 32;
 
 /// Divides points into classes that may overlap in space. The whole table must satisfy the
 /// requirement, and regions cannot be asked for.
 ///
 /// `row_keys` tells rows with equal codes apart by what they carry, so that which of them goes
-/// where does not depend on their order in the table; without keys they are all alike.
+/// where does not depend on their order in the table; without keys they are all alike. `sample` is
+/// of a table that is too large to be cut at once, see [`mondrian::partition`].
 pub fn partition(
     points: Points,
-    row_keys: &[u64],
+    (row_keys, sample): (&[u64], Option<SampledTuples>),
     plan: &Plan<'_>,
     watch: &dyn Watch,
 ) -> Result<Groups> {
+    let found = partition_weighed(points, (row_keys, sample), plan, watch)?;
+    Ok(found.groups)
+}
+
+/// What came of local recoding, and of cuts beside it.
+pub struct Weighed {
+    /// Those that lose less.
+    pub groups: Groups,
+    /// What grouped rows lose: all of them together.
+    pub grouped_loss: f64,
+    /// What cut ones lose.
+    pub cut_loss: f64,
+}
+
+impl Weighed {
+    /// Whether the groups are those of local recoding.
+    pub fn is_grouped(&self) -> bool {
+        self.grouped_loss <= self.cut_loss
+    }
+}
+
+/// The same with what both lose.
+pub fn partition_weighed(
+    points: Points,
+    (row_keys, sample): (&[u64], Option<SampledTuples>),
+    plan: &Plan<'_>,
+    watch: &dyn Watch,
+) -> Result<Weighed> {
     assert!(points.n_attributes() <= MAX_ATTRIBUTES, "checked when the job was planned");
     assert!(!plan.keep_regions, "classes that overlap have no regions of their own");
     watch.phase(Phase::Partition, Some(points.n_rows() as u64));
     if points.n_rows() == 0 {
-        return Ok(Groups::of_all(points.n_attributes(), Vec::new()));
+        let groups = Groups::of_all(points.n_attributes(), Vec::new());
+        return Ok(Weighed { groups, grouped_loss: 0.0, cut_loss: 0.0 });
     }
     let tuples = Tuples::new(points, row_keys);
     let rule = plan.has_rule().then_some(Rule { requirement: plan.requirement, facts: plan.facts });
@@ -74,7 +112,30 @@ pub fn partition(
     let test = Test { tuples: &tuples, min_rows, rule };
     let grouper = Grouper { plan, tuples: &tuples, test };
     let classes = grouper.improve(&grouper.group(watch)?, watch)?;
-    Ok(blocks(&tuples, &classes))
+    let grouped = blocks(&tuples, &classes);
+    drop(classes);
+    let cut = mondrian::partition(tuples.points(), sample, plan, watch)?;
+    let (grouped_loss, cut_loss) = (loss(&grouped, plan), loss(&cut, plan));
+    let groups = if cut_loss < grouped_loss { cut } else { grouped };
+    Ok(Weighed { groups, grouped_loss, cut_loss })
+}
+
+/// The same without the rows whose absence saves most loss, so many at most.
+pub fn partition_without_outliers(
+    points: Points,
+    (row_keys, sample): (&[u64], Option<SampledTuples>),
+    plan: &Plan<'_>,
+    max_left_out: u64,
+    watch: &dyn Watch,
+) -> Result<Groups> {
+    let groups = partition(points, (row_keys, sample), plan, watch)?;
+    if max_left_out == 0 {
+        return Ok(groups);
+    }
+    let regroup = |points: Points, keys: &[u64], plan: &Plan<'_>| {
+        partition(points, (keys, None), plan, watch)
+    };
+    outliers::leave_out(groups, (row_keys, plan), max_left_out, &regroup, watch)
 }
 
 /// Some rows of a tuple, which is named by its number in the table or its place in a cell.
@@ -105,6 +166,17 @@ impl Test<'_> {
     /// Whether members make a class; `ids` are the tuples' numbers in the table.
     fn holds(&self, members: &[Member], ids: &[u32], scratch: &mut RuleScratch) -> bool {
         let n_rows: u32 = members.iter().map(|member| member.n_rows).sum();
+        self.holds_of(n_rows, members, ids, scratch)
+    }
+
+    /// The same where their rows have been counted.
+    fn holds_of(
+        &self,
+        n_rows: u32,
+        members: &[Member],
+        ids: &[u32],
+        scratch: &mut RuleScratch,
+    ) -> bool {
         let rows = members
             .iter()
             .flat_map(|member| self.tuples.row_idxs(ids[member.tuple as usize]))
@@ -288,6 +360,7 @@ mod tests {
             labels_apart,
             is_exact: false,
             trust: None,
+            portfolio: None,
             grain,
             seed: 0,
         };

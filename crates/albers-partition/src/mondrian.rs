@@ -81,8 +81,12 @@ fn partition_lanes<const L: usize, const M: usize>(
     }
     let rooted = plan.workload.map(|own| tuples.rooted::<L>(own.workload, n_rows, plan));
     let plan = &plan.with_workload(rooted.as_ref());
+    let decided = plan.portfolio.map(|own| own.decide::<L, M>(&tuples, plan));
+    let (policy, grain) = decided.unwrap_or((plan.policy, plan.grain));
+    let plan = &Plan { policy, grain, ..*plan };
     let cutter = Cutter { plan, watch };
-    let top = Top::of_table::<L, M>(&tuples, n_rows, plan);
+    let n_heavy = plan.drop_heavy(&mut tuples);
+    let top = Top::of_table::<L, M>(&tuples, n_rows - n_heavy, plan);
     drop(tuples);
     let routed = route(&top, points, plan);
     let cut: Vec<(ClassBlock, SampledTops)> = (0..routed.n_cells())

@@ -7,14 +7,15 @@ use albers_privacy::{Facts, Requirement};
 use albers_table::mix::mix;
 
 use crate::grain::Grain;
+use crate::portfolio::Portfolio;
+use crate::sample::Tuples;
 use crate::split::Point;
 use crate::split::Policy;
 use crate::split::gain::Gains;
 use crate::split::workload::{Predicate, Workload};
 use crate::trust::Trust;
 
-/// The most attributes a point can have.
-pub const MAX_ATTRIBUTES: usize = 64;
+pub use crate::split::MAX_ATTRIBUTES;
 
 /// What a partitioning is to do.
 #[derive(Clone, Copy)]
@@ -42,6 +43,8 @@ pub struct Plan<'a> {
     pub trust: Option<Trust>,
     /// Decides which tuples are sampled.
     pub seed: u64,
+    /// Other ways that may lose less than the policy: regions and workloads know none of them.
+    pub portfolio: Option<&'a Portfolio>,
 }
 
 impl Plan<'_> {
@@ -88,6 +91,14 @@ impl Plan<'_> {
         let workload = self.workload.zip(rooted);
         let workload = workload.map(|(own, workload)| PlannedWorkload { workload, ..own });
         Plan { workload, ..*self }
+    }
+
+    /// Forgets tuples of a sample that are taken out of their cells, and tells how many rows they have.
+    pub fn drop_heavy(&self, tuples: &mut Tuples) -> u64 {
+        match self.portfolio.is_some_and(Portfolio::joins_leaves) {
+            true => tuples.drop_heavy(self.grain.whole_rows as u64 / 2),
+            false => 0,
+        }
     }
 
     /// What the workload gains by splits of some points.

@@ -180,6 +180,34 @@ impl Tuples {
         Some(points)
     }
 
+    /// Forgets tuples of more rows than so many, and tells how many rows they have together.
+    pub fn drop_heavy(&mut self, most_rows: u64) -> u64 {
+        let heavy: u64 = self.n_rows.iter().filter(|&&own| own > most_rows).sum();
+        if heavy > 0 {
+            let is_light = |&own: &u32| self.n_rows[own as usize] <= most_rows;
+            let light: Vec<u32> = (0..self.len() as u32).filter(is_light).collect();
+            self.pick(&light);
+        }
+        heavy
+    }
+
+    /// The first tuples by their hashes, each as often as it has rows but no more often than `most`,
+    /// up to about `n_points` points: what is near to what is as in the table, and no tuple outweighs
+    /// the others.
+    pub fn capped<const L: usize>(&self, most: usize, n_points: usize) -> Vec<Point<L>> {
+        let mut points = Vec::new();
+        for (tuple, &n_rows) in self.n_rows.iter().enumerate() {
+            let n_copies = n_rows.min(most as u64) as usize;
+            if points.len() + n_copies > n_points {
+                break;
+            }
+            let mut point = [0; L];
+            point[..self.n_attributes].copy_from_slice(self.codes_of(tuple));
+            points.extend(std::iter::repeat_n(point, n_copies));
+        }
+        points
+    }
+
     /// About `n_points` points that stand for `n_rows` rows, in the order of their hashes, and
     /// what is known of them where that was kept.
     pub fn points<const L: usize>(&self, n_points: usize, n_rows: u64) -> SampledPoints<L> {

@@ -15,8 +15,9 @@
 //! specialization).
 //! Departures: a step is scored by the loss it saves, not by what it tells of a class label (see
 //! [`tds`] for that), and the best of several recodings is taken: some avoid small parts, some use
-//! less of the allowance of rows that may be left out, which lose everything. An attribute with
-//! labels is specialized down its hierarchy, any other is cut in two. A group shows the lowest
+//! less of the allowance of rows that may be left out, which lose everything, and one goes on from
+//! given levels, so that what comes out loses no more than a full-domain recoding at these. An
+//! attribute with labels is specialized down its hierarchy, any other is cut in two. A group shows the lowest
 //! label, or the bounds, of those of its values that occur. Rows of classes that violate the
 //! requirement can be left out, as long as they are few.
 //! Guarantee: every class satisfies the requirement, if the whole table does, and equal values are
@@ -69,6 +70,10 @@ pub struct SpecializePlan<'a> {
     pub plan: &'a Plan<'a>,
     /// How many rows may be left out.
     pub max_suppressed: usize,
+    /// A level of each attribute's hierarchy, 0 for the leaves, at which all rows together satisfy
+    /// the requirement and leave out no more: some recodings go on from there. Without it, all start
+    /// at the top.
+    pub start: Option<&'a [usize]>,
 }
 
 /// Divides points into classes of equal groups. The whole table must satisfy the requirement.
@@ -89,19 +94,56 @@ pub fn partition(points: Points, plan: &SpecializePlan<'_>, watch: &dyn Watch) -
             tries.extend(CAUTIONS.map(|caution| (max_suppressed, caution)));
         }
     }
-    let recode = |&(max_suppressed, caution): &(usize, f64)| {
-        let plan = SpecializePlan { plan: plan.plan, max_suppressed };
-        let mut recoding = Recoding::top(&columns, &plan, caution);
-        recoding.refine(watch)?;
-        Ok(recoding)
+    let tries = tries.into_iter().map(|own| (own, None));
+    // Whoever leaves out more rows may lose more than at the levels: these alone are tried too.
+    let onwards = [Onward::Freely, Onward::LeavingOutNoMore, Onward::NotAtAll];
+    let onwards = &onwards[..if most == 0 { 1 } else { onwards.len() }];
+    let from_start = plan.start.into_iter().flat_map(|levels| {
+        onwards.iter().map(move |&onward| ((most, CAUTIONS[0]), Some((levels, onward))))
+    });
+    let tries: Vec<Try<'_>> = tries.chain(from_start).collect();
+    let recode = |&((max_suppressed, caution), start): &Try<'_>| {
+        let mut recoding = Recoding::top(&columns, (plan.plan, max_suppressed), caution);
+        if let Some((levels, _)) = start {
+            recoding.go_down(levels);
+        }
+        let n_left_out = recoding.classes.n_violating;
+        if n_left_out > max_suppressed {
+            return Ok(None);
+        }
+        match start.map_or(Onward::Freely, |(_, onward)| onward) {
+            Onward::Freely => recoding.refine(watch)?,
+            Onward::LeavingOutNoMore => {
+                recoding.max_suppressed = n_left_out;
+                recoding.refine(watch)?;
+            }
+            Onward::NotAtAll => {}
+        }
+        Ok(Some(recoding))
     };
-    let recodings: Vec<Recoding<'_>> = tries.par_iter().map(recode).collect::<Result<_>>()?;
-    let best = recodings.into_iter().min_by(|a, b| a.loss().total_cmp(&b.loss()));
+    let recodings: Vec<Option<Recoding<'_>>> =
+        tries.par_iter().map(recode).collect::<Result<_>>()?;
+    let best = recodings.into_iter().flatten().min_by(|a, b| a.loss().total_cmp(&b.loss()));
     let recoding = best.expect("one way is tried");
     let groups = blocks::groups_of(&recoding.classes, &recoding.spans(), &columns);
     assert!(groups.suppressed.row_idxs.len() <= plan.max_suppressed, "steps keep to the allowance");
     watch.done(n_rows as u64)?;
     Ok(groups)
+}
+
+/// How many rows a recoding may leave out, how much it dislikes small parts, where it starts if not at
+/// the top, and how it goes on from there.
+type Try<'a> = ((usize, f64), Option<(&'a [usize], Onward)>);
+
+/// How a recoding goes on from given levels.
+#[derive(Clone, Copy)]
+enum Onward {
+    /// As from the top.
+    Freely,
+    /// Without leaving out more rows than at the levels.
+    LeavingOutNoMore,
+    /// It ends there.
+    NotAtAll,
 }
 
 /// The recoding of all attributes on its way from the top.
@@ -165,11 +207,15 @@ impl PartialOrd for Candidate {
 
 impl<'a> Recoding<'a> {
     /// Every attribute is one group, and all rows are one class.
-    fn top(columns: &'a [Column<'a>], plan: &SpecializePlan<'a>, caution: f64) -> Recoding<'a> {
+    fn top(
+        columns: &'a [Column<'a>],
+        (plan, max_suppressed): (&'a Plan<'a>, usize),
+        caution: f64,
+    ) -> Recoding<'a> {
         let mut recoding = Recoding {
             columns,
-            judge: Judge::new(plan.plan),
-            max_suppressed: plan.max_suppressed,
+            judge: Judge::new(plan),
+            max_suppressed,
             caution,
             groups: Vec::new(),
             classes: Classes::top(columns),
@@ -179,6 +225,17 @@ impl<'a> Recoding<'a> {
             recoding.add_group(attribute, column.whole(), vec![0]);
         }
         recoding
+    }
+
+    /// Divides attributes into the nodes of a level of their hierarchies, each at once.
+    fn go_down(&mut self, levels: &[usize]) {
+        for (attribute, &level) in levels.iter().enumerate() {
+            let ends = self.columns[attribute].ends_at(level);
+            if ends.len() > 1 {
+                // The attribute's first group, which is still whole.
+                self.divide(attribute as u32, &ends);
+            }
+        }
     }
 
     /// Takes the best allowable step until there is none.

@@ -8,6 +8,8 @@
 //! which `compact` weighs. `gain` counts the values of targets along each attribute as it goes.
 //!
 //! - [`mod@compact`]: the least loss of the parts, over all allowable cuts of all attributes.
+//! - [`mod@kernel`]: the same in nodes of few points, cut to the end at once.
+//! - [`mod@sizes`]: the smallest classes, and of like cuts the least loss of the parts.
 //! - [`mod@median`]: the widest attribute, cut nearest its median.
 //! - [`mod@gain`]: what tells most about the targets of a workload; one of the others goes on where
 //!   nothing tells enough. [`mod@tally`] counts their values.
@@ -20,21 +22,29 @@ pub mod compact;
 pub mod cut;
 pub mod extent;
 pub mod gain;
+pub mod kernel;
+pub mod majority;
 pub mod median;
 pub mod place;
 pub mod rule;
 pub mod selection;
+pub mod sizes;
 pub mod state;
 pub mod tally;
 pub mod workload;
 
 use albers_classes::space::{AxisKind, LabelTree, Space, Specialization};
+use albers_storage::choice::Choice as WordChoice;
 
 use extent::{Extent, Weigher};
 use gain::{GainScratch, Gains};
+use kernel::Board;
 use rule::{Allowance, RuleScratch};
 use state::NodeState;
 use workload::Predicate;
+
+/// The most attributes a point can have.
+pub const MAX_ATTRIBUTES: usize = 64;
 
 /// The ways to choose a split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -44,12 +54,35 @@ pub enum Policy {
     Compact,
     /// See [`mod@median`].
     Median,
+    /// See [`mod@sizes`]. No word asks for it: it is what `compact` is where the discernibility is to
+    /// be least.
+    Sizes,
 }
 
-albers_storage::choices!(Policy {
-    Compact: "compact", "The least loss over all cuts of all columns";
-    Median: "median", "The widest column, nearest its median: faster, loses more";
-});
+impl WordChoice for Policy {
+    const ALL: &'static [Policy] = &[Policy::Compact, Policy::Median];
+
+    fn name(self) -> &'static str {
+        match self {
+            Policy::Compact | Policy::Sizes => "compact",
+            Policy::Median => "median",
+        }
+    }
+
+    fn about(self) -> &'static str {
+        match self {
+            Policy::Compact => "The least loss over all cuts of all columns",
+            Policy::Median => "The widest column, nearest its median: faster, loses more",
+            Policy::Sizes => "The smallest classes over all cuts of all columns",
+        }
+    }
+}
+
+impl std::fmt::Display for Policy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
 
 /// A division of points into parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,6 +138,7 @@ pub struct Scratch<const L: usize, const M: usize> {
     pub(crate) gain: GainScratch,
     pub(crate) moved_points: Vec<Point<L>>,
     pub(crate) moved_locals: Vec<u32>,
+    pub(crate) board: Board,
 }
 
 /// Everything a policy looks at besides the points and what their parts must satisfy.
@@ -112,7 +146,7 @@ pub struct Chooser<'a, const L: usize, const M: usize> {
     /// The attributes.
     pub space: &'a Space,
     /// The loss of a box.
-    weigher: Weigher<'a, L, M>,
+    pub(crate) weigher: Weigher<'a, L, M>,
     /// What is tried first.
     pub(crate) predicates: &'a [Predicate],
     /// What is tried next.
@@ -147,6 +181,7 @@ impl<const L: usize, const M: usize> pulp::WithSimd for Choice<'_, '_, L, M> {
         match chooser.policy {
             Policy::Compact => compact::choose(chooser, allowance, points, locals, scratch),
             Policy::Median => median::choose(chooser, allowance, points, locals, scratch),
+            Policy::Sizes => sizes::choose(chooser, allowance, points, locals, scratch),
         }
     }
 }
@@ -225,7 +260,17 @@ impl<'a, const L: usize, const M: usize> Chooser<'a, L, M> {
                 return by_workload;
             }
         }
+        if points.len() <= kernel::MAX_POINTS && self.weighs_in_integers() {
+            return kernel::choose(self, allowance, points, locals, &mut scratch.board);
+        }
         self.arch.dispatch(Choice { chooser: self, allowance, points, locals, scratch })
+    }
+
+    /// Whether small nodes are weighed in integers, see [`mod@kernel`]: where nothing but the loss
+    /// decides, and no label, which is weighed by its hierarchy.
+    pub(crate) fn weighs_in_integers(&self) -> bool {
+        let is_plain = self.predicates.is_empty() && self.gains.is_none() && !self.is_exact;
+        self.policy == Policy::Compact && is_plain && self.weigher.labels.is_empty()
     }
 
     /// The hierarchy of an axis that is shown as labels.

@@ -15,6 +15,9 @@ use albers_classes::Region;
 
 use crate::split::cut::Cut;
 
+/// What stands where no cut tells two sides apart: nothing is inside of it.
+const NOWHERE: Cut = Cut { axis: 0, lo: u32::MAX, hi: 0, rest: (0, u32::MAX) };
+
 /// The splits of some rows, and their leaves.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SplitTree {
@@ -49,6 +52,26 @@ impl SplitTree {
         SplitTree { nodes: vec![TreeNode::Leaf { n_rows: n_rows as u32 }] }
     }
 
+    /// Leaves of so many rows side by side, which no cut tells apart: for whoever asks for nothing but
+    /// their rows.
+    pub fn flat(sizes: &[u32]) -> SplitTree {
+        let mut nodes = Vec::with_capacity(2 * sizes.len());
+        for (place, &n_rows) in sizes.iter().enumerate() {
+            if place + 1 < sizes.len() {
+                nodes.push(TreeNode::Cut(NOWHERE));
+            }
+            nodes.push(TreeNode::Leaf { n_rows });
+        }
+        SplitTree { nodes }
+    }
+
+    /// A leaf of so many rows beside a tree of the others, which no cut tells apart.
+    pub fn apart(n_rows: u32, others: SplitTree) -> SplitTree {
+        let mut tree = SplitTree { nodes: vec![TreeNode::Cut(NOWHERE), TreeNode::Leaf { n_rows }] };
+        tree.append(others);
+        tree
+    }
+
     /// All nodes: parents first, what lies inside before what lies outside.
     pub fn nodes(&self) -> &[TreeNode] {
         &self.nodes
@@ -66,6 +89,38 @@ impl SplitTree {
             true => *self = tree,
             false => self.nodes.append(&mut tree.nodes),
         }
+    }
+
+    /// The same splits with other numbers of rows in the leaves: a leaf without rows is gone, and
+    /// with
+    /// it the split above it.
+    pub fn with_rows(&self, n_rows: &[u32]) -> SplitTree {
+        // From the end, so that children come before their parents.
+        let mut leaves = n_rows.iter().rev();
+        let mut roots: Vec<Option<Vec<TreeNode>>> = Vec::new();
+        for node in self.nodes.iter().rev() {
+            let own = match *node {
+                TreeNode::Leaf { .. } => {
+                    let n_rows = *leaves.next().expect("a number for each leaf");
+                    (n_rows > 0).then(|| vec![TreeNode::Leaf { n_rows }])
+                }
+                TreeNode::Cut(cut) | TreeNode::Next(cut) => {
+                    let children = [(); 2].map(|()| roots.pop().expect("a split has two children"));
+                    match children {
+                        [Some(inside), Some(outside)] => {
+                            let mut nodes = Vec::with_capacity(1 + inside.len() + outside.len());
+                            nodes.push(TreeNode::Cut(cut));
+                            nodes.extend(inside);
+                            nodes.extend(outside);
+                            Some(nodes)
+                        }
+                        [inside, outside] => inside.or(outside),
+                    }
+                }
+            };
+            roots.push(own);
+        }
+        SplitTree { nodes: roots.pop().flatten().unwrap_or_default() }
     }
 
     /// The same with only some of its splits: none below so many others, and of all these those of
@@ -154,5 +209,24 @@ impl SplitTree {
             }
         }
         regions
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_leaf_without_rows_is_gone_with_the_split_above_it() {
+        let cut = |axis| TreeNode::Cut(Cut::new(axis, 0, 7));
+        let leaf = |n_rows| TreeNode::Leaf { n_rows };
+        let nodes = vec![cut(0), cut(1), leaf(3), leaf(4), cut(2), leaf(5), leaf(6)];
+        let tree = SplitTree { nodes };
+        assert_eq!(tree.with_rows(&[3, 4, 5, 6]), tree);
+        let without = |n_rows: [u32; 4]| tree.with_rows(&n_rows).nodes;
+        assert_eq!(without([2, 4, 0, 6]), [cut(0), cut(1), leaf(2), leaf(4), leaf(6)]);
+        assert_eq!(without([0, 0, 5, 1]), [cut(2), leaf(5), leaf(1)]);
+        assert_eq!(without([0, 4, 0, 0]), [leaf(4)]);
+        assert!(without([0; 4]).is_empty());
     }
 }

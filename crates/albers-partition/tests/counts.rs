@@ -168,6 +168,7 @@ fn check(seed: u64, n_rows: usize, n_attributes: usize, keep_regions: bool) {
         labels_apart: false,
         is_exact: true,
         trust: None,
+        portfolio: None,
         grain: Grain::exact(),
         seed: 0,
     };

@@ -45,7 +45,7 @@ struct Ways {
 }
 
 fn ways() -> impl Strategy<Value = Ways> {
-    let policy = prop_oneof![Just(Policy::Compact), Just(Policy::Median)];
+    let policy = prop_oneof![Just(Policy::Compact), Just(Policy::Median), Just(Policy::Sizes)];
     let arity = prop_oneof![Just(Arity::Two), Just(Arity::Many)];
     let most = prop_oneof![Just(0), 1..200usize];
     (policy, any::<bool>(), arity, any::<bool>(), most).prop_map(

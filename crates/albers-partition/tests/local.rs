@@ -6,11 +6,12 @@
 #[path = "mondrian/table.rs"]
 mod table;
 
+use albers_classes::class_block::Groups;
 use albers_classes::points::Points;
 use albers_classes::space::{Axis, AxisKind, Shown, Space};
 use albers_partition::grain::Grain;
 use albers_partition::local::partition;
-use albers_partition::mondrian::Plan;
+use albers_partition::mondrian::{self, Plan};
 use albers_partition::split::Policy;
 use albers_privacy::Facts;
 use albers_privacy::Requirement;
@@ -35,12 +36,8 @@ fn config(cases: u32) -> ProptestConfig {
     }
 }
 
-/// The classes of a table, once it is seen that every row is there once with its own codes.
-fn classes(table: &Table) -> Vec<Class> {
-    let middle = table.n_rows / 2;
-    let chunked = |column: &Vec<u32>| vec![column[..middle].to_vec(), column[middle..].to_vec()];
-    let points = Points::new(table.columns.iter().map(chunked).collect());
-    let plan = Plan {
+fn plan_of(table: &Table) -> Plan<'_> {
+    Plan {
         space: &table.space,
         requirement: &table.requirement,
         facts: &table.facts,
@@ -50,10 +47,25 @@ fn classes(table: &Table) -> Vec<Class> {
         labels_apart: false,
         is_exact: false,
         trust: None,
+        portfolio: None,
         grain: Grain::default(),
         seed: 0,
-    };
-    let groups = partition(points, &[], &plan, &Silent).expect("nothing cancels it");
+    }
+}
+
+fn points_of(table: &Table) -> Points {
+    let middle = table.n_rows / 2;
+    let chunked = |column: &Vec<u32>| vec![column[..middle].to_vec(), column[middle..].to_vec()];
+    Points::new(table.columns.iter().map(chunked).collect())
+}
+
+/// The classes of a table, once it is seen that every row is there once with its own codes.
+fn classes(table: &Table) -> Vec<Class> {
+    let groups = partition(points_of(table), (&[], None), &plan_of(table), &Silent);
+    classes_of(table, &groups.expect("nothing cancels it"))
+}
+
+fn classes_of(table: &Table, groups: &Groups) -> Vec<Class> {
     assert!(groups.suppressed.row_idxs.is_empty());
     let n_attributes = table.columns.len();
     let mut is_seen = vec![false; table.n_rows];
@@ -126,6 +138,19 @@ proptest! {
         n_attributes in 1..=9usize,
     ) {
         classes(&Table::draw(seed, n_rows, n_attributes, true));
+    }
+
+    #[test]
+    fn classes_never_lose_more_than_cuts(
+        seed in any::<u64>().no_shrink(),
+        n_rows in prop_oneof![4 => 1..100usize, 1 => 100..600usize],
+        n_attributes in 1..=9usize,
+    ) {
+        let table = Table::draw(seed, n_rows, n_attributes, true);
+        let cut = mondrian::partition(points_of(&table), None, &plan_of(&table), &Silent);
+        let of_cuts = table.penalty(&classes_of(&table, &cut.expect("nothing cancels it")));
+        let loss = table.penalty(&classes(&table));
+        prop_assert!(loss <= of_cuts * (1.0 + 1e-6) + 1e-6, "{} instead of {}", loss, of_cuts);
     }
 
     #[test]

@@ -32,7 +32,7 @@ fn sizes() -> impl Strategy<Value = (u64, usize, usize)> {
 }
 
 fn policies() -> impl Strategy<Value = Policy> {
-    prop_oneof![Just(Policy::Compact), Just(Policy::Median)]
+    prop_oneof![Just(Policy::Compact), Just(Policy::Median), Just(Policy::Sizes)]
 }
 
 proptest! {
@@ -92,4 +92,24 @@ fn compact_loses_less_than_median_over_many_tables() {
     };
     let (compact, median) = (sum(Policy::Compact), sum(Policy::Median));
     assert!(compact <= median, "compact loses {compact}, median {median}");
+}
+
+/// Of every table, since classes that are small by design are compared with those that are by chance.
+#[test]
+fn sizes_leave_smaller_classes_than_compact_and_median_over_many_tables() {
+    let sum = |policy, with_labels| -> u64 {
+        (0..200)
+            .map(|seed| {
+                let n_rows = 60 + seed as usize;
+                let table = Table::draw(seed, n_rows, 1 + seed as usize % 5, with_labels);
+                let classes = table.classes(policy, false);
+                classes.iter().map(|class| (class.rows.len() as u64).pow(2)).sum::<u64>()
+            })
+            .sum()
+    };
+    for with_labels in [false, true] {
+        let [sizes, compact, median] =
+            [Policy::Sizes, Policy::Compact, Policy::Median].map(|own| sum(own, with_labels));
+        assert!(sizes < compact && sizes < median, "{sizes}, {compact} and {median}");
+    }
 }

@@ -52,6 +52,28 @@ proptest! {
     }
 
     #[test]
+    fn what_goes_on_from_given_levels_satisfies_is_global_and_loses_no_more(
+        (seed, n_rows, n_attributes) in sizes(), share in prop_oneof![Just(0.0), 0.0..1.0f64]
+    ) {
+        let table = Table::draw(seed, n_rows, n_attributes, true);
+        let max_suppressed = (n_rows as f64 * share) as usize;
+        let mut dice = Dice(!seed);
+        let levels: Vec<usize> = (0..n_attributes).map(|_| dice.below(4) as usize).collect();
+        let recoded = Recoded::from_start(&table, max_suppressed, Some(&levels));
+        recoded.check_classes(&table);
+        prop_assert!(recoded.n_left_out <= max_suppressed);
+        recoded.check_is_global(&table);
+        if max_suppressed == 0 {
+            recoded.check_minimal(&table);
+        }
+        let loss = recoded.loss(&table);
+        let of_top = Recoded::of(&table, max_suppressed).loss(&table);
+        prop_assert!(loss <= of_top * (1.0 + 1e-9), "{} instead of {}", loss, of_top);
+        let at_levels = Recoded::loss_at_levels(&table, &levels, max_suppressed);
+        prop_assert!(at_levels.is_none_or(|own| loss <= own * (1.0 + 1e-9) + 1e-9));
+    }
+
+    #[test]
     fn no_more_rows_are_left_out_than_may_be(
         (seed, n_rows, n_attributes) in sizes(), share in 0.0..1.0f64
     ) {

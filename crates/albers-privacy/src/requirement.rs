@@ -15,8 +15,8 @@ use crate::error::PrivacyError;
 use crate::k_anonymity::group_size;
 use crate::l_diversity::{distinct_l, entropy_l, is_recursive, recursive_c};
 use crate::sensitive_column::SensitiveColumn;
-use crate::t_closeness::{WholeDistribution, emd_to};
-use crate::tolerance::{at_least, at_most};
+use crate::t_closeness::{WholeDistribution, bounds_of_emd, emd_to};
+use crate::tolerance::{at_least, at_most, clearly_above, clearly_at_most};
 use crate::variance_diversity::variance;
 use crate::violation::{Bound, Violation};
 
@@ -206,7 +206,7 @@ impl Requirement {
             Criterion::DistinctLDiversity { l } => distinct_l(histogram) >= l,
             Criterion::EntropyLDiversity { l } => at_least(entropy_l(histogram), l),
             Criterion::RecursiveDiversity { c, l } => is_recursive(histogram, c, l),
-            Criterion::TCloseness { t } => at_most(self.emd(class, column), t),
+            Criterion::TCloseness { t } => self.is_close(class, column, t),
             Criterion::AlphaK { alpha } => at_most(max_share(histogram), alpha),
             Criterion::Variance { minimum } => at_least(self.variance(class, column), minimum),
         }
@@ -241,10 +241,22 @@ impl Requirement {
     }
 
     fn emd(&self, class: &ClassSummary, column: usize) -> f64 {
-        let whole = self.wholes[column]
+        emd_to(&self.columns[column].distance, class.histogram(column), self.whole(column))
+    }
+
+    /// Whether the distance is at most t. Bounds of it, which cost little, decide most classes.
+    fn is_close(&self, class: &ClassSummary, column: usize, t: f64) -> bool {
+        match bounds_of_emd(class.histogram(column), self.whole(column)) {
+            Some(bounds) if clearly_at_most(bounds.most, t) => true,
+            Some(bounds) if clearly_above(bounds.least, t) => false,
+            _ => at_most(self.emd(class, column), t),
+        }
+    }
+
+    fn whole(&self, column: usize) -> &WholeDistribution {
+        self.wholes[column]
             .as_ref()
-            .expect("t-closeness is checked only after the requirement was bound to the table");
-        emd_to(&self.columns[column].distance, class.histogram(column), whole)
+            .expect("t-closeness is checked only after the requirement was bound to the table")
     }
 
     fn variance(&self, class: &ClassSummary, column: usize) -> f64 {

@@ -19,9 +19,10 @@
 //! O(min(v, d log v)) for the ordered distance over v values. Excesses are exact integers over the
 //! common denominator n * N; only the final division (and the gaps of a line) is rounded, so that a
 //! class that mirrors the table has distance exactly 0. A class with few of the values of a line
-//! takes sums over whole stretches of it, exact to about 15 digits.
+//! takes sums over whole stretches of it, exact to about 15 digits. Whether a distance is at most t is
+//! mostly told by bounds, from sums over at most 256 stretches of the line.
 
-use crate::histogram::Histogram;
+use crate::histogram::{Histogram, stretch_bits};
 use crate::sensitive_column::GroundDistance;
 
 /// The earth mover's distance between a class and the whole table, in 0..=1. An empty class is at
@@ -51,6 +52,21 @@ struct Line {
     n_up_to: Vec<u64>,
     /// The sum over the gaps before a code of the gap times the rows before it.
     work_before: Vec<f64>,
+    /// What is known of the stretches that histograms count; none when the domain is small.
+    stretches: Vec<Stretch>,
+}
+
+/// A stretch of codes on a line of length 1, with the shares of the whole table's rows.
+#[derive(Clone, Copy)]
+struct Stretch {
+    /// From its first code to that of the next stretch.
+    width: f64,
+    /// The share of the rows before it.
+    before: f64,
+    /// The share of the rows before the next.
+    up_to: f64,
+    /// The sum over its gaps of the gap times the share of the rows before that.
+    work: f64,
 }
 
 impl Line {
@@ -69,7 +85,33 @@ impl Line {
             lost = (sum - work) - more;
             work = sum;
         }
-        Line { n_up_to, work_before }
+        let mut line = Line { n_up_to, work_before, stretches: Vec::new() };
+        line.stretches = line.stretches_of(positions);
+        line
+    }
+
+    fn stretches_of(&self, positions: &[f64]) -> Vec<Stretch> {
+        let (Some(first), Some(last)) = (positions.first(), positions.last()) else {
+            return Vec::new();
+        };
+        let (length, n_rows) = (last - first, self.n_up_to.last().copied().unwrap_or(0) as f64);
+        let n_values = u32::try_from(positions.len()).expect("codes have 32 bits");
+        let Some(bits) = stretch_bits(n_values).filter(|_| length > 0.0 && n_rows > 0.0) else {
+            return Vec::new();
+        };
+        let stretch = |start: usize| {
+            let next = (start + (1 << bits)).min(positions.len());
+            // No gap follows the last code.
+            let end = next.min(positions.len() - 1);
+            let n_before = if start == 0 { 0 } else { self.n_up_to[start - 1] };
+            Stretch {
+                width: (positions[end] - positions[start]) / length,
+                before: n_before as f64 / n_rows,
+                up_to: self.n_up_to[next - 1] as f64 / n_rows,
+                work: (self.work_before[end] - self.work_before[start]) / (n_rows * length),
+            }
+        };
+        (0..positions.len()).step_by(1 << bits).map(stretch).collect()
     }
 }
 
@@ -126,6 +168,39 @@ pub fn emd_to(distance: &GroundDistance, class: &Histogram, whole: &WholeDistrib
             (leaves + inner.sum::<i128>()) as f64 / (denominator * levels.len() as f64)
         }
     }
+}
+
+/// What an earth mover's distance is at least and at most, up to rounding.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct EmdBounds {
+    pub(crate) least: f64,
+    pub(crate) most: f64,
+}
+
+/// Bounds of the ordered distance over many values, by the rows of the class in each stretch of the
+/// line; nothing where there are no stretches.
+///
+/// Across a gap moves the difference between the shares of both before it. Within a stretch that of
+/// the class rises from what lies before the stretch to what lies before the next, and that of the
+/// table does, in a way that is known.
+pub(crate) fn bounds_of_emd(class: &Histogram, whole: &WholeDistribution) -> Option<EmdBounds> {
+    let line = whole.line.as_ref().filter(|line| !line.stretches.is_empty())?;
+    if class.n_rows() == 0 {
+        return None;
+    }
+    let row_share = 1.0 / class.n_rows() as f64;
+    let (mut n_up_to, mut before) = (0u64, 0.0f64);
+    let (mut least, mut most) = (0.0f64, 0.0f64);
+    for (stretch, &n_own) in line.stretches.iter().zip(class.stretches()) {
+        n_up_to += n_own;
+        let up_to = n_up_to as f64 * row_share;
+        let ahead = before * stretch.width - stretch.work;
+        let behind = stretch.work - up_to * stretch.width;
+        least += ahead.max(behind).max(0.0);
+        most += stretch.width * (up_to - stretch.before).max(stretch.up_to - before);
+        before = up_to;
+    }
+    Some(EmdBounds { least, most })
 }
 
 /// The positive excesses of the class over the table, summed over the nodes of one height, in units
@@ -310,6 +385,53 @@ mod tests {
             let summed = sparse_ordered_work(&positions, &class, prepared.n_rows, sums);
             assert!((walked - summed).abs() <= 1e-12 * walked, "{walked} {summed}");
         }
+    }
+
+    #[test]
+    fn bounds_of_a_line_hold_the_distance() {
+        let mut state = 7u64;
+        let mut draw = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) % below
+        };
+        let mut widest = 0.0f64;
+        for round in 0..200 {
+            let n_values = [1025, 3000, 4097, 70_000][round % 4];
+            let mut position = 0.0;
+            let mut next = |code: u32| {
+                // Few values lie far from the others, or none.
+                let is_far = round.is_multiple_of(3) && code.is_multiple_of(977);
+                position += if is_far { draw(100_000) as f64 } else { draw(3) as f64 };
+                position
+            };
+            let positions: Vec<f64> = (0..n_values).map(&mut next).collect();
+            let line = GroundDistance::Ordered { positions };
+            let (mut whole, mut class) = (Histogram::new(n_values), Histogram::new(n_values));
+            (0..2000).for_each(|_| whole.add(draw(u64::from(n_values)) as u32));
+            let end = 1 + draw(u64::from(n_values));
+            (0..1 + draw(300)).for_each(|_| class.add(draw(end) as u32));
+            let whole = WholeDistribution::new(&line, &whole);
+            let exact = emd_to(&line, &class, &whole);
+            let EmdBounds { least, most } = bounds_of_emd(&class, &whole).unwrap();
+            assert!(least <= exact + 1e-12 && exact <= most + 1e-12, "{least} {exact} {most}");
+            widest = widest.max(most - least);
+        }
+        assert!(widest < 0.5, "bounds that far apart decide nothing");
+    }
+
+    #[test]
+    fn a_line_of_few_values_or_of_no_rows_has_no_bounds() {
+        let (few, many) = (GroundDistance::ranks(1024), GroundDistance::ranks(1025));
+        let bounds = |line: &GroundDistance, n_values: u32, n_whole: u64, n_class: u64| {
+            let (mut whole, mut class) = (Histogram::new(n_values), Histogram::new(n_values));
+            (0..n_whole).for_each(|_| whole.add(3));
+            (0..n_class).for_each(|_| class.add(3));
+            bounds_of_emd(&class, &WholeDistribution::new(line, &whole))
+        };
+        assert_eq!(bounds(&few, 1024, 1, 1), None);
+        assert_eq!(bounds(&many, 1025, 0, 1), None);
+        assert_eq!(bounds(&many, 1025, 1, 0), None);
+        assert!(bounds(&many, 1025, 1, 1).is_some());
     }
 
     #[test]

@@ -24,6 +24,20 @@ pub(crate) fn strictly_below(reached: f64, bound: f64) -> bool {
     reached < bound * (1.0 - RELATIVE_TOLERANCE)
 }
 
+/// How far a bound of a distance must lie from what it is compared with to decide in its place. It
+/// is far above what rounding can do to sums of a few hundred shares.
+const CLEARLY: f64 = 1e-9;
+
+/// Whether [`at_most`] holds of every figure up to `most`. Both are shares.
+pub(crate) fn clearly_at_most(most: f64, bound: f64) -> bool {
+    most <= bound - CLEARLY
+}
+
+/// Whether [`at_most`] holds of no figure from `least` on. Both are shares.
+pub(crate) fn clearly_above(least: f64, bound: f64) -> bool {
+    least > bound * (1.0 + RELATIVE_TOLERANCE) + CLEARLY
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -48,6 +62,19 @@ mod tests {
     }
 
     #[test]
+    fn what_is_clear_is_what_the_comparison_says_in_spite_of_rounding() {
+        for bound in [0.0, 1e-12, 0.2, 1.0] {
+            for figure in [0.0, bound - 1e-8, bound, bound + 1e-8].map(|own: f64| own.max(0.0)) {
+                for off in [-1e-10, 0.0, 1e-10] {
+                    assert!(!clearly_at_most(figure + off, bound) || at_most(figure, bound));
+                    assert!(!clearly_above(figure + off, bound) || !at_most(figure, bound));
+                }
+            }
+        }
+        assert!(clearly_at_most(0.19, 0.2) && clearly_above(0.21, 0.2));
+    }
+
+    #[test]
     fn a_bound_of_zero_has_no_tolerance() {
         assert!(at_most(0.0, 0.0));
         assert!(!at_most(f64::MIN_POSITIVE, 0.0));
@@ -58,5 +85,6 @@ mod tests {
         assert!(!at_least(f64::NAN, 0.0));
         assert!(!at_most(f64::NAN, 1.0));
         assert!(!strictly_below(f64::NAN, 1.0));
+        assert!(!clearly_at_most(f64::NAN, 1.0));
     }
 }

@@ -1,7 +1,11 @@
 //! Attempts to falsify what every method relies on: summaries do not depend on their history, and
 //! requirements are monotone under merging classes.
 
-use albers_privacy::{ClassSummary, Criterion, GroundDistance, Requirement, SensitiveColumn};
+use albers_privacy::t_closeness::emd;
+use albers_privacy::{
+    ClassSummary, Criterion, GroundDistance, Histogram, RELATIVE_TOLERANCE, Requirement,
+    SensitiveColumn,
+};
 use proptest::prelude::*;
 
 const N_SMALL: u32 = 6;
@@ -70,7 +74,45 @@ fn criterion() -> impl Strategy<Value = Criterion> {
     ]
 }
 
+/// The verdict of t-closeness over many values, from the distance alone.
+fn is_close_plainly(class: &[u32], whole: &[u32], t: f64) -> bool {
+    let counted = |codes: &[u32]| {
+        let mut histogram = Histogram::new(N_LARGE);
+        codes.iter().for_each(|&code| histogram.add(code));
+        histogram
+    };
+    let distance = emd(&GroundDistance::ranks(N_LARGE), &counted(class), &counted(whole));
+    distance <= t * (1.0 + RELATIVE_TOLERANCE)
+}
+
 proptest! {
+    #[test]
+    fn bounds_decide_t_closeness_as_the_distance_does(
+        whole in prop::collection::vec(0..N_LARGE, 20..200),
+        end in 1..=20usize,
+        (lo, hi) in (0..N_LARGE, 0..N_LARGE),
+        t in prop_oneof![0.0..0.6f64, Just(0.0), Just(1.0)],
+        cut in 0..200usize,
+    ) {
+        // Some rows that come as they are, and those of a range of values, on both sides of a cut.
+        let in_range = |code: &&u32| (lo.min(hi)..=lo.max(hi)).contains(*code);
+        let class: Vec<u32> =
+            whole[..end].iter().chain(whole.iter().filter(in_range)).copied().collect();
+        let cut = cut % class.len();
+        let rules = vec![(0, Criterion::TCloseness { t })];
+        let column = columns(GroundDistance::Equal).remove(1);
+        let mut requirement = Requirement::new(1, false, vec![column], rules).unwrap();
+        let mut summary = ClassSummary::new(requirement.shape());
+        whole.iter().for_each(|&code| summary.add(0, &[code]));
+        requirement.bind(&summary);
+        summary.clear();
+        class.iter().for_each(|&code| summary.add(0, &[code]));
+        prop_assert_eq!(requirement.holds(&summary), is_close_plainly(&class, &whole, t));
+        class[..cut].iter().for_each(|&code| summary.remove(0, &[code]));
+        prop_assert_eq!(requirement.holds(&summary), is_close_plainly(&class[cut..], &whole, t));
+    }
+
+
     #[test]
     fn a_summary_does_not_depend_on_its_history(
         kept in rows(20), passing in rows(20), counts_subjects: bool,

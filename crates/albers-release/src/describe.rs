@@ -305,14 +305,14 @@ impl<'a> Describer<'a> {
         height == Some(node.level) && height == self.attribute.level
     }
 
-    /// The node that shows the codes from `lo` to `hi`: never below the attribute's own level.
+    /// The node that shows the codes from `lo` to `hi`: never below the attribute's own level, nor
+    /// below the finest of its hierarchy.
     fn node_of(&self, hierarchy: &Hierarchy, (lo, hi): Span) -> Node {
         let lowest = hierarchy.lowest_common_ancestor(lo, hi);
-        match self.attribute.level {
-            Some(level) if level > lowest.level => {
-                Node { level, index: hierarchy.node_at(level, lo) }
-            }
-            _ => lowest,
+        let level = self.attribute.level.unwrap_or(0).max(hierarchy.finest());
+        match level > lowest.level {
+            true => Node { level, index: hierarchy.node_at(level, lo) },
+            false => lowest,
         }
     }
 
@@ -357,6 +357,22 @@ impl<'a> Describer<'a> {
             true => Some((domain.region_end(lo, End::Low), domain.region_end(hi, End::High))),
             false => Some((domain.value(lo)?, domain.value(hi)?)),
         }
+    }
+
+    /// The codes of those ends of an interval that are values: the ends of a region may lie between
+    /// the values of its codes.
+    pub fn end_values(&self, cell: ShownCell) -> [Option<Code>; 2] {
+        if self.attribute.shown != Shown::Interval || self.is_missing(cell) {
+            return [None; 2];
+        }
+        let (lo, hi) = cell.codes();
+        if !cell.is_in_gaps() {
+            return [Some(lo), Some(hi)];
+        }
+        let domain = &self.attribute.domain;
+        [(lo, End::Low), (hi, End::High)].map(|(code, end)| {
+            Some(code).filter(|_| domain.value(code) == Some(domain.region_end(code, end)))
+        })
     }
 
     /// What the cell loses, from 0 to 1, before weights.

@@ -54,7 +54,7 @@ use leaves::Finer;
 use memory::MemoryDoor;
 use plan::BucketSizes;
 
-pub use crate::verify::Class;
+pub use crate::verify::{Class, InMemory};
 pub use giant::GiantClass;
 pub use leaves::{GiantLeaf, LeafClasses, LeafRows};
 pub use passed::{ClassSizes, GiantRows, LeftOut, Passed, PassedClasses, secret_hash};

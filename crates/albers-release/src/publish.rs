@@ -26,8 +26,7 @@ use albers_storage::watch::Watch;
 use albers_storage::wording;
 use albers_storage::wording::Wording;
 use albers_table::TableError;
-use albers_table::sink::{Sink, WriteOptions};
-use arrow_array::{ArrayRef, RecordBatch};
+use albers_table::sink::{RunBatch, RunColumn, Sink, WriteOptions};
 use arrow_schema::{Field, Schema, SchemaRef};
 use rayon::prelude::*;
 
@@ -44,6 +43,7 @@ pub use columns::{FeatureColumn, FeatureKind, Values};
 pub use stored::{StoredLeaves, StoredTable};
 
 pub(crate) use carried::RowKeys;
+use carried::RowPlaces;
 pub(crate) use slab::SlabLimits;
 use slab::{Cutter, Slab};
 
@@ -166,10 +166,9 @@ impl<'a> Writer<'a> {
         while slab.n_rows > 0 {
             let (written, next) = rayon::join(
                 || -> Result<()> {
-                    let arrays = arrays_of(&slab, classes, told, columns, carried)?;
-                    let batch = RecordBatch::try_new(schema.clone(), arrays)
-                        .expect("columns are built by the schema and have the slab's rows");
-                    Ok(sink.write(&batch)?)
+                    let cells = cells_of(&slab, classes, told, columns, carried)?;
+                    let rows = RunBatch::try_new(schema.clone(), slab.sizes.clone(), cells)?;
+                    Ok(sink.write_runs(&rows)?)
                 },
                 || cutter.next_slab(),
             );
@@ -186,30 +185,34 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// The rows of a slab as they leave, column by column.
-fn arrays_of(
+/// The rows of a slab as they leave, column by column: what classes show, once for each piece.
+fn cells_of(
     slab: &Slab,
     classes: &Verified<'_>,
     (output, contents, places): (&Output<'_>, &Contents, &[PlaceNumbers]),
     columns: &[Published],
     carried: &[CarriedColumn],
-) -> Result<Vec<ArrayRef>> {
-    let arrays: Vec<Vec<ArrayRef>> = columns
+) -> Result<Vec<RunColumn>> {
+    let row_places = RowPlaces::of(carried, &slab.row_idxs);
+    let cells: Vec<Vec<RunColumn>> = columns
         .par_iter()
         .map(|column| match *column {
             Published::Given(OutputColumn::Attribute(attribute)) => {
                 let describer = &classes.describers()[attribute];
                 let told = (&contents.shown[attribute], &places[attribute]);
-                Ok(columns::arrays(describer, slab, attribute, output.values, told))
+                let arrays = columns::arrays(describer, slab, attribute, output.values, told);
+                Ok(arrays.into_iter().map(RunColumn::OfRuns).collect())
             }
             Published::Given(OutputColumn::Carried(column)) => {
                 let data_type = contents.carried[column].data_type();
-                Ok(vec![carried[column].take(&slab.row_idxs, data_type)?])
+                Ok(vec![RunColumn::OfRows(carried[column].take_at(&row_places, data_type)?)])
             }
-            Published::Feature(feature) => Ok(vec![output.features[feature].array(slab, feature)]),
+            Published::Feature(feature) => {
+                Ok(vec![RunColumn::OfRuns(output.features[feature].array(slab, feature))])
+            }
         })
         .collect::<Result<_>>()?;
-    Ok(arrays.into_iter().flatten().collect())
+    Ok(cells.into_iter().flatten().collect())
 }
 
 /// The places of the ends that each attribute shows.

@@ -78,11 +78,13 @@ pub(crate) struct Verified<'a> {
     describers: Vec<Describer<'a>>,
     blocks: Vec<VerifiedBlock>,
     /// The method's classes in the order of publication.
-    order: Vec<ClassRef>,
+    order: Vec<Member>,
     /// Where each published class ends in the order: classes that show the same are one.
     ends: Vec<u32>,
     /// The published classes in the order in which their rows lie in memory.
-    by_memory: Vec<ClassId>,
+    by_memory: Vec<InMemory>,
+    /// The keys that order the classes, of the first and of the last.
+    key_range: Option<(u64, u64)>,
     n_rows: u64,
     /// The means of the whole class, where these are some rows of one.
     means_of_whole: Option<Vec<Option<Mean>>>,
@@ -92,14 +94,26 @@ struct VerifiedBlock {
     classes: ClassBlock,
     /// What each class shows, attribute by attribute.
     cells: Vec<ShownCell>,
+    n_attributes: usize,
+    /// The values that each class shows beside its cells.
+    n_features: usize,
 }
 
+/// A class of the method's, whose rows are a published class or a part of one.
 #[derive(Clone, Copy)]
-struct ClassRef {
-    key: u64,
+struct Member {
     block: u32,
     class: u32,
     n_rows: u32,
+}
+
+/// A published class where it is met in memory: with its first member, so that nothing is looked up
+/// elsewhere where that is the only one.
+#[derive(Clone, Copy)]
+pub struct InMemory {
+    first: Member,
+    n_members: u32,
+    class_id: ClassId,
 }
 
 /// A published class.
@@ -109,7 +123,7 @@ pub struct Class<'v> {
     pub cells: &'v [ShownCell],
     /// The values of the published features.
     pub features: &'v [FeatureValue],
-    members: &'v [ClassRef],
+    members: &'v [Member],
     blocks: &'v [VerifiedBlock],
 }
 
@@ -143,13 +157,16 @@ impl<'a> Verified<'a> {
         means_of_whole: Option<Vec<Option<Mean>>>,
     ) -> Verified<'a> {
         let n_rows = classes.row_idxs.len();
-        let class = ClassRef { key: 0, block: 0, class: 0, n_rows: n_rows as u32 };
+        let first = Member { block: 0, class: 0, n_rows: n_rows as u32 };
+        let n_attributes = describers.len();
+        let n_features = classes.details.as_ref().map_or(0, |details| details.features.len());
         Verified {
             describers,
-            blocks: vec![VerifiedBlock { classes, cells }],
-            order: vec![class],
+            blocks: vec![VerifiedBlock { classes, cells, n_attributes, n_features }],
+            order: vec![first],
             ends: vec![1],
-            by_memory: vec![ClassId::new(0)],
+            by_memory: vec![InMemory { first, n_members: 1, class_id: ClassId::new(0) }],
+            key_range: None,
             n_rows: n_rows as u64,
             means_of_whole,
         }
@@ -212,13 +229,22 @@ impl<'a> Verified<'a> {
 
     /// The keys that order the classes, of the first and of the last.
     pub(crate) fn key_range(&self) -> Option<(u64, u64)> {
-        Some((self.order.first()?.key, self.order.last()?.key))
+        self.key_range
     }
 
-    /// The published classes, by their place in the order of publication, in the order in which a
-    /// pass over all rows is fastest.
-    pub(crate) fn classes_by_memory(&self) -> &[ClassId] {
+    /// The published classes in the order in which a pass over all rows is fastest.
+    pub(crate) fn classes_by_memory(&self) -> &[InMemory] {
         &self.by_memory
+    }
+
+    /// A published class that is met in memory.
+    pub(crate) fn class_of<'v>(&'v self, met: &'v InMemory) -> Class<'v> {
+        if met.n_members > 1 {
+            return self.class(met.class_id);
+        }
+        let members = std::slice::from_ref(&met.first);
+        let (cells, features) = shown_by(&self.blocks, met.first);
+        Class { cells, features, members, blocks: &self.blocks }
     }
 
     /// A published class, in the order of publication.
@@ -259,65 +285,73 @@ impl<'a> Described<'a> {
     /// places in memory.
     pub(crate) fn verify(self, requirement: &Requirement, facts: &Facts) -> Result<Verified<'a>> {
         let Described { describers, blocks, options, n_rows, .. } = self;
-        let mut order: Vec<ClassRef> = blocks
+        let mut order: Vec<(u64, Member)> = blocks
             .par_iter()
             .enumerate()
             .flat_map_iter(|(block_idx, block)| {
                 let describers = &describers;
                 block.classes.classes().enumerate().map(move |(class, rows)| {
                     let (cells, features) = block.shown_by(class);
-                    ClassRef {
-                        key: content_key(cells, features, describers, options.seed),
-                        block: block_idx as u32,
-                        class: class as u32,
-                        n_rows: rows.len() as u32,
-                    }
+                    let key = content_key(cells, features, describers, options.seed);
+                    let n_rows = rows.len() as u32;
+                    (key, Member { block: block_idx as u32, class: class as u32, n_rows })
                 })
             })
             .collect();
-        let shown = |class: &ClassRef| shown_by(&blocks, *class);
+        let shown = |class: &(u64, Member)| shown_by(&blocks, class.1);
         // Members of one published class may stand in any order: their rows are ordered as one.
         order.par_sort_unstable_by(|a, b| {
-            a.key.cmp(&b.key).then_with(|| compare_shown(&describers, shown(a), shown(b)))
+            a.0.cmp(&b.0).then_with(|| compare_shown(&describers, shown(a), shown(b)))
         });
         let mut ends = Vec::with_capacity(order.len());
         for end in 1..=order.len() {
             let shows_the_same = end < order.len()
-                && order[end].key == order[end - 1].key
+                && order[end].0 == order[end - 1].0
                 && shown(&order[end]) == shown(&order[end - 1]);
             if !shows_the_same {
                 ends.push(end as u32);
             }
         }
+        let key_range = order.first().zip(order.last()).map(|(first, last)| (first.0, last.0));
+        let order: Vec<Member> = order.into_iter().map(|(_, member)| member).collect();
         let by_memory = memory_order(&blocks, &order, &ends);
-        let means_of_whole = None;
-        let verified =
-            Verified { describers, blocks, order, ends, by_memory, n_rows, means_of_whole };
+        let verified = Verified {
+            describers,
+            blocks,
+            order,
+            ends,
+            by_memory,
+            key_range,
+            n_rows,
+            means_of_whole: None,
+        };
         check_requirement(&verified, requirement, facts)?;
         Ok(verified)
     }
 }
 
 /// The published classes in the order of their first members' rows.
-fn memory_order(blocks: &[VerifiedBlock], order: &[ClassRef], ends: &[u32]) -> Vec<ClassId> {
-    const NOT_FIRST: ClassId = ClassId::new(u32::MAX);
+fn memory_order(blocks: &[VerifiedBlock], order: &[Member], ends: &[u32]) -> Vec<InMemory> {
+    const NOT_FIRST: u32 = 0;
     let mut starts = Vec::with_capacity(blocks.len());
     let mut n_classes = 0;
     for block in blocks {
         starts.push(n_classes);
         n_classes += block.classes.class_ends.len();
     }
-    let mut published = vec![NOT_FIRST; n_classes];
+    let nothing = Member { block: 0, class: 0, n_rows: 0 };
+    let not_first =
+        InMemory { first: nothing, n_members: NOT_FIRST, class_id: ClassId::new(u32::MAX) };
+    let mut published = vec![not_first; n_classes];
     for (class_idx, &end) in ends.iter().enumerate() {
         let start = if class_idx == 0 { 0 } else { ends[class_idx - 1] };
-        let first = order[start as usize..end as usize]
-            .iter()
-            .map(|member| starts[member.block as usize] + member.class as usize)
-            .min()
-            .expect("a published class has members");
-        published[first] = ClassId::of_index(class_idx);
+        let place = |member: &&Member| starts[member.block as usize] + member.class as usize;
+        let members = &order[start as usize..end as usize];
+        let first = members.iter().min_by_key(place).expect("a published class has members");
+        let class_id = ClassId::of_index(class_idx);
+        published[place(&first)] = InMemory { first: *first, n_members: end - start, class_id };
     }
-    published.retain(|&class_id| class_id != NOT_FIRST);
+    published.retain(|class| class.n_members != NOT_FIRST);
     published
 }
 
@@ -329,17 +363,16 @@ fn class_rows(classes: &ClassBlock, class: usize) -> std::ops::Range<usize> {
 impl VerifiedBlock {
     /// The cells and the features of a class.
     fn shown_by(&self, class: usize) -> (&[ShownCell], &[FeatureValue]) {
-        let n_classes = self.classes.class_ends.len();
-        let n_attributes = self.cells.len() / n_classes;
+        let n_attributes = self.n_attributes;
         let features = match &self.classes.details {
-            Some(details) => details.features_of(class, details.features.len() / n_classes),
+            Some(details) => details.features_of(class, self.n_features),
             None => &[],
         };
         (&self.cells[class * n_attributes..(class + 1) * n_attributes], features)
     }
 }
 
-fn shown_by(blocks: &[VerifiedBlock], class: ClassRef) -> (&[ShownCell], &[FeatureValue]) {
+fn shown_by(blocks: &[VerifiedBlock], class: Member) -> (&[ShownCell], &[FeatureValue]) {
     blocks[class.block as usize].shown_by(class.class as usize)
 }
 
@@ -421,7 +454,8 @@ fn describe_block(
             fingerprint = fingerprint.wrapping_add(row_fingerprint(row_id, row));
         }
     }
-    (VerifiedBlock { classes, cells }, fingerprint)
+    let n_features = options.n_features;
+    (VerifiedBlock { classes, cells, n_attributes, n_features }, fingerprint)
 }
 
 /// The description of a region, widened should a row lie outside of it.
@@ -479,17 +513,17 @@ fn check_requirement(
     facts: &Facts,
 ) -> Result<()> {
     const CLASSES_PER_TASK: usize = 1024;
-    let first_violating = |class_ids: &[ClassId]| -> Option<ClassId> {
+    let first_violating = |classes: &[InMemory]| -> Option<ClassId> {
         let mut summary = ClassSummary::new(requirement.shape());
-        let violates = |class_id: &ClassId| {
-            let class = verified.class(*class_id);
+        let violates = |met: &&InMemory| {
+            let class = verified.class_of(met);
             if requirement.is_only_row_count().is_some_and(|k| class.n_rows() as u64 >= k) {
                 return false;
             }
             summarize(class, facts, &mut summary);
             !requirement.holds(&summary)
         };
-        class_ids.iter().copied().filter(violates).min()
+        classes.iter().filter(violates).map(|met| met.class_id).min()
     };
     let first = verified.by_memory.par_chunks(CLASSES_PER_TASK).filter_map(first_violating).min();
     let Some(class_id) = first else { return Ok(()) };

@@ -11,19 +11,22 @@
 
 mod listing;
 mod opens;
+mod whole;
 
 use std::fs::{File, Metadata};
-use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
+use crate::decoding::Guarded;
 use crate::positioned::Positioned;
 use crate::{Result, StorageError};
 
 pub use listing::{Entry, entries_of, is_pattern, matches_of};
 pub use opens::OpenCount;
+pub use whole::{read_whole, whole_of};
 
 const BUFFER_BYTES: usize = 1 << 20;
 
@@ -114,15 +117,34 @@ impl InputFile {
         Ok(())
     }
 
+    /// Its first bytes, no more than so many, for a look at what it is: they do not count as read.
+    pub fn first_bytes(&self, n_most: usize) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; n_most];
+        let mut n_bytes = 0;
+        while n_bytes < n_most {
+            let read = self.file.read_some_at(n_bytes as u64, &mut bytes[n_bytes..]);
+            match read.map_err(|source| self.read_error(source))? {
+                0 => break,
+                n_read => n_bytes += n_read,
+            }
+        }
+        bytes.truncate(n_bytes);
+        Ok(bytes)
+    }
+
     /// Its bytes from `offset` on, one after another.
     pub fn reader_at(self: &Arc<Self>, offset: u64) -> InputReader {
         InputReader { file: self.clone(), offset }
     }
 
     /// Its bytes from the first on, unpacked.
-    pub fn unpacked(self: &Arc<Self>, packing: Packing) -> Result<Box<dyn Read + Send>> {
+    pub fn unpacked(
+        self: &Arc<Self>,
+        packing: Packing,
+        limit_bytes: Option<u64>,
+    ) -> Result<Box<dyn Read + Send>> {
         let buffered = BufReader::with_capacity(BUFFER_BYTES, self.reader_at(0));
-        unpacked(buffered, packing).map_err(|source| self.read_error(source))
+        unpacked(buffered, packing, limit_bytes).map_err(|source| self.read_error(source))
     }
 
     /// Turns an I/O error of a read into one that names the file.
@@ -144,6 +166,18 @@ impl Read for InputReader {
         self.offset += n_read as u64;
         self.file.read_bytes.fetch_add(n_read as u64, Ordering::Relaxed);
         Ok(n_read)
+    }
+}
+
+impl Seek for InputReader {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let offset = match to {
+            SeekFrom::Start(offset) => Some(offset),
+            SeekFrom::Current(by) => self.offset.checked_add_signed(by),
+            SeekFrom::End(by) => self.file.n_bytes.checked_add_signed(by),
+        };
+        self.offset = offset.ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(self.offset)
     }
 }
 
@@ -198,28 +232,59 @@ fn stamp_in(metadata: &Metadata) -> FileStamp {
 
 /// Opens a file for sequential reading and unpacks it by the ending of its name.
 pub fn open_unpacked(path: &Path) -> Result<Box<dyn Read + Send>> {
-    Arc::new(open(path)?).unpacked(Packing::of(path))
+    Arc::new(open(path)?).unpacked(Packing::of(path), None)
 }
 
-/// The unpacked bytes of what `packed` reads.
+/// The unpacked bytes of what `packed` reads, by somebody who may take this much memory for all.
 pub fn unpacked(
     packed: impl BufRead + Send + 'static,
     packing: Packing,
+    limit_bytes: Option<u64>,
 ) -> io::Result<Box<dyn Read + Send>> {
     Ok(match packing {
         Packing::Plain => Box::new(packed),
-        Packing::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(packed)),
-        Packing::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(packed)?),
+        Packing::Gzip => Box::new(Guarded::new(flate2::bufread::MultiGzDecoder::new(packed))),
+        Packing::Zstd => {
+            let mut decoder = zstd::stream::read::Decoder::with_buffer(packed)?;
+            decoder.window_log_max(window_log(limit_bytes))?;
+            Box::new(Guarded::new(Windowed(decoder)))
+        }
     })
 }
 
-/// The first bytes that a reader gives, fewer than four only if there are no more, and a reader of
-/// all of them.
+/// The logarithm of the largest window that zstd may look back into: an eighth of the memory, but
+/// what is usual in any.
+fn window_log(limit_bytes: Option<u64>) -> u32 {
+    const USUAL_LOG: u32 = 23;
+    const LARGEST_LOG: u32 = 27;
+    let eighth = limit_bytes.unwrap_or(u64::MAX) / 8;
+    eighth.max(1).ilog2().clamp(USUAL_LOG, LARGEST_LOG)
+}
+
+/// Says of a window that is too large that it is.
+struct Windowed<R>(R);
+
+impl<R: Read> Read for Windowed<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.0.read(bytes).map_err(|error| match error.to_string().contains("too much memory") {
+            true => io::Error::new(
+                io::ErrorKind::OutOfMemory,
+                "to unpack it takes a larger window than the memory allows (it was packed with \
+                 --long or --ultra)",
+            ),
+            false => error,
+        })
+    }
+}
+
+/// The first bytes that a reader gives, fewer than `n_first` only if there are no more, and a reader
+/// of all of them.
 pub fn peek(
     mut reader: impl Read + Send + 'static,
+    n_first: usize,
 ) -> io::Result<(Vec<u8>, impl BufRead + Send + 'static)> {
     let mut first = Vec::new();
-    (&mut reader).take(4).read_to_end(&mut first)?;
+    (&mut reader).take(n_first as u64).read_to_end(&mut first)?;
     let all = Cursor::new(first.clone()).chain(reader);
     Ok((first, BufReader::with_capacity(BUFFER_BYTES, all)))
 }
@@ -243,6 +308,10 @@ mod tests {
         assert_eq!(&bytes, b"012");
         file.read_at(9, &mut bytes[..1]).unwrap();
         assert_eq!((bytes[0], file.read_bytes()), (b'9', 7));
+        early.seek(SeekFrom::End(-1)).unwrap();
+        assert_eq!(early.read(&mut bytes).unwrap(), 1);
+        assert!(early.seek(SeekFrom::Current(-11)).is_err(), "nothing stands before the first");
+        assert_eq!(file.first_bytes(4).unwrap(), b"0123");
         assert_eq!(opens.n_opens(), 1);
     }
 
@@ -264,7 +333,7 @@ mod tests {
     #[test]
     fn what_was_peeked_at_is_read_again() {
         for text in ["", "ab", "abcdefgh"] {
-            let (first, mut reader) = peek(Cursor::new(text.as_bytes())).unwrap();
+            let (first, mut reader) = peek(Cursor::new(text.as_bytes()), 4).unwrap();
             assert_eq!(first, &text.as_bytes()[..text.len().min(4)]);
             let mut all = String::new();
             reader.read_to_string(&mut all).unwrap();

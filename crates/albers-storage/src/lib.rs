@@ -1,18 +1,22 @@
 //! Bytes in and out: the only crate that opens files.
 //!
+//! - [`decoding`] makes errors of the panics of decoders.
 //! - [`digest`] takes the digest of bytes while they are written.
 //! - [`input`] opens files for reading, at any place and by any thread, and undoes gzip or zstd.
-//! - [`output`] writes to a temporary file in the target's folder and renames it at the end, so that
-//!   a reader never sees half a file and a failure leaves nothing behind.
+//! - [`output`] writes to a file without a name in the target's folder and names it at the end, so
+//!   that a reader never sees half a file and a failure leaves all as it was.
 //! - [`memory_budget`] counts the memory that is set aside and refuses more than the limit.
 //! - [`replay`] puts a stream aside as it comes, so that it can be read again.
 //! - [`scratch`] is a file without a name, for bytes that must be read again.
 //! - [`secret_bits`] are random bits that nobody else knows.
+//! - [`spelling`] finds the names that were meant by names that are not there.
 //! - [`spill`] keeps bytes in memory while the budget allows it and in a temporary file otherwise.
 //! - [`store`] is a folder that survives: records and large byte strings, changed in whole batches.
+//! - [`threads`] tells how many threads there are to work on, and starts none.
 //! - [`watch`] is told how far long work is, and can cancel it.
 
 pub mod choice;
+pub mod decoding;
 pub mod digest;
 pub mod input;
 pub mod memory_budget;
@@ -21,8 +25,10 @@ mod positioned;
 pub mod replay;
 pub mod scratch;
 pub mod secret_bits;
+pub mod spelling;
 pub mod spill;
 pub mod store;
+pub mod threads;
 pub mod watch;
 pub mod wording;
 
@@ -70,6 +76,36 @@ pub enum StorageError {
     #[error("cannot write {}: {source}; nothing was written; {}", path.display(), write_hint(source))]
     Write {
         /// The file that was to be written.
+        path: PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// Another process wrote the file first.
+    #[error(
+        "{} was written by another program while this job ran; nothing was written; look at it, and \
+         run the job again or name another file",
+        path.display()
+    )]
+    Overtaken {
+        /// The file that was to be written.
+        path: PathBuf,
+    },
+    /// Some files have their names, another one could not have its own, and the system refused to
+    /// take the names back.
+    #[error("{}; these could not be taken back: {}", source.cause(), left.join(", "))]
+    HalfNamed {
+        /// Why the other one does not have its name.
+        source: Box<StorageError>,
+        /// What stands where, and why.
+        left: Vec<String>,
+    },
+    /// All files have their names, but one that was replaced is still there.
+    #[error(
+        "everything was written, but what was there before cannot be removed: {source}; remove {}",
+        path.display()
+    )]
+    OldStays {
+        /// Where it is.
         path: PathBuf,
         /// What the operating system said.
         source: std::io::Error,
@@ -142,6 +178,7 @@ fn read_hint(source: &std::io::Error) -> &'static str {
     match source.kind() {
         ErrorKind::NotFound => "check the name and the folder",
         ErrorKind::PermissionDenied => "ask for the right to read it",
+        _ if is_out_of_files(source) => MORE_FILES,
         // What zstd finds wrong is of no kind of its own.
         ErrorKind::InvalidInput
         | ErrorKind::InvalidData
@@ -153,6 +190,15 @@ fn read_hint(source: &std::io::Error) -> &'static str {
     }
 }
 
+const MORE_FILES: &str = "allow the program more open files (ulimit -n)";
+
+/// Whether the program, or the system, has as many open files as it may. The standard library has no
+/// kind for that.
+fn is_out_of_files(source: &std::io::Error) -> bool {
+    const TOO_MANY: [i32; 2] = [23, 24];
+    cfg!(unix) && source.raw_os_error().is_some_and(|code| TOO_MANY.contains(&code))
+}
+
 /// What the user can do about a file that cannot be written.
 fn write_hint(source: &std::io::Error) -> &'static str {
     match source.kind() {
@@ -160,11 +206,25 @@ fn write_hint(source: &std::io::Error) -> &'static str {
             "make room, or write to another disk"
         }
         ErrorKind::PermissionDenied => "ask for the right to write there, or name another folder",
+        _ if is_out_of_files(source) => MORE_FILES,
         _ => "check the folder and its disk, or name another",
     }
 }
 
 impl StorageError {
+    /// What went wrong, without what became of the files.
+    pub fn cause(&self) -> String {
+        match self {
+            StorageError::Write { path, source } => {
+                format!("cannot write {}: {source}", path.display())
+            }
+            StorageError::Overtaken { path } => {
+                format!("{} was written by another program while this job ran", path.display())
+            }
+            other => other.to_string(),
+        }
+    }
+
     /// What the user can do, with settings that each face names in its own words.
     pub fn advice(&self) -> Option<Wording> {
         match self {
@@ -194,6 +254,7 @@ fn spill_write_hint(source: &std::io::Error) -> Wording {
         ErrorKind::PermissionDenied => {
             wording!["ask for the right to write there, ", another, Field::SpillDir]
         }
+        _ if is_out_of_files(source) => wording![MORE_FILES],
         _ => wording!["check the folder and its disk, ", another, Field::SpillDir],
     }
 }

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub use byte_size::{format_bytes, parse_bytes};
-pub use machine::machine_memory_bytes;
+pub use machine::{default_bytes, machine_memory_bytes};
 
 pub(crate) use byte_size::advised_bytes;
 

@@ -1,11 +1,16 @@
-//! Files to write: a temporary file in the target's folder, renamed when all is written.
+//! Files to write: a file in the target's folder that has no name until all is written.
 //!
 //! ```text
-//!   create ──► .albers-XXXXXX.tmp ──write──► sync ──rename──► target
+//!   create ──► without a name, or .albers-XXXXXX.tmp ──write──► sync ──[naming]──► target
 //!                    │ dropped, failed or interrupted
 //!                    ▼
-//!                 removed
+//!                  gone
 //! ```
+
+mod naming;
+mod system;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -15,78 +20,156 @@ use std::sync::{Mutex, MutexGuard};
 
 use tempfile::TempPath;
 
+pub use naming::{Staged, name_files};
+use system::Facts;
+
 use crate::digest::Digested;
 use crate::input::Packing;
+use crate::scratch::nameless;
 use crate::{Result, StorageError};
 
-/// Temporary files that exist now, so that an interrupt can remove them.
-static UNFINISHED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+/// What this process has written and is writing, so that an interrupt can clean up and tell the
+/// truth.
+static FILES: Mutex<Files> =
+    Mutex::new(Files { unfinished: BTreeSet::new(), named: BTreeSet::new(), has_streamed: false });
 
-/// Removes every temporary file that is being written. For interrupt handlers: after this call the
-/// process must end, since outputs can be neither created nor finished any more.
-pub fn remove_unfinished() {
-    let unfinished = lock();
-    for path in unfinished.iter() {
+struct Files {
+    /// Temporary files that exist now.
+    unfinished: BTreeSet<PathBuf>,
+    /// Files that have appeared and were not taken back.
+    named: BTreeSet<PathBuf>,
+    /// Whether bytes have left to a stream.
+    has_streamed: bool,
+}
+
+/// What had appeared when a process was interrupted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Appeared {
+    /// The files.
+    pub files: Vec<PathBuf>,
+    /// Whether bytes have left to a stream, such as standard output.
+    pub has_streamed: bool,
+}
+
+/// Removes every temporary file that is being written, and tells what has appeared already. For
+/// interrupt handlers: after this call the process must end, since outputs can be neither created
+/// nor finished any more.
+pub fn remove_unfinished() -> Appeared {
+    let files = lock();
+    for path in &files.unfinished {
         // The file may be gone already; at an interrupt there is nobody left to tell.
         let _ = std::fs::remove_file(path);
     }
-    // Kept locked, so that no thread creates another file before the process ends.
-    std::mem::forget(unfinished);
+    let appeared =
+        Appeared { files: files.named.iter().cloned().collect(), has_streamed: files.has_streamed };
+    // Kept locked, so that no thread creates or names another file before the process ends.
+    std::mem::forget(files);
+    appeared
 }
 
-/// Removes a file that had its name already.
-pub fn remove(path: &Path) -> io::Result<()> {
-    std::fs::remove_file(path)
+/// Says that bytes leave to a stream from now on, which nobody can take back.
+pub fn begin_stream() {
+    lock().has_streamed = true;
+}
+
+/// A name for a file to be, and what it means now: a file takes its place only if that is still so
+/// at the end.
+#[derive(Debug, Clone)]
+pub struct Place {
+    path: PathBuf,
+    before: Option<Facts>,
+}
+
+impl Place {
+    /// A name that is free, or whose file is to be replaced.
+    pub fn look(path: &Path) -> Place {
+        Place { path: path.to_owned(), before: Facts::of(path) }
+    }
+
+    /// A name that must be free.
+    pub fn free(path: &Path) -> Place {
+        Place { path: path.to_owned(), before: None }
+    }
+
+    /// The name.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// What becomes of a file that is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Purpose {
+    /// It appears when it is whole and named.
+    #[default]
+    Appear,
+    /// It has no name at any time and never appears: a dry run.
+    Rehearse,
+}
+
+/// How a file waits for its name.
+#[derive(Debug, Default)]
+enum Waits {
+    /// Without a name, for ever.
+    #[default]
+    Rehearsed,
+    /// Without a name, which it can be given.
+    Unnamed,
+    /// Under a name that nobody takes for that of a release.
+    Beside(TempPath),
 }
 
 /// A file that appears under its name only when [`OutputFile::finish`] succeeds.
 #[derive(Debug)]
 pub struct OutputFile {
     file: File,
-    temporary: Option<TempPath>,
-    target: PathBuf,
+    waits: Waits,
+    place: Place,
 }
 
 impl OutputFile {
-    /// Creates the temporary file beside `target`.
+    /// Creates a file that takes its place at `target`.
     pub fn create(target: &Path) -> Result<OutputFile> {
-        if target.is_dir() {
-            return Err(StorageError::IsFolder { path: target.to_owned() });
+        OutputFile::create_for(Purpose::Appear, Place::look(target))
+    }
+
+    /// The same for a purpose, with what was known of its place at some time before.
+    pub fn create_for(purpose: Purpose, place: Place) -> Result<OutputFile> {
+        if place.path.is_dir() {
+            return Err(StorageError::IsFolder { path: place.path });
         }
-        let folder = match target.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
+        let folder = folder_of(&place.path);
+        // The error's own text names the temporary file, which says nothing to the user.
+        let refused = |error: io::Error| StorageError::Write {
+            path: place.path.clone(),
+            source: nameless(&error),
         };
-        // An interrupt waits for the lock, so that it finds every file that was created.
-        let mut unfinished = lock();
-        let created = tempfile::Builder::new()
-            .prefix(".albers-")
-            .suffix(".tmp")
-            .tempfile_in(folder)
-            // The error's own text names the temporary file, which says nothing to the user.
-            .map_err(|error| StorageError::Write {
-                path: target.to_owned(),
-                source: error.kind().into(),
-            })?;
-        let (file, temporary) = created.into_parts();
-        unfinished.insert(temporary.to_path_buf());
-        Ok(OutputFile { file, temporary: Some(temporary), target: target.to_owned() })
+        if purpose == Purpose::Rehearse {
+            let file = tempfile::tempfile_in(folder).map_err(refused)?;
+            return Ok(OutputFile { file, waits: Waits::Rehearsed, place });
+        }
+        if let Some(file) = system::unnamed(folder).map_err(refused)? {
+            return Ok(OutputFile { file, waits: Waits::Unnamed, place });
+        }
+        let (file, waits) = waiting_beside(folder).map_err(refused)?;
+        Ok(OutputFile { file, waits, place })
     }
 
     /// Turns an I/O error of this file into one that names the target.
     pub fn write_error(&self, source: io::Error) -> StorageError {
-        StorageError::Write { path: self.target.clone(), source }
+        StorageError::Write { path: self.place.path.clone(), source }
     }
 
     /// Writes the bytes to disk and gives them their name, with the permissions of an ordinary new
-    /// file.
+    /// file, or of the one whose place it takes.
     pub fn finish(self) -> Result<()> {
         self.seal()?.name()
     }
 
     /// Writes the bytes to disk, so that nothing but the name is missing.
     pub fn seal(self) -> Result<SealedFile> {
-        allow_ordinary_access(&self.file).map_err(|source| self.write_error(source))?;
+        let mode = self.place.before.and_then(|before| before.mode);
+        allow_access(&self.file, mode).map_err(|source| self.write_error(source))?;
         self.seal_private()
     }
 
@@ -94,7 +177,7 @@ impl OutputFile {
     pub fn seal_private(mut self) -> Result<SealedFile> {
         let flushed = self.file.flush().and_then(|()| self.file.sync_all());
         flushed.map_err(|source| self.write_error(source))?;
-        Ok(SealedFile { output: self })
+        Ok(SealedFile { output: self, is_last: false })
     }
 }
 
@@ -102,28 +185,31 @@ impl OutputFile {
 #[derive(Debug)]
 pub struct SealedFile {
     output: OutputFile,
+    is_last: bool,
 }
 
 impl SealedFile {
-    /// The name that it will have.
-    pub fn target(&self) -> &Path {
-        &self.output.target
+    /// The same file, which gets its name after all that do not come last, since it tells of them.
+    pub fn last(mut self) -> SealedFile {
+        self.is_last = true;
+        self
     }
 
-    /// Gives it its name.
-    pub fn name(mut self) -> Result<()> {
-        let temporary = self.output.temporary.take().expect("taken only here and on drop");
-        let path = temporary.to_path_buf();
-        let target = self.output.target.clone();
-        let named = temporary.persist(&target);
-        unregister(&path);
-        named.map_err(|error| StorageError::Write { path: target, source: error.error })
+    /// Gives it its name, unless it was only rehearsed.
+    pub fn name(self) -> Result<()> {
+        name_files(vec![self])
     }
 }
 
 impl Write for OutputFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes)
+        // Not all that write into it try again: packers hand an interrupted call on as a failed one.
+        loop {
+            match self.file.write(bytes) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                other => return other,
+            }
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -133,8 +219,11 @@ impl Write for OutputFile {
 
 impl Drop for OutputFile {
     fn drop(&mut self) {
-        if let Some(temporary) = self.temporary.take() {
-            unregister(&temporary);
+        if let Waits::Beside(path) = std::mem::take(&mut self.waits) {
+            // An interrupt waits for the lock, so that it finds the file or finds it gone.
+            let mut files = lock();
+            files.unfinished.remove(&*path);
+            drop(path);
         }
     }
 }
@@ -191,13 +280,14 @@ impl<W: Write> Write for EvenBlocks<W> {
 impl PackedOutput {
     /// Creates the temporary file beside `target`, packed by the ending of its name.
     pub fn create(target: &Path) -> Result<PackedOutput> {
-        PackedOutput::create_as(target, Packing::of(target))
+        PackedOutput::around(OutputFile::create(target)?, Packing::of(target))
     }
 
-    /// Creates the temporary file beside `target`, packed as told.
-    pub fn create_as(target: &Path, packing: Packing) -> Result<PackedOutput> {
+    /// Packs what goes to a file as told.
+    pub fn around(file: OutputFile, packing: Packing) -> Result<PackedOutput> {
         const BUFFER_BYTES: usize = 1 << 20;
-        let file = Digested::new(OutputFile::create(target)?);
+        let target = file.place.path.clone();
+        let file = Digested::new(file);
         Ok(match packing {
             Packing::Plain => PackedOutput::Plain(io::BufWriter::with_capacity(BUFFER_BYTES, file)),
             Packing::Gzip => PackedOutput::Gzip(EvenBlocks::new(flate2::write::GzEncoder::new(
@@ -206,7 +296,7 @@ impl PackedOutput {
             ))),
             Packing::Zstd => PackedOutput::Zstd(EvenBlocks::new(
                 zstd::stream::write::Encoder::new(file, zstd::DEFAULT_COMPRESSION_LEVEL)
-                    .map_err(|source| StorageError::Write { path: target.to_owned(), source })?,
+                    .map_err(|source| StorageError::Write { path: target, source })?,
             )),
         })
     }
@@ -265,25 +355,55 @@ impl Write for PackedOutput {
     }
 }
 
-fn unregister(path: &Path) {
-    lock().remove(path);
+fn lock() -> MutexGuard<'static, Files> {
+    // A poisoned lock still guards usable sets: insertions and removals cannot be half done.
+    FILES.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-fn lock() -> MutexGuard<'static, BTreeSet<PathBuf>> {
-    // A poisoned lock still guards a usable set: insertions and removals cannot be half done.
-    UNFINISHED.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+/// The folder of a file.
+fn folder_of(target: &Path) -> &Path {
+    let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty());
+    parent.unwrap_or(Path::new("."))
 }
 
-/// A temporary file is private to its owner; the finished one gets what the creation mask allows.
+/// Makes something under a free name in a folder that nobody takes for that of a release.
+fn named_beside<T>(
+    folder: &Path,
+    make: impl FnMut(&Path) -> io::Result<T>,
+) -> io::Result<(T, TempPath)> {
+    let mut builder = tempfile::Builder::new();
+    Ok(builder.prefix(".albers-").suffix(".tmp").make_in(folder, make)?.into_parts())
+}
+
+/// A new file under a name beside those to be, which an interrupt removes.
+fn waiting_beside(folder: &Path) -> io::Result<(File, Waits)> {
+    // An interrupt waits for the lock, so that it finds every file that was created.
+    let mut files = lock();
+    let (file, beside) = named_beside(folder, private_file)?;
+    files.unfinished.insert(beside.to_path_buf());
+    Ok((file, Waits::Beside(beside)))
+}
+
+/// A new file that only its owner may read.
+fn private_file(path: &Path) -> io::Result<File> {
+    let mut options = std::fs::OpenOptions::new();
+    options.read(true).write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// A temporary file is private to its owner; the finished one gets the rights of the one whose place
+/// it takes, or what the creation mask allows.
 #[cfg(unix)]
-fn allow_ordinary_access(file: &File) -> io::Result<()> {
+fn allow_access(file: &File, mode: Option<u32>) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
-    let mask = creation_mask();
-    file.set_permissions(std::fs::Permissions::from_mode(0o666 & !mask))
+    let mode = mode.unwrap_or_else(|| 0o666 & !creation_mask());
+    file.set_permissions(std::fs::Permissions::from_mode(mode))
 }
 
 #[cfg(not(unix))]
-fn allow_ordinary_access(_file: &File) -> io::Result<()> {
+fn allow_access(_file: &File, _mode: Option<u32>) -> io::Result<()> {
     Ok(())
 }
 
@@ -297,75 +417,4 @@ fn creation_mask() -> u32 {
             u32::from_str_radix(line.trim_start_matches("Umask:").trim(), 8).ok()
         })
         .unwrap_or(0o077)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::io::Read as _;
-
-    use super::*;
-
-    #[test]
-    fn an_output_dropped_before_finish_leaves_nothing() {
-        let folder = tempfile::tempdir().unwrap();
-        let target = folder.path().join("out.csv");
-        let mut output = OutputFile::create(&target).unwrap();
-        output.write_all(b"half").unwrap();
-        drop(output);
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
-    }
-
-    #[test]
-    fn a_finished_output_replaces_its_target_at_once() {
-        let folder = tempfile::tempdir().unwrap();
-        let target = folder.path().join("out.csv");
-        std::fs::write(&target, "old").unwrap();
-        let mut output = OutputFile::create(&target).unwrap();
-        output.write_all(b"new").unwrap();
-        assert_eq!(std::fs::read_to_string(&target).unwrap(), "old");
-        output.finish().unwrap();
-        assert_eq!(std::fs::read_to_string(&target).unwrap(), "new");
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
-    }
-
-    #[test]
-    fn packed_outputs_read_back_as_written() {
-        let folder = tempfile::tempdir().unwrap();
-        for name in ["a.csv", "a.csv.gz", "a.csv.zst"] {
-            let target = folder.path().join(name);
-            let mut output = PackedOutput::create(&target).unwrap();
-            output.write_all(b"a,b\n1,2\n").unwrap();
-            output.finish(&target).unwrap();
-            let mut text = String::new();
-            let mut input = crate::input::open_unpacked(&target).unwrap();
-            input.read_to_string(&mut text).unwrap();
-            assert_eq!(text, "a,b\n1,2\n", "{name}");
-        }
-    }
-
-    #[test]
-    fn packed_bytes_are_the_same_in_whatever_pieces_they_come() {
-        let folder = tempfile::tempdir().unwrap();
-        let rows = (0..120_000u64).map(|row| format!("{},{}\n", row % 977, row * row % 10_007));
-        let text = rows.collect::<String>().into_bytes();
-        for name in ["a.csv.gz", "a.csv.zst"] {
-            let target = folder.path().join(name);
-            let packed = |n_bytes: usize| {
-                let mut output = PackedOutput::create(&target).unwrap();
-                text.chunks(n_bytes).for_each(|piece| output.write_all(piece).unwrap());
-                output.finish(&target).unwrap();
-                std::fs::read(&target).unwrap()
-            };
-            let whole = packed(text.len());
-            for n_bytes in [997, 65_536, 300_000] {
-                assert!(packed(n_bytes) == whole, "{name} in pieces of {n_bytes}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_folder_as_target_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        assert!(matches!(OutputFile::create(folder.path()), Err(StorageError::IsFolder { .. })));
-    }
 }

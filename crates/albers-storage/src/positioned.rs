@@ -26,7 +26,7 @@ impl Positioned {
 
     /// Reads some bytes at `offset`, none at the end.
     pub(crate) fn read_some_at(&self, offset: u64, bytes: &mut [u8]) -> io::Result<usize> {
-        std::os::unix::fs::FileExt::read_at(&self.0, bytes, offset)
+        uninterrupted(|| std::os::unix::fs::FileExt::read_at(&self.0, bytes, offset))
     }
 
     /// What the operating system knows of the file now.
@@ -69,7 +69,7 @@ impl Positioned {
 
     /// Reads some bytes at `offset`, none at the end.
     pub(crate) fn read_some_at(&self, offset: u64, bytes: &mut [u8]) -> io::Result<usize> {
-        io::Read::read(&mut *self.at(offset)?, bytes)
+        uninterrupted(|| io::Read::read(&mut *self.at(offset)?, bytes))
     }
 
     /// What the operating system knows of the file now.
@@ -96,5 +96,15 @@ impl Positioned {
     fn lock(&self) -> std::sync::MutexGuard<'_, File> {
         // A file is usable after a panic, since every access sets the position first.
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// Does again what the system interrupts and the standard library does once.
+pub(crate) fn uninterrupted<T>(mut act: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match act() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            other => return other,
+        }
     }
 }

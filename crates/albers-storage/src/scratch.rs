@@ -48,7 +48,15 @@ impl Write for ScratchFile {
 /// Creates a file in `folder` that has no name there and is readable to its owner only.
 pub(crate) fn create_unlinked(folder: &Path) -> io::Result<File> {
     // The error's own text names the temporary file, which says nothing to the user.
-    tempfile::tempfile_in(folder).map_err(|error| error.kind().into())
+    tempfile::tempfile_in(folder).map_err(|error| nameless(&error))
+}
+
+/// An error as the operating system tells it, without the name of a temporary file.
+pub(crate) fn nameless(error: &io::Error) -> io::Error {
+    match error.raw_os_error() {
+        Some(code) => io::Error::from_raw_os_error(code),
+        None => error.kind().into(),
+    }
 }
 
 #[cfg(test)]
@@ -74,5 +82,18 @@ mod tests {
     fn a_missing_folder_is_named() {
         let error = ScratchFile::create(Path::new("/no/such/folder")).unwrap_err();
         assert!(error.to_string().contains("/no/such/folder"), "{error}");
+    }
+
+    #[test]
+    fn an_error_keeps_the_number_that_the_system_gave_it() {
+        const TOO_MANY: i32 = 24;
+        let error = nameless(&io::Error::from_raw_os_error(TOO_MANY));
+        assert_eq!(error.raw_os_error(), Some(TOO_MANY));
+        let folder = PathBuf::from("spill");
+        let error = StorageError::SpillWrite { folder, source: error };
+        assert!(error.to_string().contains("Too many open files"), "{error}");
+        assert!(error.to_string().contains("ulimit -n"), "{error}");
+        let named = io::Error::new(io::ErrorKind::NotFound, "at path .tmpX");
+        assert!(!nameless(&named).to_string().contains(".tmpX"));
     }
 }

@@ -29,12 +29,22 @@ pub enum Field {
     Codebook,
     /// Whether classes show their bounds or their regions.
     Compact,
+    /// How the dates of a column are written.
+    DateFormat,
+    /// What stands between the whole part of a number and the rest.
+    Decimal,
     /// How likely a promise may be broken.
     Delta,
     /// The byte between cells.
     Delimiter,
     /// Where the drawing of merged leaves goes.
     Dendrogram,
+    /// Whether classes must not overlap.
+    Disjoint,
+    /// How much is tried to lose less.
+    Effort,
+    /// How letters are stored as bytes.
+    Encoding,
     /// How much likelier one person may make a release.
     Epsilon,
     /// Whether every cut is weighed on all rows.
@@ -43,6 +53,8 @@ pub enum Field {
     External,
     /// Columns that are known beside the quasi-identifiers.
     Features,
+    /// The lowest level of a column's hierarchy that may be shown.
+    Finest,
     /// Whether rows are recoded for learning, and not as a release.
     ForLearning,
     /// Whether a file that is there may be replaced.
@@ -51,6 +63,8 @@ pub enum Field {
     From,
     /// How coarser releases come about.
     Granularity,
+    /// The most children of a node.
+    FanOut,
     /// The column whose values are answered one by one.
     GroupBy,
     /// Whether the first line of a text holds the names of its columns.
@@ -105,6 +119,8 @@ pub enum Field {
     Select,
     /// Columns that must not be linked to a person.
     Sensitive,
+    /// The sheet of a workbook.
+    Sheet,
     /// What generalizations are sorted by.
     Sort,
     /// Where temporary data goes.
@@ -149,13 +165,20 @@ impl Field {
             Field::Categories => "categories",
             Field::Codebook => "codebook",
             Field::Compact => "compact",
+            Field::DateFormat => "date-format",
+            Field::Decimal => "decimal",
             Field::Delta => "delta",
             Field::Delimiter => "delimiter",
             Field::Dendrogram => "dendrogram",
+            Field::Disjoint => "disjoint",
+            Field::Effort => "effort",
+            Field::Encoding => "encoding",
             Field::Epsilon => "epsilon",
             Field::Exact => "exact",
             Field::External => "external",
+            Field::FanOut => "fan-out",
             Field::Features => "features",
+            Field::Finest => "finest",
             Field::ForLearning => "for-learning",
             Field::Force => "force",
             Field::From => "from",
@@ -189,6 +212,7 @@ impl Field {
             Field::Seed => "seed",
             Field::Select => "select",
             Field::Sensitive => "sensitive",
+            Field::Sheet => "sheet",
             Field::Sort => "sort",
             Field::SpillDir => "spill-dir",
             Field::Split => "split",

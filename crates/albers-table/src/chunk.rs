@@ -115,6 +115,21 @@ impl ColumnChunk {
         cells + self.missing.len() * 4
     }
 
+    /// About what its distinct texts take; nothing where cells are no texts.
+    pub fn text_bytes(&self) -> usize {
+        // The text, its place, and what is lost between texts.
+        const NAME_BYTES: usize = size_of::<String>() + 16;
+        match &self.cells {
+            Cells::Names { names, .. } => names.iter().map(|name| name.len() + NAME_BYTES).sum(),
+            _ => 0,
+        }
+    }
+
+    /// Whether its values may lie so far apart that each of them has to be kept.
+    pub fn is_wide(&self) -> bool {
+        matches!(self.cells, Cells::WideTicks { .. } | Cells::Floats(_))
+    }
+
     /// What its ticks count, where cells are ticks.
     pub fn unit(&self) -> Option<TickUnit> {
         match &self.cells {

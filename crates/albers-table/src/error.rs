@@ -3,7 +3,7 @@
 use albers_storage::StorageError;
 use albers_storage::wording::Wording;
 
-use crate::schema::ColumnType;
+use crate::requested::RequestedTypes;
 
 /// The result of an operation on tables.
 pub type Result<T> = std::result::Result<T, TableError>;
@@ -92,10 +92,10 @@ pub enum TableError {
         /// What the table is called.
         table: String,
         /// The types of the requested columns over all rows.
-        column_types: Vec<ColumnType>,
+        types: Box<RequestedTypes>,
     },
     /// Some tables had appeared already when another could not, and may not stand without it.
-    #[error("{source}; {}", consequence(left))]
+    #[error("{}; these stand without the rest, throw them away: {}", cause(source), left.join(", "))]
     Withdrawn {
         /// Why the other could not appear.
         source: Box<TableError>,
@@ -120,11 +120,10 @@ impl TableError {
     }
 }
 
-/// What became of tables that had appeared already.
-fn consequence(left: &[String]) -> String {
-    match left.is_empty() {
-        true => "the release was removed, since it may not stand without the rest; write it again"
-            .to_owned(),
-        false => format!("these stand without the rest, remove them: {}", left.join(", ")),
+/// What went wrong, without what it says of other tables.
+fn cause(error: &TableError) -> String {
+    match error {
+        TableError::Storage(error) => error.cause(),
+        other => other.to_string(),
     }
 }

@@ -24,12 +24,15 @@
 //!
 //! - `spec`: how a hierarchy is asked for.
 //! - `file`: hierarchies in files, and their rules.
-//! - `builtin`: `prefix`, `dates` and `suppress`; `ranges`: intervals, in exact arithmetic.
+//! - `builtin`: `prefix` and `suppress`; `ranges`: intervals, in exact arithmetic; [`dates`]: stretches of
+//!   the calendar.
 //! - `builder`: paths from leaf to top become levels of nested code ranges.
 
 mod builder;
 mod builtin;
+pub mod dates;
 mod file;
+mod finest;
 mod ranges;
 mod spec;
 
@@ -37,6 +40,7 @@ use std::cmp::Reverse;
 use std::fmt;
 use std::sync::Arc;
 
+use albers_storage::memory_budget;
 use albers_storage::wording::Wording;
 use rustc_hash::FxHashMap;
 
@@ -44,6 +48,8 @@ use crate::code::{Code, CodeRange};
 use crate::schema::ColumnType;
 use crate::{Result, TableError};
 
+pub use file::inspect::FileInspection;
+pub use finest::Finest;
 pub use ranges::Size;
 pub use spec::{HierarchyRows, HierarchySpec};
 
@@ -69,6 +75,8 @@ pub struct Hierarchy {
     added_top: bool,
     /// Whether its leaves are those of a file, whatever the values of the column.
     is_given: bool,
+    /// The lowest level that may be shown.
+    finest: usize,
 }
 
 /// One level of a hierarchy.
@@ -100,15 +108,38 @@ impl Hierarchy {
             Ok(Hierarchy { is_given: true, ..hierarchy })
         };
         match spec {
-            HierarchySpec::File(path) => given(&file::read(path)?),
+            HierarchySpec::File(path) => given(&file::read(path, memory_budget::default_bytes())?),
             HierarchySpec::Rows(rows) => given(&rows.bytes),
             HierarchySpec::Prefix => {
                 Ok(builtin::prefix(&place, column_type, values)?.placed_by_text())
             }
             HierarchySpec::Ranges(sizes) => ranges::build(sizes, &place, column_type, values),
-            HierarchySpec::Dates => builtin::dates(&place, column_type, values),
+            HierarchySpec::Dates(levels) => dates::build(levels, &place, column_type, values),
             HierarchySpec::Suppress => builtin::suppress(&place, values),
+            HierarchySpec::AtLeast(spec, finest) => {
+                let hierarchy = Hierarchy::build(spec, column, column_type, values)?;
+                let level = finest.level(spec, column_type, hierarchy.height());
+                let finest = level
+                    .map_err(|levels| place.error(format!("there is no level {finest}"), levels))?;
+                Ok(Hierarchy { finest, ..hierarchy })
+            }
         }
+    }
+
+    /// The lowest level that may be shown; 0 if all may.
+    pub fn finest(&self) -> usize {
+        self.finest
+    }
+
+    /// What does not fit of the rows of a file for a column of these values.
+    pub fn inspect(
+        rows: &HierarchyRows,
+        column: &str,
+        column_type: ColumnType,
+        values: &[String],
+    ) -> Result<FileInspection> {
+        let place = Place { column, origin: rows.origin().to_owned() };
+        file::inspect::inspect(&rows.bytes, &place, column_type, values)
     }
 
     /// The hierarchy of labels that stand side by side below the top, in their order; nothing if one
@@ -319,7 +350,13 @@ impl Hierarchy {
             places: vec![0],
         };
         let node_by_label = FxHashMap::from_iter([(top, Node { level: 1, index: 0 })]);
-        Hierarchy { levels: vec![leaves, root], node_by_label, added_top: false, is_given: false }
+        Hierarchy {
+            levels: vec![leaves, root],
+            node_by_label,
+            added_top: false,
+            is_given: false,
+            finest: 0,
+        }
     }
 
     /// For each level, its present nodes in the order of a key within their parents.

@@ -7,6 +7,7 @@
 //! - [`source`]: where tables come from: files, streams, record batches, the spill store.
 //! - [`chunk`]: a stretch of rows as it comes from a source.
 //! - [`code`]: the code of a value, as a type of its own.
+//! - [`notation`]: how people write numbers, dates and missing values.
 //! - [`coding`]: which value of which column has which code.
 //! - [`domain`]: the values of a column, and their order.
 //! - [`exact_sum`]: sums of floats without rounding.
@@ -26,7 +27,9 @@ pub mod format;
 pub mod hierarchy;
 pub mod infer;
 pub mod mix;
+pub mod notation;
 pub mod profile;
+mod requested;
 pub mod row;
 pub mod schema;
 pub mod sink;

@@ -8,19 +8,24 @@
 //!
 //! - `cell_hash`: the same value has the same hash in every chunk.
 //! - [`row_sample`]: rows drawn evenly from the whole table.
+//! - [`shape`]: what values look like.
+//! - [`dependence`]: whether the cells of one column follow from those of another, in all rows.
 //!
-//! Guarantee: a profile holds hashes and counts, never a cell's text.
+//! Guarantee: a profile holds hashes, counts and round numbers, never a cell's text.
 //! Cost: one hash per cell; at most [`MAX_COUNTED_VALUES`] hashes and counts over all columns and
 //! [`MAX_SAMPLED_CELLS`] hashes of the row sample, each at most twice while the pass lasts.
 
 mod cell_hash;
+pub mod dependence;
 pub mod row_sample;
+pub mod shape;
 
 use albers_storage::watch::{Phase, Watch};
 use rayon::prelude::*;
 
 use crate::Result;
 use crate::chunk::{Cells, ColumnChunk, TickUnit};
+use crate::row::RowId;
 use crate::source::{
     ColumnRequest, RequestedTypes, Source, SourceChunk, for_each_chunk, with_settled_types,
 };
@@ -28,6 +33,7 @@ use crate::source::{
 use crate::distinct_sample::DistinctSample;
 use cell_hash::HashedChunk;
 use row_sample::{RowSample, SampledRows};
+use shape::{ShapeProfiler, ValueShape};
 
 /// Hashes that the distinct samples of all columns hold together.
 pub const MAX_COUNTED_VALUES: usize = 1 << 19;
@@ -57,6 +63,10 @@ pub struct ColumnProfile {
     pub n_longest_chars: usize,
     /// Whether every value is a day that is written with four digits for its year.
     pub all_plain_days: bool,
+    /// What its values look like.
+    pub shape: ValueShape,
+    /// Equal for columns that have the same cells in all rows.
+    pub fingerprint: u64,
 }
 
 /// What a table looks like.
@@ -102,6 +112,8 @@ struct ColumnProfiler {
     all_digits: bool,
     n_longest_chars: usize,
     all_plain_days: bool,
+    shape: ShapeProfiler,
+    fingerprint: u64,
 }
 
 impl Profiler {
@@ -115,6 +127,8 @@ impl Profiler {
             all_digits: true,
             n_longest_chars: 0,
             all_plain_days: true,
+            shape: ShapeProfiler::default(),
+            fingerprint: 0,
         };
         Profiler {
             n_rows: 0,
@@ -134,7 +148,7 @@ impl Profiler {
             .zip(&chunk.coded)
             .map(|(column, cells)| {
                 let hashed = HashedChunk::new(cells);
-                column.add(cells, &hashed);
+                column.add(cells, &hashed, chunk.first_row);
                 hashed.short_hashes_of(drawn.row_idxs())
             })
             .collect();
@@ -151,6 +165,8 @@ impl Profiler {
             all_digits: column.all_digits,
             n_longest_chars: column.n_longest_chars,
             all_plain_days: column.all_plain_days,
+            shape: column.shape.finish(column.values.n_distinct()),
+            fingerprint: column.fingerprint,
         };
         TableProfile {
             n_rows: self.n_rows,
@@ -161,8 +177,10 @@ impl Profiler {
 }
 
 impl ColumnProfiler {
-    fn add(&mut self, chunk: &ColumnChunk, hashed: &HashedChunk<'_>) {
+    fn add(&mut self, chunk: &ColumnChunk, hashed: &HashedChunk<'_>, first_row: RowId) {
         self.n_missing += chunk.missing.len() as u64;
+        self.shape.add(chunk, first_row);
+        self.fingerprint = self.fingerprint.wrapping_add(hashed.fingerprint(first_row));
         hashed.for_each_value(|hash, n_rows| self.values.add(hash, n_rows));
         match &chunk.cells {
             Cells::Names { names, .. } => {
@@ -196,7 +214,6 @@ fn are_plain_days(cells: &Cells) -> bool {
 mod tests {
     use super::*;
     use crate::chunk::TextColumnBuilder;
-    use crate::row::RowId;
     use crate::schema::ColumnType;
 
     fn chunk(first_row: u64, columns: &[(ColumnType, &[&str])]) -> SourceChunk {
@@ -246,6 +263,24 @@ mod tests {
         assert_eq!(profile.columns[2].n_longest_chars, 5);
         assert_eq!(profile.sample.n_rows(), 6);
         assert_eq!(profile.sample.n_codes(1), 4, "the missing cell is a code of its own");
+    }
+
+    #[test]
+    fn columns_of_equal_cells_have_equal_fingerprints_whatever_their_chunks() {
+        let fingerprints = |parts: &[&[&str]]| {
+            let mut profiler = Profiler::new(2);
+            let mut first_row = 0;
+            for part in parts {
+                let reversed: Vec<&str> = part.iter().rev().copied().collect();
+                let columns = [(ColumnType::Text, *part), (ColumnType::Text, &reversed)];
+                profiler.add(&chunk(first_row, &columns));
+                first_row += part.len() as u64;
+            }
+            profiler.finish().columns.iter().map(|c| c.fingerprint).collect::<Vec<_>>()
+        };
+        let whole = fingerprints(&[&["a", "b", "", "c"]]);
+        assert_eq!(whole[0], fingerprints(&[&["a", "b", ""], &["c"]])[0]);
+        assert_ne!(whole[0], whole[1], "the rows count");
     }
 
     #[test]

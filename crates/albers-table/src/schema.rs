@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use albers_storage::spelling;
 use serde::{Deserialize, Serialize};
 
 /// What the values of a column are.
@@ -79,7 +80,9 @@ impl FromStr for ColumnType {
     fn from_str(word: &str) -> Result<ColumnType, String> {
         ColumnType::ALL.into_iter().find(|kind| kind.name() == word).ok_or_else(|| {
             let names = ColumnType::ALL.map(ColumnType::name).join(", ");
-            format!("'{word}' is not a type; use one of {names}")
+            let question = spelling::question(word, ColumnType::ALL.map(ColumnType::name));
+            let question = question.map(|own| format!("; {own}")).unwrap_or_default();
+            format!("'{word}' is not a type; use one of {names}{question}")
         })
     }
 }

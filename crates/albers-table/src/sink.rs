@@ -3,21 +3,26 @@
 //! - `file`: a file, with its manifest and other texts in files beside it.
 //! - `stream`: a stream, such as standard output.
 //! - `batches`: record batches in memory.
-//! - `csv`, `cell`: rows of text, and one value as text.
-//! - `parquet`: row groups of bounded size, columns encoded in parallel.
+//! - `runs`: rows on their way to a sink, run by run.
+//! - `lines`: rows of text, whose runs are made once; `csv`, `cell`: cells between delimiters, and
+//!   one value as text; `json_lines`: rows as objects.
+//! - `parquet`: row groups of bounded size, columns encoded in parallel, runs as runs.
 //!
 //! ```text
-//!   Sink ──begin, write, write, ...──► seal ──► Sealed ──attach, name──► it is there
+//!   Sink ──begin, write, write_runs, ...──► seal ──► Sealed ──attach; name_all──► it is there
 //! ```
 //!
-//! Nothing appears before [`Sealed::name`], and a sink that is dropped or fails leaves nothing
+//! Nothing appears before [`name_all`], and a sink that is dropped or fails leaves nothing
 //! behind.
 
 mod batches;
 pub(crate) mod cell;
 mod csv;
 mod file;
+mod json_lines;
+mod lines;
 mod parquet;
+mod runs;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -27,8 +32,8 @@ use std::io::Write as _;
 use std::path::Path;
 
 use albers_storage::StorageError;
-use albers_storage::output::PackedOutput;
-use arrow_array::RecordBatch;
+use albers_storage::output::{PackedOutput, SealedFile, Staged};
+use arrow_array::{Array as _, RecordBatch};
 use arrow_schema::{Schema, SchemaRef};
 
 use crate::format::Format;
@@ -36,7 +41,10 @@ use crate::{Result, TableError};
 
 pub use self::batches::{BatchSink, Collected};
 pub use self::file::{FileSink, private_text, sealed_file};
+pub use self::runs::{RunBatch, RunColumn};
 pub use self::stream::StreamSink;
+
+pub(crate) use self::csv::push_text;
 
 /// What is known about a table that is to be written.
 #[derive(Debug, Clone, Copy, Default)]
@@ -55,6 +63,11 @@ pub trait Sink: Send {
     /// Whether cells keep their types there, so that numbers and bounds need not become text.
     fn is_typed(&self) -> bool;
 
+    /// Whether intervals are two columns there, unless somebody asks for something else.
+    fn shows_bounds(&self) -> bool {
+        self.is_typed()
+    }
+
     /// How the table is stored there, where texts may stand beside it; nothing where none can.
     fn format_beside(&self) -> Option<Format> {
         None
@@ -66,11 +79,16 @@ pub trait Sink: Send {
     /// Takes the rows of a batch, whose columns must be those of the schema.
     fn write(&mut self, batch: &RecordBatch) -> Result<()>;
 
+    /// Takes rows that come in runs. A sink that has no use for runs takes them as a batch.
+    fn write_runs(&mut self, rows: &RunBatch) -> Result<()> {
+        self.write(&rows.expanded()?)
+    }
+
     /// Ends the table, so that nothing but its appearance is missing.
     fn seal(self: Box<Self>) -> Result<Box<dyn Sealed>>;
 }
 
-/// A table that is whole but does not appear yet. Dropped before [`Sealed::name`], it never does.
+/// A table that is whole but does not appear yet. Dropped before [`name_all`], it never does.
 pub trait Sealed: Send {
     /// The SHA-256 of the bytes that will appear, as hexadecimal digits; nothing where a table does
     /// not appear as bytes.
@@ -89,33 +107,50 @@ pub trait Sealed: Send {
         Ok(())
     }
 
-    /// Lets it appear. If that fails, nothing of it stays, or [`TableError::Withdrawn`] says what.
-    fn name(&mut self) -> Result<()>;
+    /// Hands over the files that it consists of, which get their names with those of all others.
+    fn files(&mut self) -> Vec<SealedFile> {
+        Vec::new()
+    }
 
-    /// Takes back what has appeared. Says what could not be taken back.
-    fn withdraw(&mut self) -> std::result::Result<(), String>;
+    /// Lets appear what is in no file, before files get their names. If that fails, nothing of it
+    /// stays, or the error says what.
+    fn appear(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Takes back what [`Sealed::appear`] did. Says what could not be taken back.
+    fn withdraw(&mut self) -> std::result::Result<(), String> {
+        Ok(())
+    }
 }
 
-/// Lets some tables appear, in their order. If one cannot, none of them stays: what belongs
-/// together appears together. What cannot be taken back once it appeared comes last.
-pub fn name_all(tables: Vec<Box<dyn Sealed>>) -> Result<()> {
-    let mut named: Vec<Box<dyn Sealed>> = Vec::new();
-    for mut table in tables {
-        if let Err(fault) = table.name() {
-            // What a table could not take back of itself is told together with the others.
-            let (source, mut left, is_alone) = match fault {
-                TableError::Withdrawn { source, left } => (source, left, false),
-                other => (Box::new(other), Vec::new(), named.is_empty()),
-            };
-            left.extend(named.iter_mut().filter_map(|table| table.withdraw().err()));
-            return Err(match is_alone {
-                true => *source,
-                false => TableError::Withdrawn { source, left },
-            });
+/// Lets some tables appear, with all that belongs to them. If one cannot, none of them stays, and
+/// what was there before is there again. Manifests come last, so that a process that is killed
+/// leaves none without its table; streams come first, since their table is no whole one before.
+pub fn name_all(mut tables: Vec<Box<dyn Sealed>>) -> Result<()> {
+    let files = tables.iter_mut().flat_map(|table| table.files()).collect();
+    let staged = Staged::of(files)?;
+    let mut n_named = 0;
+    let mut outcome = Ok(());
+    for table in &mut tables {
+        outcome = table.appear();
+        if outcome.is_err() {
+            break;
         }
-        named.push(table);
+        n_named += 1;
     }
-    Ok(())
+    let named = outcome.and_then(|()| Ok(staged.name()?));
+    let Err(source) = named else { return Ok(()) };
+    // What was replaced cannot be had again once all is there, so all stays.
+    if matches!(source, TableError::Storage(StorageError::OldStays { .. })) {
+        return Err(source);
+    }
+    let named = tables[..n_named].iter_mut();
+    let left: Vec<String> = named.filter_map(|table| table.withdraw().err()).collect();
+    match left.is_empty() {
+        true => Err(source),
+        false => Err(TableError::Withdrawn { source: Box::new(source), left }),
+    }
 }
 
 /// Writes rows of text without a header, cells between commas: the form of a hierarchy file.
@@ -126,7 +161,7 @@ pub fn write_rows(path: &Path, rows: &[Vec<String>]) -> Result<()> {
             if idx > 0 {
                 text.push(b',');
             }
-            csv::push_text(&mut text, cell.as_bytes(), b',');
+            push_text(&mut text, cell.as_bytes(), b',');
         }
         text.push(b'\n');
     }
@@ -137,10 +172,10 @@ pub fn write_rows(path: &Path, rows: &[Vec<String>]) -> Result<()> {
     Ok(output.finish(path)?)
 }
 
-/// Refuses a batch that is not a piece of the table: other columns, other types, or missing values
-/// in a column that promised to have none.
-fn check_columns(schema: &Schema, batch: &RecordBatch) -> Result<()> {
-    let given = batch.schema_ref();
+/// Refuses rows that are not a piece of the table: other columns, other types, or missing values in
+/// a column that promised to have none.
+fn check_columns(schema: &Schema, rows: &RunBatch) -> Result<()> {
+    let given = rows.schema();
     for (idx, field) in schema.fields().iter().enumerate() {
         let wrong = |problem: &str| TableError::Column {
             column: field.name().clone(),
@@ -153,7 +188,7 @@ fn check_columns(schema: &Schema, batch: &RecordBatch) -> Result<()> {
         if given.name() != field.name() || given.data_type() != field.data_type() {
             return Err(wrong("a batch of rows has another column in its place"));
         }
-        if !field.is_nullable() && batch.column(idx).logical_null_count() > 0 {
+        if !field.is_nullable() && rows.columns()[idx].cells().logical_null_count() > 0 {
             return Err(wrong("a value is missing where none may be"));
         }
     }

@@ -1,9 +1,16 @@
 //! Where tables come from.
 //!
+//! - `allowance`: what reading may take of the memory.
 //! - `csv`: delimited text from anything that gives bytes.
 //! - `parquet`: Parquet from anything that gives bytes at any place.
+//! - `encoding`: bytes to letters, whatever they are stored in.
 //! - `arrow`: record batches, and the typed cells of their arrays.
+//! - `json_lines`: objects, one per line, as delimited text.
+//! - `sheet`: a sheet of a workbook, as delimited text.
 //! - `file`, `files`, `stream`: where the bytes come from.
+//! - `remark`: what was found out about a text, for its owner.
+//! - `content`, `foreign`: what a file is, and what is not read.
+//! - `text`, `places`: where the text of a file comes from, and what messages call its lines.
 //! - `spilled`: chunks that were put aside, to be read again.
 //! - `rounds`: chunks one after another, mapped on all threads.
 //!
@@ -15,19 +22,30 @@
 //!
 //! Chunks are parsed on all threads of the current pool.
 
+mod allowance;
 mod arrow;
+mod content;
 mod csv;
+mod encoding;
 mod file;
 mod files;
+mod foreign;
+mod json_lines;
 mod parquet;
+mod places;
+mod remark;
 mod rounds;
+mod sheet;
 mod spilled;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod text;
 
+use std::path::PathBuf;
 use std::time::SystemTime;
 
+use albers_storage::spelling::{columns_hint, question};
 use albers_storage::wording;
 use albers_storage::wording::{Field, Wording};
 use arrow_array::ArrayRef;
@@ -36,6 +54,7 @@ use rustc_hash::FxHashSet;
 
 use crate::chunk::ColumnChunk;
 use crate::infer::TypeSample;
+use crate::notation::{DateFormat, DecimalMark, is_known_missing};
 use crate::row::RowId;
 use crate::schema::ColumnType;
 use crate::{Result, TableError};
@@ -43,9 +62,14 @@ use crate::{Result, TableError};
 pub use self::arrow::{BatchSource, Batches};
 pub use self::file::FileSource;
 pub use self::files::{FilesSource, expand};
+pub use self::remark::Remark;
 pub use self::rounds::for_each_chunk;
 pub use self::spilled::{SpillableChunk, SpilledChunks};
 pub use self::stream::StreamSource;
+pub use crate::notation::TextEncoding;
+pub use crate::requested::RequestedTypes;
+
+use self::remark::Remarks;
 
 /// How a table is to be read where it does not say it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -58,9 +82,93 @@ pub struct ReadOptions {
     /// called `c1`, `c2` and so on. When not given it should, and is refused if it looks like a
     /// record.
     pub header: Option<bool>,
+    /// How letters are stored as bytes; told from the bytes when not given.
+    pub encoding: Option<TextEncoding>,
+    /// The decimal mark of all numbers of a text; told from all rows when not given.
+    pub decimal: Option<DecimalMark>,
+    /// How the dates of columns are written; told from all rows where it is not given.
+    pub date_formats: Vec<(String, DateFormat)>,
+    /// Texts that stand for a missing value in one column.
+    pub missing_in: Vec<(String, String)>,
+    /// What becomes of columns that can be read in two ways.
+    pub undecided: Undecided,
+    /// Whether nothing may be told from the rows that is not said: numbers have a point and dates
+    /// are written as the program writes them, unless these options say otherwise.
+    pub is_fixed: bool,
+    /// Whether numbers are what they are, and texts with separators are no numbers unless somebody
+    /// says how they are written.
+    pub numbers_are_plain: bool,
+    /// The sheet of a workbook that holds the table; the only one that holds anything when not
+    /// given.
+    pub sheet: Option<String>,
+    /// What whoever reads may take of memory: long records, large pages and workbooks are refused by
+    /// it; anything when not given.
+    pub limit_bytes: Option<u64>,
+    /// On how many threads it is read; as many as the machine has when not given.
+    pub n_threads: Option<usize>,
+    /// Where the text of a sheet is put aside, in a file without a name; where the system keeps
+    /// temporary files when not given.
+    pub folder: Option<PathBuf>,
+}
+
+/// What becomes of columns that can be read in two ways.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Undecided {
+    /// They are refused.
+    #[default]
+    Refused,
+    /// They are read as names.
+    Names,
 }
 
 impl ReadOptions {
+    /// The decimal mark that is said, or that nothing else may be.
+    pub(crate) fn said_mark(&self) -> Option<DecimalMark> {
+        self.decimal.or(self.is_fixed.then_some(DecimalMark::Point))
+    }
+
+    /// The format of a column's dates that is said.
+    pub(crate) fn date_format(&self, column: &str) -> Option<&DateFormat> {
+        let mut formats = self.date_formats.iter();
+        formats.find(|(name, _)| name == column).map(|(_, format)| format)
+    }
+
+    /// The texts that stand for a missing value in a column: those of all columns, and its own. A
+    /// text such as `age=99` is one of the column `age`, where there is one.
+    fn missing_of(&self, column: &str, columns: &[SourceColumn]) -> Vec<String> {
+        let is_column = |name: &str| columns.iter().any(|own| own.name == name);
+        let of_all = self.missing.iter().filter_map(|text| match text.split_once('=') {
+            Some((name, text)) if is_column(name) => (name == column).then(|| text.to_owned()),
+            _ => Some(text.clone()),
+        });
+        let own = self.missing_in.iter().filter(|(name, _)| name == column);
+        of_all.chain(own.map(|(_, text)| text.clone())).collect()
+    }
+
+    /// Refuses a text such as `agge=99`, whose column was misspelt: no cell would be missing by it.
+    fn check_missing(&self, table: &str, columns: &[SourceColumn]) -> Result<()> {
+        let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+        if !columns.iter().all(is_surely_a_name) {
+            return Ok(());
+        }
+        for text in &self.missing {
+            // Every name of one or two letters is near to any other.
+            let is_other = |name: &str| name.chars().count() > 2 && !names.contains(&name);
+            let Some((name, _)) = text.split_once('=').filter(|(name, _)| is_other(name)) else {
+                continue;
+            };
+            if let Some(question) = question(name, names.iter().copied()) {
+                let problem =
+                    format!("there is no column '{name}' that '{text}' could be missing in");
+                let hint = format!(
+                    "{question} if cells hold the whole of it, name their column: COLUMN={text}"
+                );
+                return Err(table_error(table, problem, hint));
+            }
+        }
+        Ok(())
+    }
+
     /// Whether a cell's text stands for a missing value.
     pub fn is_missing(&self, cell: &[u8]) -> bool {
         let cell = cell.trim_ascii();
@@ -97,15 +205,6 @@ pub struct ColumnRequest {
     pub carried: bool,
 }
 
-/// What is known of the requested columns before their rows arrive.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RequestedTypes {
-    /// The type of each requested column.
-    pub column_types: Vec<ColumnType>,
-    /// The type of each requested column in a typed source.
-    pub data_types: Vec<Option<DataType>>,
-}
-
 /// A stretch of rows.
 pub struct SourceChunk {
     /// The number of its first row in the table.
@@ -135,6 +234,31 @@ pub enum Stamp {
     Files(Vec<(u64, Option<SystemTime>)>),
 }
 
+/// How a table is laid out, as far as it tells what can be said of reading it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    /// Delimited text.
+    Text,
+    /// JSON Lines, which name their columns themselves.
+    JsonLines,
+    /// A sheet of a workbook.
+    Sheet,
+    /// Typed columns with names.
+    Typed,
+}
+
+impl Layout {
+    /// What messages call it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Layout::Text => "delimited text",
+            Layout::JsonLines => "JSON Lines",
+            Layout::Sheet => "a spreadsheet",
+            Layout::Typed => "Parquet",
+        }
+    }
+}
+
 /// A table that can be read.
 pub trait Source: Sync {
     /// What people call it: a path, or `standard input`.
@@ -143,14 +267,24 @@ pub trait Source: Sync {
     /// Its columns, in order.
     fn columns(&self) -> &[SourceColumn];
 
-    /// The byte between its cells, where it is text.
+    /// The byte between its cells, where it is text or becomes text.
     fn delimiter(&self) -> Option<u8> {
         None
+    }
+
+    /// How it is laid out.
+    fn layout(&self) -> Layout {
+        if self.delimiter().is_some() { Layout::Text } else { Layout::Typed }
     }
 
     /// About how many rows it has, where that is known before they are read.
     fn n_rows(&self) -> Option<u64> {
         None
+    }
+
+    /// What was found out about it while it was read, for its owner.
+    fn remarks(&self) -> Vec<Remark> {
+        Vec::new()
     }
 
     /// What tells whether it was changed; nothing if it can be scanned only once.
@@ -207,21 +341,26 @@ pub fn with_settled_types<T>(
 ) -> Result<(RequestedTypes, T)> {
     let first = source.types(requests)?;
     match read(&first) {
-        Err(TableError::OtherTypes { column_types, .. }) => {
-            let types = RequestedTypes { column_types, ..first };
+        Err(TableError::OtherTypes { types, .. }) => {
             let outcome = read(&types)?;
-            Ok((types, outcome))
+            Ok((*types, outcome))
         }
         outcome => Ok((first, outcome?)),
     }
 }
 
-/// The place of a column in a table, or an error that lists what there is.
+/// The byte between the cells of a text that is made of a table: the table's own, if anybody would
+/// tell it from the text without being told.
+pub fn usual_delimiter(source: &dyn Source) -> Option<u8> {
+    source.delimiter().filter(|delimiter| csv::DELIMITERS.contains(delimiter))
+}
+
+/// The place of a column in a table, or an error that tells what was meant and lists what there is.
 pub fn place_of(table: &str, columns: &[SourceColumn], name: &str) -> Result<usize> {
     columns.iter().position(|column| column.name == name).ok_or_else(|| {
         let hint = if columns.iter().all(is_surely_a_name) {
             let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
-            format!("the columns are {}", names.join(", "))
+            columns_hint(name, &names)
         } else {
             HEADER_HINT.to_owned()
         };
@@ -237,7 +376,9 @@ struct Wanted<'a> {
     requests: &'a [ColumnRequest],
     /// The places of the requested columns in the table.
     places: Vec<usize>,
-    column_types: &'a [ColumnType],
+    types: &'a RequestedTypes,
+    /// The texts that stand for a missing value in each requested column.
+    missing: Vec<Vec<String>>,
 }
 
 impl<'a> Wanted<'a> {
@@ -246,11 +387,33 @@ impl<'a> Wanted<'a> {
         table: &str,
         columns: &[SourceColumn],
         requests: &'a [ColumnRequest],
-        column_types: &'a [ColumnType],
+        types: &'a RequestedTypes,
         options: &'a ReadOptions,
     ) -> Result<Wanted<'a>> {
+        options.check_missing(table, columns)?;
         let places = requests.iter().map(|request| place_of(table, columns, &request.name));
-        Ok(Wanted { options, requests, places: places.collect::<Result<_>>()?, column_types })
+        let missing = requests.iter().map(|request| options.missing_of(&request.name, columns));
+        let (places, missing) = (places.collect::<Result<_>>()?, missing.collect());
+        Ok(Wanted { options, requests, places, types, missing })
+    }
+
+    /// Whether the text of a cell stands for a missing value, whatever the type of its column is.
+    #[inline]
+    fn is_missing(&self, request_idx: usize, cell: &[u8]) -> bool {
+        let cell = cell.trim_ascii();
+        let texts = &self.missing[request_idx];
+        cell.is_empty() || texts.iter().any(|text| text.as_bytes() == cell)
+    }
+
+    /// Whether the text of a cell that is not of its column's type stands for a missing value: it
+    /// does where all others are numbers, dates or the like, and not where it may be a name.
+    fn is_known_missing(&self, request_idx: usize, cell: &[u8]) -> bool {
+        let is_typed = match self.types.column_types[request_idx] {
+            ColumnType::Text => false,
+            ColumnType::Code => self.requests[request_idx].column_type.is_none(),
+            _ => true,
+        };
+        is_typed && is_known_missing(cell)
     }
 }
 
@@ -262,7 +425,7 @@ fn is_surely_a_name(column: &SourceColumn) -> bool {
     let is_like_a_cell = || {
         let mut sample = TypeSample::default();
         sample.add(name.as_bytes());
-        sample.column_type() != ColumnType::Text
+        sample.has_value() || sample.column_type() != ColumnType::Text
     };
     let is_short_line = name.chars().take(LONGEST_CHARS + 1).count() <= LONGEST_CHARS
         && !name.contains(['\n', '\r']);

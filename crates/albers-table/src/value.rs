@@ -100,7 +100,10 @@ impl ParseProblem {
             ParseProblem::NotFinite => {
                 wording!["name its text with ", Field::Missing, if_missing]
             }
-            ParseProblem::NotUtf8 => "convert the file to UTF-8".into(),
+            ParseProblem::NotUtf8 => wording![
+                "convert the file to UTF-8, or say how it is stored with ",
+                Field::Encoding
+            ],
         }
     }
 

@@ -32,6 +32,7 @@ use albers_privacy::{Facts, Requirement};
 use albers_storage::StorageError;
 use albers_storage::memory_budget::MemoryBudget;
 use albers_storage::spill::SpillStore;
+use albers_storage::threads;
 use albers_storage::watch::Silent;
 use albers_table::chunk::{ColumnChunk, TickUnit, narrow_ticks};
 use albers_table::coding::{CodedColumn, CodingPlan, RawColumn, encode};
@@ -280,6 +281,7 @@ impl Bench {
                 labels_apart: false,
                 is_exact: false,
                 trust: None,
+                portfolio: None,
                 grain,
                 seed: 0,
             },
@@ -303,7 +305,7 @@ fn take_in<'a>(table: &Coded, intake: &mut impl Intake<'a>) {
     use rayon::prelude::*;
     let chunks: Vec<(usize, &[u32])> =
         table.codes.chunks(CHUNK_ROWS * n_attributes).enumerate().collect();
-    for some in chunks.chunks(rayon::current_num_threads()) {
+    for some in chunks.chunks(threads::of_machine()) {
         let routed: Vec<_> = some
             .par_iter()
             .map(|(chunk, codes)| {

@@ -36,7 +36,7 @@ use std::collections::BTreeMap;
 
 use albers_measure::Relation;
 use albers_measure::audit::{Audit, Missed, SensitiveReached};
-use albers_measure::risk::{Risk, SizeBin, size_bins};
+use albers_measure::risk::{Risk, SizeBin, Threshold, size_bins};
 use albers_privacy::Requirement;
 use albers_storage::watch::Watch;
 use albers_storage::wording;
@@ -112,7 +112,7 @@ pub struct CheckReport {
 }
 
 /// Audits a table by the roles and the requirement of a job. A risk above the threshold is too
-/// high.
+/// high: the one that is given, else that of a class of k, else 0.2.
 ///
 /// ```
 /// use albers::source::{ReadOptions, StreamSource};
@@ -123,7 +123,7 @@ pub struct CheckReport {
 /// let table = StreamSource::text(Box::new(text), "a release", None, &ReadOptions::default())?;
 /// let mut job = Job { k: Some(3), ..Job::default() };
 /// job.set_role("age", Role::Quasi)?;
-/// let report = check(&job, &table, 0.09, &Silent)?;
+/// let report = check(&job, &table, None, &Silent)?;
 /// assert_eq!((report.k, report.holds), (2, Some(false)));
 /// # Ok(())
 /// # }
@@ -131,7 +131,7 @@ pub struct CheckReport {
 pub fn check(
     job: &Job,
     table: &dyn Source,
-    threshold: f64,
+    threshold: Option<f64>,
     watch: &dyn Watch,
 ) -> Result<CheckReport> {
     let (mut report, _) = audited(job, table, threshold, Looked::default(), watch)?;
@@ -155,7 +155,7 @@ pub fn check_beside(
     job: &Job,
     table: &dyn Source,
     beside: &Beside<'_>,
-    threshold: f64,
+    threshold: Option<f64>,
     watch: &dyn Watch,
 ) -> Result<(CheckReport, Vec<ConcernedRows>)> {
     let Beside { manifest, original, wants_rows } = *beside;
@@ -173,11 +173,11 @@ pub fn check_beside(
 fn audited<'m>(
     job: &Job,
     table: &dyn Source,
-    threshold: f64,
+    threshold: Option<f64>,
     mut looked: Looked<'m>,
     watch: &dyn Watch,
 ) -> Result<(CheckReport, Looked<'m>)> {
-    if !(0.0..=1.0).contains(&threshold) {
+    if let Some(threshold) = threshold.filter(|own| !(0.0..=1.0).contains(own)) {
         return Err(Error::usage(
             format!("the threshold {threshold} is not a risk"),
             "use a number between 0 and 1, for example 0.09",
@@ -231,7 +231,7 @@ fn without_dropped_subject(job: &Job, release: &dyn Source) -> Job {
 fn audit_within(
     job: &Job,
     (table, looked): (&dyn Source, &mut Looked<'_>),
-    threshold: f64,
+    threshold: Option<f64>,
     memory: &Memory,
     watch: &dyn Watch,
 ) -> Result<CheckReport> {
@@ -266,7 +266,7 @@ fn audit_within(
 
 fn report(
     job: &Job,
-    threshold: f64,
+    threshold: Option<f64>,
     requirement: &Requirement,
     found: Audit,
     notes: Vec<Note>,
@@ -284,7 +284,7 @@ fn report(
         class_relation: None,
         k: sizes.least_group_size(),
         k_counts: if requirement.shape().counts_subjects { "subjects" } else { "rows" },
-        risk: Risk::of(sizes, threshold),
+        risk: Risk::of(sizes, Threshold::of(threshold, job.k)),
         sizes: size_bins(sizes),
         sensitive: names.zip(found.sensitive).collect(),
         requirement: is_asked.then(|| requirement.describe()),

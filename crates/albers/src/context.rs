@@ -11,10 +11,12 @@ use albers_partition::top::SampledTops;
 use albers_release::door::{Door, DoorPlan, Passage, Passed, RowStore};
 use albers_release::publish::{OutputColumn, Values};
 use albers_storage::watch::Watch;
+use albers_storage::wording;
+use albers_storage::wording::Field;
 use albers_table::hierarchy::HierarchySpec;
 use albers_table::schema::{ColumnType, Role};
 use albers_table::sink::Sink;
-use albers_table::source::Source;
+use albers_table::source::{Source, usual_delimiter};
 
 use crate::error::{Error, Result};
 use crate::finding;
@@ -25,9 +27,9 @@ use crate::memory::Memory;
 use crate::model::ModelOrder;
 use crate::plan::{MethodPlan, Plan, no_means};
 use crate::report::{
-    AUDIENCE, AlsoReport, ClassSize, Clock, ColumnReport, DROPPED, GeneralizationReport, KlBasis,
-    MEAN, MovedBytes, Note, PLACES, PassesReport, Prepared, PrivacyReport, Report, SamplesReport,
-    Told, ToldSink, peak_rss_bytes, shown_word,
+    AUDIENCE, AlsoReport, Chosen, ClassSize, Clock, ColumnReport, DROPPED, GeneralizationReport,
+    KlBasis, MEAN, MovedBytes, Note, PLACES, PassesReport, Prepared, PrivacyReport, Report,
+    SamplesReport, Told, ToldSink, TriedReport, peak_rss_bytes, shown_word,
 };
 use crate::rows::{Reading, Repeated};
 
@@ -64,7 +66,7 @@ impl<'r> Context<'r> {
         watch: &'r dyn Watch,
     ) -> Result<Context<'r>> {
         let typed_output = sinks.first().is_some_and(|sink| sink.is_typed());
-        let values = plan.show.values(typed_output);
+        let values = plan.show.values(sinks.first().is_some_and(|sink| sink.shows_bounds()));
         plan.check_bound_names(values, source.columns())?;
         let clock = Clock::start();
         Ok(Context {
@@ -118,7 +120,7 @@ impl<'r> Context<'r> {
             columns,
             features: self.plan.method.features(),
             values: self.values,
-            delimiter: self.plan.show.delimiter.or(self.source.delimiter()),
+            delimiter: self.plan.show.delimiter.or(usual_delimiter(self.source)),
             seed: self.plan.show.seed,
             show_regions: shows_regions,
             // The groups of a recoding are told by the values that occur in them.
@@ -182,6 +184,9 @@ impl<'r> Context<'r> {
                 return Err(Error::Severe { findings });
             }
         }
+        if plan.method.is_disjoint() {
+            reports.iter().try_for_each(check_disjoint)?;
+        }
         let ks: Vec<u64> = passages.iter().map(|own| own.requirement.k()).collect();
         let mut sealed = Vec::new();
         for (passage, report) in passages.into_iter().zip(&mut reports) {
@@ -242,6 +247,7 @@ impl<'r> Context<'r> {
         let bytes = self.moved_bytes();
         Report {
             audience: AUDIENCE,
+            dry_run: false,
             rows: passage.classes.n_rows,
             suppressed: passage.n_left_out + self.n_outside,
             classes: n_classes,
@@ -253,7 +259,11 @@ impl<'r> Context<'r> {
             requirement: passage.requirement.describe(),
             privacy: plan.method.promise().as_ref().map(PrivacyReport::of),
             method: plan.asked.clone(),
-            ran: plan.method.words(release > 0),
+            ran: story
+                .chosen
+                .as_ref()
+                .map_or_else(|| plan.method.words(release > 0), |own| own.ran.clone()),
+            tried: story.chosen.as_ref().map(TriedReport::of).unwrap_or_default(),
             seed: plan.show.seed,
             repeatable: plan.method.is_repeatable() && !story.has_history,
             loss: figures.published.finish(),
@@ -290,14 +300,17 @@ impl<'r> Context<'r> {
         table_loss: &Loss,
         findings: &[Finding],
     ) -> Vec<Note> {
-        let mut notes = story.notes.clone();
+        let remarks = self.source.remarks().into_iter();
+        let mut notes: Vec<Note> = remarks.map(Note::Reading).collect();
+        notes.extend(story.notes.iter().cloned());
         notes.extend(story.tops.iter().flat_map(Note::of_samples));
         match story.ncp_before {
             None if passage.classes.n_classes == 1 => {
                 notes.push(Note::OneClass { is_cut: self.plan.method.is_cut() });
             }
             Some(Some(before)) if loses_by_labels(story.attributes, table_loss, before) => {
-                notes.insert(story.n_given_notes, Note::LabelsLoseMore);
+                let place = notes.len() - story.notes.len() + story.n_given_notes;
+                notes.insert(place, Note::LabelsLoseMore);
             }
             _ => {}
         }
@@ -476,6 +489,8 @@ pub(crate) struct Story<'a> {
     pub(crate) generalization: Option<GeneralizationReport>,
     /// What became of the trees that were grown on samples of a large table.
     pub(crate) tops: Option<SampledTops>,
+    /// What was chosen of several ways to cut it.
+    pub(crate) chosen: Option<Chosen>,
     /// What was moved of a table that was cut by counts of its values.
     pub(crate) passes: Option<Passes>,
     /// Things the user should know.
@@ -524,7 +539,7 @@ impl<'a> Story<'a> {
         }
         match &plan.method {
             MethodPlan::FullDomain(_) | MethodPlan::Specialize { .. } => Some(Relation::Disjoint),
-            MethodPlan::Local | MethodPlan::Given { .. } => None,
+            MethodPlan::Local { .. } | MethodPlan::Given { .. } => None,
             _ if release > 0 || has_labels || self.may_overlap => None,
             MethodPlan::Bang { nests: true, shows_regions, .. } => {
                 (*shows_regions && plan.method.is_nested()).then_some(Relation::Nested)
@@ -535,6 +550,19 @@ impl<'a> Story<'a> {
             _ => Some(Relation::Disjoint),
         }
     }
+}
+
+/// Refuses classes that overlap as they are shown, or cannot be told not to.
+fn check_disjoint(report: &Report) -> Result<()> {
+    let problem = match report.class_relation {
+        Some(Relation::Disjoint) => return Ok(()),
+        Some(_) => "classes overlap as they are shown: a label stands for all values below it",
+        None => "classes are too many to see whether they overlap as they are shown",
+    };
+    Err(Error::usage(
+        problem,
+        wording!["use ", Field::Categories.of("set"), ", or drop ", Field::Disjoint],
+    ))
 }
 
 /// Whether a release loses more than the one that was given because it shows labels.
@@ -550,7 +578,7 @@ fn file_name(path: &str) -> String {
 
 /// The word for a hierarchy; files are called that, since their names may tell of people.
 fn hierarchy_word(spec: &HierarchySpec) -> String {
-    match spec {
+    match spec.whole() {
         HierarchySpec::File(_) | HierarchySpec::Rows(_) => "file".to_owned(),
         built_in => built_in.to_string(),
     }

@@ -202,6 +202,25 @@ impl std::fmt::Display for DifferingColumn {
 }
 
 impl Error {
+    /// The same error of rows that were read once: all of them together are written in another way
+    /// than the first, and nothing reads them again.
+    pub(crate) fn of_rows_read_once(self) -> Error {
+        match self {
+            Error::Table(TableError::OtherTypes { table, .. }) => Error::usage(
+                format!("{table}: all rows together are written in another way than the first"),
+                wording![
+                    "say how, with ",
+                    Field::Decimal,
+                    ", ",
+                    Field::DateFormat,
+                    " or ",
+                    Field::Encoding
+                ],
+            ),
+            other => other,
+        }
+    }
+
     /// What kind of thing went wrong.
     pub fn kind(&self) -> ErrorKind {
         match self {

@@ -1,19 +1,24 @@
 //! Files, folders and pipes as sources and sinks: the only module here that knows paths.
 
 mod codebook;
+mod rehearsal;
+mod said;
+mod texts;
 
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use albers_storage::StorageError;
 use albers_storage::digest;
-use albers_storage::output::{OutputFile, SealedFile};
+use albers_storage::output::{OutputFile, Place, Purpose, SealedFile};
 use albers_storage::wording;
 use albers_storage::wording::Field;
 use albers_table::format::Format;
 use albers_table::hierarchy::HierarchySpec;
 use albers_table::sink::{FileSink, Sink, StreamSink, private_text};
-use albers_table::source::{FileSource, FilesSource, Source, StreamSource, expand};
+use albers_table::source::{
+    FileSource, FilesSource, ReadOptions, Source, StreamSource, Undecided, expand,
+};
 use rustc_hash::FxHashMap;
 
 use crate::error::{Error, Result};
@@ -24,6 +29,10 @@ use crate::report::{ConcernedRows, Manifest, Prepared};
 
 use codebook::{check_no_codebook_for_stream, check_no_codebook_stays};
 pub use codebook::{codebook_beside, codebook_of, codebook_paths};
+pub use rehearsal::{in_the_way, written};
+use said::{of_text_only, with_effect};
+pub(crate) use texts::decoded;
+pub use texts::text_of;
 
 /// What stands for standard input and output.
 const STANDARD: &str = "-";
@@ -36,43 +45,72 @@ pub fn is_standard(path: &Path) -> bool {
 /// Opens the table that a job names: a file, a folder or a pattern of several, or standard input.
 pub fn open_input(job: &Job) -> Result<Box<dyn Source>> {
     let input = job.input.as_deref().ok_or_else(|| {
-        Error::usage("there is no table to read", "name a CSV or Parquet file, or - for a pipe")
+        Error::usage(
+            "there is no table to read",
+            "name a CSV, JSON Lines or Parquet file or a spreadsheet, or - for a pipe",
+        )
     })?;
-    open_table(job, input, job.from)
+    of_text_only(job, open_table(job, input, job.from)?)
 }
 
 /// Opens a table as a job says how tables are read.
 pub fn open_table(job: &Job, path: &Path, from: Option<Format>) -> Result<Box<dyn Source>> {
-    let source = open_source(job, path, from)?;
-    match job.header {
-        Some(header) if source.delimiter().is_none() => Err(Error::usage(
-            wording![
-                Field::Header.of(header.to_string()),
-                " has no effect on Parquet, which names its columns itself"
-            ],
-            "drop it",
-        )),
-        _ => Ok(source),
-    }
+    with_effect(job, open_source(job, path, from)?)
 }
 
 /// Opens a release of the table that a job is about. Releases have names: that the table has none
 /// does not concern them, but names that look like values are theirs too.
 pub fn open_release(job: &Job, path: &Path) -> Result<Box<dyn Source>> {
-    open_source(&Job { header: job.header.filter(|&header| header), ..job.clone() }, path, None)
+    let header = job.header.filter(|&header| header);
+    open_source(&Job { header, sheet: None, ..job.clone() }, path, None)
+}
+
+/// How a release of this program is read, which is always written in the same way, whatever its
+/// table was.
+fn of_release(options: ReadOptions) -> ReadOptions {
+    ReadOptions {
+        encoding: None,
+        decimal: None,
+        date_formats: Vec::new(),
+        is_fixed: true,
+        ..options
+    }
 }
 
 fn open_source(job: &Job, path: &Path, from: Option<Format>) -> Result<Box<dyn Source>> {
-    let options = job.read_options()?;
+    let options = match !is_standard(path) && manifest_path(path).exists() {
+        true => of_release(job.read_options()?),
+        false => job.read_options()?,
+    };
+    open_with(job, path, from, options)
+}
+
+/// Opens the table of a job to look at it: columns that can be read in two ways are read as names.
+pub fn open_to_look(job: &Job, path: &Path) -> Result<Box<dyn Source>> {
+    let options = ReadOptions { undecided: Undecided::Names, ..job.read_options()? };
+    of_text_only(job, with_effect(job, open_with(job, path, job.from, options)?)?)
+}
+
+fn open_with(
+    job: &Job,
+    path: &Path,
+    from: Option<Format>,
+    mut options: ReadOptions,
+) -> Result<Box<dyn Source>> {
+    options.folder = Some(spill_folder(job));
+    let options = &options;
     if is_standard(path) {
         let reader = Box::new(std::io::stdin());
         let (name, folder) = ("standard input", spill_folder(job));
         return Ok(match from {
             Some(Format::Parquet) => {
-                Box::new(StreamSource::parquet(reader, name, &folder, &options)?)
+                Box::new(StreamSource::parquet(reader, name, &folder, options)?)
+            }
+            Some(format @ (Format::JsonLines | Format::Sheet)) => {
+                Box::new(StreamSource::put_aside(reader, name, &folder, format, options)?)
             }
             format => {
-                Box::new(StreamSource::text_by_way_of(&folder, reader, name, format, &options)?)
+                Box::new(StreamSource::text_by_way_of(&folder, reader, name, format, options)?)
             }
         });
     }
@@ -81,8 +119,8 @@ fn open_source(job: &Job, path: &Path, from: Option<Format>) -> Result<Box<dyn S
         check_parts(&paths)?;
     }
     Ok(match paths.len() {
-        1 => Box::new(FileSource::open(&paths.remove(0), from, &options)?),
-        _ => Box::new(FilesSource::open(paths, from, &options)?),
+        1 => Box::new(FileSource::open(&paths.remove(0), from, options)?),
+        _ => Box::new(FilesSource::open(paths, from, options)?),
     })
 }
 
@@ -159,8 +197,9 @@ pub fn open_outputs(job: &Job, also_read: &[&Path]) -> Result<Vec<Box<dyn Sink>>
     check_findings(job, &model_findings(job))?;
     let sinks = releases.iter().zip(manifests).map(|(path, manifest)| {
         let texts = if has_codebooks { codebook_paths(path).to_vec() } else { Vec::new() };
-        let sink = FileSink::new(path, job.to, Some(manifest))?.with_texts(texts);
-        Ok(Box::new(sink) as Box<dyn Sink>)
+        let sink = FileSink::new(path, job.to, Some(manifest))?.with_texts(&texts);
+        let sink = if job.force == Some(true) { sink } else { sink.only_new() };
+        Ok(Box::new(sink.with_purpose(job.purpose())) as Box<dyn Sink>)
     });
     sinks.collect()
 }
@@ -191,12 +230,13 @@ pub(crate) fn open_private_output(job: &Job, model: &Path) -> Result<Box<dyn Sin
     inputs.push(model.to_owned());
     check_targets(job, &[&output.to_owned()], &inputs)?;
     check_beside_parts(job, &[output.to_owned()])?;
-    Ok(Box::new(FileSink::new(output, job.to, None)?.private()))
+    let sink = FileSink::new(output, job.to, None)?.private().with_purpose(job.purpose());
+    Ok(Box::new(if job.force == Some(true) { sink } else { sink.only_new() }))
 }
 
 /// Refuses outputs that cannot be written, two of one name, and ones that are there already unless
 /// the job says that they may be replaced.
-fn check_targets(job: &Job, targets: &[&PathBuf], inputs: &[PathBuf]) -> Result<()> {
+pub fn check_targets(job: &Job, targets: &[&PathBuf], inputs: &[PathBuf]) -> Result<()> {
     for (place, target) in targets.iter().enumerate() {
         check_place(target, inputs)?;
         if targets[..place].iter().any(|earlier| is_same_place(earlier, target)) {
@@ -206,8 +246,9 @@ fn check_targets(job: &Job, targets: &[&PathBuf], inputs: &[PathBuf]) -> Result<
             ));
         }
     }
-    let there = targets.iter().find(|target| target.exists());
-    match there.filter(|_| job.force != Some(true)) {
+    // A link that leads nowhere is there too.
+    let there = targets.iter().find(|target| target.symlink_metadata().is_ok());
+    match there.filter(|_| job.force != Some(true) && !job.dry_run) {
         None => Ok(()),
         Some(target) => Err(Error::usage(
             format!("{} is there already", target.display()),
@@ -216,15 +257,22 @@ fn check_targets(job: &Job, targets: &[&PathBuf], inputs: &[PathBuf]) -> Result<
     }
 }
 
+/// A place that an output of a job takes: it must be free unless the job says that files may be
+/// replaced.
+pub(crate) fn place(job: &Job, path: &Path) -> Place {
+    if job.force == Some(true) { Place::look(path) } else { Place::free(path) }
+}
+
 /// Releases that appear together with what only their owner may read, where the job asks for it: a
 /// report, and a drawing.
 pub fn with_owner_files(job: &Job, mut prepared: Prepared) -> Result<Prepared> {
+    prepared.report.dry_run = job.dry_run;
     if let Some(path) = &job.owner_report {
-        let report = private_text(path, &prepared.report.text())?;
+        let report = private_text(job.purpose(), &place(job, path), &prepared.report.text())?;
         prepared.add(report);
     }
     if let (Some(path), Some(drawing)) = (&job.dendrogram, prepared.drawing.take()) {
-        prepared.add(private_text(path, &drawing)?);
+        prepared.add(private_text(job.purpose(), &place(job, path), &drawing)?);
     }
     Ok(prepared)
 }
@@ -301,10 +349,12 @@ fn standard_output(job: &Job) -> Result<Vec<Box<dyn Sink>>> {
             wording!["name a file with ", Field::Output, ", or drop ", Field::AlsoK],
         ));
     }
-    let format = job.to.unwrap_or(Format::Csv);
     let (name, folder) = ("standard output", spill_folder(job));
+    let format = job.to.unwrap_or(Format::Csv).check_written(name)?;
     let output = Box::new(std::io::stdout());
-    Ok(vec![Box::new(StreamSink::new(output, name, format, &folder, job.manifest.clone()))])
+    let sink = StreamSink::new(output, name, format, &folder, job.manifest.clone());
+    let sink = if job.force == Some(true) { sink } else { sink.only_new() };
+    Ok(vec![Box::new(sink.with_purpose(job.purpose()))])
 }
 
 /// Where the manifest of a release stands, unless the job says otherwise.
@@ -320,12 +370,11 @@ pub fn manifest_beside(table: &Path) -> Option<PathBuf> {
 }
 
 /// The manifest of a table: the one that is named, or the one beside it, if there is any.
-pub fn manifest_of(table: &Path, named: Option<&Path>) -> Result<Option<Manifest>> {
+pub fn manifest_of(job: &Job, table: &Path, named: Option<&Path>) -> Result<Option<Manifest>> {
     let Some(path) = named.map(Path::to_owned).or_else(|| manifest_beside(table)) else {
         return Ok(None);
     };
-    let text = std::fs::read_to_string(&path)
-        .map_err(|source| StorageError::Read { path: path.clone(), source })?;
+    let text = text_of(job, &path, "the manifest")?;
     let manifest = serde_json::from_str(&text).map_err(|error| {
         Error::usage(
             format!(
@@ -368,13 +417,16 @@ pub fn digest_of(path: &Path) -> Result<String> {
 /// `NAME.k10.EXT` beside `NAME.EXT`.
 fn beside(output: &Path, k: u64) -> PathBuf {
     let name = output.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let packed = [".csv.gz", ".csv.zst", ".csv.zstd", ".tsv.gz", ".tsv.zst", ".tsv.zstd"];
-    let ending = packed.into_iter().find(|ending| name.to_ascii_lowercase().ends_with(ending));
-    let n_ending = match ending {
-        Some(ending) => ending.len(),
-        None => name.rfind('.').map_or(0, |at| name.len() - at),
+    let last = |name: &str| name.rfind('.').unwrap_or(name.len());
+    let n_stem = match last(name) {
+        at if [".gz", ".zst", ".zstd"].contains(&&name[at..]) => {
+            let inner = last(&name[..at]);
+            let is_format = Format::of(Path::new(&name[..at])).is_some();
+            if is_format { inner } else { at }
+        }
+        at => at,
     };
-    let (stem, ending) = name.split_at(name.len() - n_ending);
+    let (stem, ending) = name.split_at(n_stem);
     output.with_file_name(format!("{stem}.k{k}{ending}"))
 }
 
@@ -391,7 +443,7 @@ pub(crate) fn spill_folder(job: &Job) -> PathBuf {
 
 /// Writes a text file that appears as a whole; it may not replace what the job reads.
 pub fn write_text(job: &Job, path: &Path, text: &str) -> Result<()> {
-    check_place(path, &files_read(job)?)?;
+    check_output_place(job, path)?;
     let mut file = OutputFile::create(path)?;
     let written = file.write_all(text.as_bytes());
     written.map_err(|source| file.write_error(source))?;
@@ -400,12 +452,13 @@ pub fn write_text(job: &Job, path: &Path, text: &str) -> Result<()> {
 
 /// Refuses a place where the numbers of rows cannot be written: one that is there already, unless the
 /// job says that it may be replaced, or that is read.
-pub fn check_rows_place(job: &Job, path: &Path, also_read: &[&Path]) -> Result<()> {
+pub fn check_rows_place(job: &Job, path: &Path, also_read: &[&Path]) -> Result<Place> {
     let mut inputs = files_read(job)?;
     for &read in also_read {
         inputs.extend(if is_standard(read) { Vec::new() } else { expand(read)? });
     }
-    check_targets(job, &[&path.to_owned()], &inputs)
+    check_targets(job, &[&path.to_owned()], &inputs)?;
+    Ok(place(job, path))
 }
 
 /// Refuses an original that is the release itself, which would tell that nothing is wrong.
@@ -424,8 +477,8 @@ pub fn check_original(release: &Path, original: &Path) -> Result<()> {
 
 /// The numbers of the rows that findings are about, as a CSV file that only its owner may read; it
 /// appears when it is named.
-pub fn rows_file(path: &Path, concerned: &[ConcernedRows]) -> Result<SealedFile> {
-    let mut file = BufWriter::new(OutputFile::create(path)?);
+pub fn rows_file(place: Place, concerned: &[ConcernedRows]) -> Result<SealedFile> {
+    let mut file = BufWriter::new(OutputFile::create_for(Purpose::Appear, place)?);
     let mut write = || -> std::io::Result<()> {
         file.write_all(b"finding,row\n")?;
         for ConcernedRows { finding, rows } in concerned {
@@ -445,7 +498,14 @@ pub fn rows_file(path: &Path, concerned: &[ConcernedRows]) -> Result<SealedFile>
 
 /// Refuses a place where no output can be written, before any work is done for it.
 pub fn check_output_place(job: &Job, path: &Path) -> Result<()> {
-    check_place(path, &files_read(job)?)
+    check_place(path, &files_read(job)?)?;
+    match path.is_symlink() && job.force != Some(true) {
+        false => Ok(()),
+        true => Err(Error::usage(
+            format!("{} is a link, which a file would replace", path.display()),
+            "name the file that it leads to, or another",
+        )),
+    }
 }
 
 /// All files that a job reads, which none of its outputs may replace.

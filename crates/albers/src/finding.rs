@@ -10,6 +10,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use albers_storage::choice::Choice;
+use albers_storage::spelling;
 use albers_storage::wording;
 use albers_storage::wording::Wording;
 use serde::{Deserialize, Serialize};
@@ -219,7 +220,9 @@ impl FromStr for Acceptance {
         let known = FindingName::ALL.iter().copied().find(|known| known.name() == name.trim());
         let name = known.ok_or_else(|| {
             let names: Vec<&str> = FindingName::ALL.iter().map(|known| known.name()).collect();
-            format!("'{}' is no finding; use one of {}", name.trim(), names.join(", "))
+            let question = spelling::question(name, names.iter().copied());
+            let question = question.map(|own| format!("; {own}")).unwrap_or_default();
+            format!("'{}' is no finding; use one of {}{question}", name.trim(), names.join(", "))
         })?;
         match column {
             Some(_) if !name.is_of_column() => Err(format!("{name} is about no single column")),

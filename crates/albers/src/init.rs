@@ -2,19 +2,25 @@
 //!
 //! ```text
 //!   table ──one pass──► profile ──► choice by name and counts ─┐
-//!                          └─► sets that identify ─────────────┴─► proposal ──► job file
+//!                          ├─► sets that identify ─────────────┼─► proposal ──► job file
+//!                          └─► columns that tell each other ───┘
 //! ```
 //!
 //! - `roles`: what its counts say, and how it is generalized.
 //! - `seen`: findings that can be seen before there is a release.
 //! - `identify`: the fewest columns that tell most rows apart.
+//! - `relations`: columns that tell each other.
+//! - `fields`: every field of a job file, with a word on each.
 //! - `job_file`: the proposal as a commented job file.
 //!
-//! Guarantee: no cell's value is in the proposal, not even a least or greatest number. Memory does
-//! not grow with the rows.
+//! Guarantee: no cell's value is in the proposal, not even a least or greatest number; sizes of
+//! offered ranges tell how far numbers lie apart, to the power of ten and 1, 2 or 5. Memory does not
+//! grow with the rows.
 
+mod fields;
 mod identify;
 mod job_file;
+mod relations;
 mod roles;
 mod seen;
 
@@ -22,12 +28,15 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use albers_partition::mondrian::MAX_ATTRIBUTES;
+use albers_storage::threads;
 use albers_storage::watch::{Phase, Watch};
 use albers_storage::wording;
-use albers_storage::wording::Field;
+use albers_storage::wording::{Field, Setting};
+use albers_table::notation::{DateFormat, DecimalMark, Notation, TextEncoding};
+use albers_table::profile::dependence::{self, Dependence};
 use albers_table::profile::{TableProfile, profile};
 use albers_table::schema::{ColumnType, Role};
-use albers_table::source::{ColumnRequest, SourceColumn, place_of};
+use albers_table::source::{ColumnRequest, RequestedTypes, Source, SourceColumn, place_of};
 use serde::Serialize;
 
 use crate::error::{Error, Result};
@@ -36,10 +45,17 @@ use crate::finding::Finding;
 use crate::job::Job;
 use crate::memory::on_threads;
 use identify::{ColumnSet, IDENTIFYING_SHARE, identifying_sets};
+use relations::Relations;
 use roles::{Choice, Facts};
+
+pub use fields::JOB_FILE_FIELDS;
 
 /// Blocks of text are parsed by at most so many threads at a time, since each holds one in memory.
 const MAX_TEXT_THREADS: usize = 2;
+
+/// Columns that only counts speak for become quasi-identifiers up to so many in all: the more there
+/// are, the less is left of each.
+const MAX_PROPOSED_QUASI: usize = 8;
 
 /// What is to be looked at, and where the proposal goes.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,10 +72,25 @@ pub struct InitRequest {
     pub delimiter: Option<char>,
     /// Whether the first line of a CSV file holds the names of the columns.
     pub header: Option<bool>,
+    /// The sheet of a workbook.
+    pub sheet: Option<String>,
     /// Texts that stand for a missing value.
     pub missing: Vec<String>,
+    /// How the text is written, where that is not told from it.
+    pub text: TextNotation,
     /// The types of columns that are not to be told from the file.
     pub types: BTreeMap<String, ColumnType>,
+}
+
+/// How a text is written, where that is not told from it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TextNotation {
+    /// How letters are stored.
+    pub encoding: Option<TextEncoding>,
+    /// The decimal mark of all numbers.
+    pub decimal: Option<DecimalMark>,
+    /// The formats of the dates of columns.
+    pub date_formats: Vec<(String, DateFormat)>,
 }
 
 /// What was found and proposed.
@@ -102,6 +133,9 @@ pub struct ColumnProposal {
     pub role: Option<String>,
     /// Why.
     pub reason: String,
+    /// What it tells of other columns, or they of it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub relations: Vec<String>,
     /// The hierarchy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hierarchy: Option<String>,
@@ -111,6 +145,9 @@ pub struct ColumnProposal {
     /// Lines of the job file that the user may take over.
     #[serde(skip)]
     suggestions: Vec<String>,
+    /// Whether the job file offers to publish it as it is.
+    #[serde(skip)]
+    may_be_kept: bool,
     /// The type, where the user gave it.
     #[serde(skip)]
     given_type: Option<String>,
@@ -142,7 +179,9 @@ pub struct IdentifyingSet {
 ///     k: 2,
 ///     delimiter: None,
 ///     header: None,
+///     sheet: None,
 ///     missing: Vec::new(),
+///     text: Default::default(),
 ///     types: Default::default(),
 /// };
 /// let report = init(&request, &Silent)?;
@@ -158,22 +197,22 @@ pub fn init(request: &InitRequest, watch: &dyn Watch) -> Result<InitReport> {
         input: Some(request.input.clone()),
         delimiter: request.delimiter,
         header: request.header,
+        sheet: request.sheet.clone(),
         missing: request.missing.clone(),
+        encoding: request.text.encoding,
+        decimal: request.text.decimal,
+        force: Some(request.force),
         ..Job::default()
     };
-    files::check_output_place(&job, &request.job)?;
-    if request.job.exists() && !request.force {
-        return Err(Error::usage(
-            format!("{} exists already", request.job.display()),
-            wording![
-                "name another file with ",
-                Field::Output,
-                ", or replace it with ",
-                Field::Force
-            ],
-        ));
+    let mut job = job;
+    for (name, format) in &request.text.date_formats {
+        job.column(name).date_format = Some(format.clone());
     }
-    let n_threads = rayon::current_num_threads().min(MAX_TEXT_THREADS);
+    // A link is there too, also one that leads nowhere.
+    check_may_be_written(request, request.job.is_symlink())?;
+    files::check_output_place(&job, &request.job)?;
+    check_may_be_written(request, request.job.exists())?;
+    let n_threads = threads::of_machine().min(MAX_TEXT_THREADS);
     let table = on_threads(Some(n_threads), || look_at(request, &job, watch))?;
     watch.phase(Phase::Search, None);
     let report = propose(request, &table);
@@ -181,6 +220,22 @@ pub fn init(request: &InitRequest, watch: &dyn Watch) -> Result<InitReport> {
     let text = job_file::text(&report, request, k)?;
     files::write_text(&job, &request.job, &text)?;
     Ok(report)
+}
+
+/// Refuses a job file that is there already, unless it may be replaced.
+fn check_may_be_written(request: &InitRequest, is_there: bool) -> Result<()> {
+    match is_there && !request.force {
+        false => Ok(()),
+        true => Err(Error::usage(
+            format!("{} exists already", request.job.display()),
+            wording![
+                "name another file with ",
+                Field::Output,
+                ", or replace it with ",
+                Field::Force
+            ],
+        )),
+    }
 }
 
 /// A share of rows for people: never rounded to all or to nothing.
@@ -191,6 +246,11 @@ pub fn percent(share: f64) -> String {
         p if (99.0..100.0).contains(&p) => "over 99 %".to_owned(),
         p => format!("{p:.0} %"),
     }
+}
+
+/// Text in lines of at most so many characters, which end between words.
+pub fn wrapped(text: &str, n_chars: usize) -> Vec<String> {
+    job_file::wrapped(text, n_chars)
 }
 
 /// Text of a name that stays on its line and does nothing to a terminal.
@@ -205,6 +265,11 @@ struct LookedAt {
     places: Vec<Option<usize>>,
     column_types: Vec<ColumnType>,
     profile: TableProfile,
+    /// What was found out as it was read.
+    remarks: Vec<String>,
+    /// What could not be.
+    doubts: Vec<String>,
+    relations: Relations,
 }
 
 impl LookedAt {
@@ -220,8 +285,11 @@ impl LookedAt {
 }
 
 fn look_at(request: &InitRequest, job: &Job, watch: &dyn Watch) -> Result<LookedAt> {
-    let source = files::open_input(job)?;
+    let source = files::open_to_look(job, &request.input)?;
     let header = source.columns().to_vec();
+    for (name, _) in &request.text.date_formats {
+        place_of(source.name(), &header, name)?;
+    }
     for name in request.types.keys() {
         place_of(source.name(), &header, name)?;
     }
@@ -246,7 +314,60 @@ fn look_at(request: &InitRequest, job: &Job, watch: &dyn Watch) -> Result<Looked
             "there is nothing to look at",
         ));
     }
-    Ok(LookedAt { header, places, column_types: types.column_types, profile })
+    let remarks = source.remarks().iter().map(ToString::to_string).collect();
+    let doubt = |(request, notation): (&ColumnRequest, &Notation)| match notation {
+        Notation::Undecided(doubt) => {
+            let (name, problem) = (&request.name, doubt.problem());
+            let hint = doubt.hint(&request.name).text(&in_quotes);
+            Some(format!("'{name}' is read as names, since {problem}; {hint}"))
+        }
+        _ => None,
+    };
+    let doubts = requests.iter().zip(&types.notations).filter_map(doubt).collect();
+    let pairs = related(source.as_ref(), &requests, &types, &profile, watch)?;
+    let in_header = |place: usize| {
+        let at = places.iter().position(|&own| own == Some(place));
+        at.expect("every profiled column is in the header")
+    };
+    let mut pairs: Vec<Dependence> = pairs
+        .iter()
+        .map(|pair| Dependence { from: in_header(pair.from), to: in_header(pair.to) })
+        .collect();
+    for (from, to) in equal_columns(&profile) {
+        let pair = Dependence { from: in_header(from), to: in_header(to) };
+        if !pairs.contains(&pair) {
+            pairs.push(pair);
+        }
+    }
+    let relations = Relations::new(pairs);
+    let column_types = types.column_types;
+    Ok(LookedAt { header, places, column_types, profile, remarks, doubts, relations })
+}
+
+/// Pairs of columns that have the same cells in all rows, both ways; constants are alike anyway.
+fn equal_columns(profile: &TableProfile) -> Vec<(usize, usize)> {
+    let columns = &profile.columns;
+    let is_equal = |a: usize, b: usize| {
+        a != b && columns[a].fingerprint == columns[b].fingerprint && columns[a].n_distinct > 1
+    };
+    let others = |a: usize| (0..columns.len()).filter(move |&b| is_equal(a, b));
+    (0..columns.len()).flat_map(|a| others(a).map(move |b| (a, b))).collect()
+}
+
+/// The dependences of the requested columns: as the sample tells them if it is the table, else
+/// those of them that hold in all rows.
+fn related(
+    source: &dyn Source,
+    requests: &[ColumnRequest],
+    types: &RequestedTypes,
+    profile: &TableProfile,
+    watch: &dyn Watch,
+) -> Result<Vec<Dependence>> {
+    let pairs = dependence::candidates(&profile.sample, requests.len());
+    if pairs.is_empty() || profile.sample.n_rows() as u64 == profile.n_rows {
+        return Ok(pairs);
+    }
+    Ok(dependence::that_hold(source, requests, types, &pairs, watch)?)
 }
 
 fn propose(request: &InitRequest, table: &LookedAt) -> InitReport {
@@ -257,20 +378,20 @@ fn propose(request: &InitRequest, table: &LookedAt) -> InitReport {
             None => roles::unreadable(),
         })
         .collect();
+    let name = |column_idx: usize| table.header[column_idx].name.clone();
+    // Before sets are looked for, so that none is made of the same cells twice; and after.
+    table.relations.settle(&mut choices, &name);
     let sets = find_sets(table, &choices);
     take_over_sets(&mut choices, &sets);
     limit_quasi(&mut choices);
+    table.relations.settle(&mut choices, &name);
     let findings = seen::findings(table, &choices, request.k);
-    let columns: Vec<ColumnProposal> = choices
-        .into_iter()
-        .enumerate()
-        .map(|(column_idx, choice)| proposal(request, table, column_idx, choice))
-        .collect();
-    let name = |&column_idx: &usize| table.header[column_idx].name.clone();
+    let columns: Vec<ColumnProposal> =
+        (0..n_columns).map(|column_idx| proposal(request, table, column_idx, &choices)).collect();
     let identifying_sets = sets
         .iter()
         .map(|set| IdentifyingSet {
-            columns: set.columns.iter().map(name).collect(),
+            columns: set.columns.iter().map(|&column_idx| name(column_idx)).collect(),
             unique_share: set.unique_share,
         })
         .collect();
@@ -294,7 +415,8 @@ fn find_sets(table: &LookedAt, choices: &[Choice]) -> Vec<ColumnSet> {
         return sets;
     }
     for (column_idx, choice) in choices.iter().enumerate() {
-        let Some(facts) = table.facts(column_idx).filter(|_| choice.is_open) else { continue };
+        let is_looked_at = choice.is_open && !table.relations.is_repeated(column_idx);
+        let Some(facts) = table.facts(column_idx).filter(|_| is_looked_at) else { continue };
         let unique_share = facts.unique_share();
         if unique_share >= IDENTIFYING_SHARE {
             sets.push(ColumnSet { columns: vec![column_idx], unique_share });
@@ -313,15 +435,33 @@ fn find_sets(table: &LookedAt, choices: &[Choice]) -> Vec<ColumnSet> {
     sets
 }
 
-/// Open columns of the sets become quasi-identifiers.
+/// Open columns of the sets become quasi-identifiers, while there are not too many.
 fn take_over_sets(choices: &mut [Choice], sets: &[ColumnSet]) {
+    let is_quasi = |choice: &&Choice| choice.role == Some(Role::Quasi);
+    let mut n_quasi = choices.iter().filter(is_quasi).count();
+    let mut is_told = vec![false; choices.len()];
     for set in sets {
         for &column_idx in &set.columns {
+            let choice = &mut choices[column_idx];
+            if choice.role.is_some() || std::mem::replace(&mut is_told[column_idx], true) {
+                continue;
+            }
             let share = percent(set.unique_share);
-            choices[column_idx].make_quasi(match set.columns.len() {
+            let reason = match set.columns.len() {
                 1 => format!("alone it makes {share} of the rows unique"),
                 n => format!("one of {n} columns that make {share} of the rows unique"),
-            });
+            };
+            if n_quasi < MAX_PROPOSED_QUASI {
+                choice.make_quasi(reason);
+                n_quasi += 1;
+            } else {
+                choice.may_be_kept = false;
+                choice.add_reason(format!(
+                    "{reason}; left out, since of more than {MAX_PROPOSED_QUASI} quasi-identifiers \
+                     little would be left: give it the role quasi in the place of another, or \
+                     sensitive if nobody else can know it"
+                ));
+            }
         }
     }
 }
@@ -340,8 +480,11 @@ fn proposal(
     request: &InitRequest,
     table: &LookedAt,
     column_idx: usize,
-    choice: Choice,
+    choices: &[Choice],
 ) -> ColumnProposal {
+    let choice = &choices[column_idx];
+    let name_of = |column_idx: usize| job_file::plain(&table.header[column_idx].name);
+    let related = table.relations.of(column_idx);
     let name = table.header[column_idx].name.clone();
     let mut proposal = ColumnProposal {
         given_type: request.types.get(&name).map(ToString::to_string),
@@ -352,10 +495,12 @@ fn proposal(
         missing: 0,
         unique_share: 0.0,
         role: choice.role.map(|role| role.to_string()),
-        reason: choice.reason,
+        reason: choice.reason.clone(),
+        relations: related.sentences(choices, column_idx, &name_of),
         hierarchy: None,
         l_diversity: None,
         suggestions: Vec::new(),
+        may_be_kept: choice.may_be_kept,
     };
     let Some(facts) = table.facts(column_idx) else { return proposal };
     proposal.column_type = Some(facts.column_type.to_string());
@@ -367,7 +512,7 @@ fn proposal(
         Some(Role::Quasi) => {
             let shape = roles::shape(&facts);
             proposal.hierarchy = shape.hierarchy.map(str::to_owned);
-            proposal.suggestions = shape.suggestions.into_iter().map(str::to_owned).collect();
+            proposal.suggestions = shape.suggestions;
         }
         Some(Role::Sensitive) => {
             let l = roles::suggested_l(facts.profile);
@@ -381,6 +526,12 @@ fn proposal(
     proposal
 }
 
+/// A setting as it is to be written into a job file, where texts stand in quotes.
+fn in_quotes(setting: &Setting) -> String {
+    let value = setting.value.as_ref().map(|value| format!("\"{value}\""));
+    Setting { value, ..setting.clone() }.to_string()
+}
+
 /// A table with fewer rows than asked for hides all of them among each other; one row hides
 /// nowhere, and then the job is left to say so.
 fn lowered_k(k: u64, n_rows: u64) -> u64 {
@@ -390,7 +541,7 @@ fn lowered_k(k: u64, n_rows: u64) -> u64 {
 fn notes(request: &InitRequest, table: &LookedAt, columns: &[ColumnProposal]) -> Vec<String> {
     let n_rows = table.profile.n_rows;
     let has_role = |role: Role| columns.iter().any(|c| c.role.as_deref() == Some(role.name()));
-    let mut notes = Vec::new();
+    let mut notes = [table.remarks.clone(), table.doubts.clone()].concat();
     if !has_role(Role::Quasi) {
         notes.push(
             "no quasi-identifier could be proposed: no name is known as one and no few columns \
@@ -414,77 +565,9 @@ fn notes(request: &InitRequest, table: &LookedAt, columns: &[ColumnProposal]) ->
     notes
 }
 
-/// Where an example of a job file is needed: every field, with a word on each.
-pub const JOB_FILE_FIELDS: &str = r#"A job file with all its fields:
-
-  input = "people.csv"            # relative to the job file
-  output = "people.anonymized.csv"
-  from = "csv"                    # csv, tsv, parquet: told by the ending when not given
-  to = "csv"                      # the same for the release
-  manifest = "people.json"        # beside the release when not given
-  codebook = true                 # false: nothing beside the release tells how it is read
-  owner-report = "people.mine.json"  # figures of the table, not for publication; for its owner alone
-  accept = ["unique-keep:note"]   # severe findings that do not stop the release
-  force = false                   # true: a release that is there already is replaced
-  k = 5                           # rows (or subjects) per class, at least
-  method = "auto"                 # how classes are found: auto, mondrian, rtree, incognito, samarati,
-                                  # bottom-up, attribute-suppression, subtree, ordered-set, tds,
-                                  # local, bang; to compare with it: bd-tree, hb-tree, kd-trie,
-                                  # kd-b-trie, pr-quadtree, grid-file
-  variant = "super-roots"         # of incognito: basic, super-roots, cube; of bottom-up: rollup, scan
-  minimize = "ncp"                # the best full-domain release: ncp, height, discernibility, weights
-  suppress = 0.02                 # the share of the rows that may be left out
-  time = "30s"                    # what a search may take; all it needs when not given
-  split = "compact"               # how cuts are chosen: compact, median, info-gain, regression
-  then = "compact"                # the same where targets have no say: compact, median
-  categories = "label"            # columns with a hierarchy as label or set
-  values = "interval"             # intervals as interval or bounds
-  compact = true                  # false: regions instead of bounds of the rows
-  nesting = true                  # of bang: false: classes side by side, none within another
-  level-column = "level"          # of bang, bd-tree, hb-tree: the column that tells how deep a class lies in others
-  also-k = [10, 100]              # coarser releases of the same index
-  granularity = "cut"             # how its leaves are brought together: cut, leaf-scan, hierarchical,
-                                  # dendrogram, dendrogram-cut
-  dendrogram = "tree.svg"         # how they were merged, drawn for their owner alone
-  memory = "256MB"                # a quarter of the machine's when not given
-  spill-dir = "/var/tmp"          # for temporary files; beside the release when not given
-  seed = 0                        # decides the order of classes and rows
-  threads = 2                     # all cores when not given
-  delimiter = ","                 # told from the header when not given
-  header = true                   # false: no line of names, columns are c1, c2; told when not given
-  missing = ["NA", "?"]           # besides the empty cell
-
-  [workload]
-  targets = ["buys", "income:number:2"]  # what classes should tell, with info-gain, regression, tds
-  features = ["visits"]           # kept columns that will be known beside the quasi-identifiers
-
-  [columns.zip]
-  role = "quasi"                  # quasi, sensitive, identifier, keep, subject
-  type = "code"                   # integer, decimal, float, date, timestamp, boolean, text, code
-  hierarchy = "prefix"            # FILE, prefix, ranges:5,10,20, dates, suppress
-  weight = 2.0                    # how much a loss on it counts
-  level = 2                       # where a full-domain release shows it
-  bias = true                     # cut before all others
-  scale = "equal"                 # of bang and what halves like it: equal:LO..HI:BITS, quantile:BITS, hierarchy, FILE
-
-  [columns."main diagnosis"]
-  role = "sensitive"
-  l-diversity = "distinct:3"      # or entropy:3, recursive:2,3
-  t-closeness = 0.3
-  alpha = 0.5
-  # variance = 10.0               # numbers only
-"#;
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_example_of_a_job_file_can_be_read() {
-        let (_, text) = JOB_FILE_FIELDS.split_once('\n').unwrap();
-        let job: Job = toml::from_str(text).unwrap();
-        assert_eq!(job.columns.len(), 2);
-    }
 
     #[test]
     fn shares_are_never_rounded_to_all_or_nothing() {

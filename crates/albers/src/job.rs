@@ -4,30 +4,38 @@
 //! another field or the table when it becomes a plan: no method looks at a job.
 
 mod choices;
+mod explain;
 mod knobs;
 mod values;
 
 use std::collections::BTreeMap;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use albers_index::bang_file::scale::ScaleSpec;
+use albers_index::bang_file::scale::{ScaleFileError, ScaleSpec};
 use albers_index::granularity::Granularity;
 use albers_lattice::choose::Minimize;
 use albers_partition::split::Policy;
 use albers_release::publish::Values;
+use albers_storage::StorageError;
+use albers_storage::memory_budget;
+use albers_storage::output::Purpose;
 use albers_storage::wording;
+use albers_table::TableError;
 use albers_table::format::Format;
-use albers_table::hierarchy::HierarchySpec;
+use albers_table::hierarchy::{Finest, HierarchySpec};
+use albers_table::notation::{DateFormat, DecimalMark, TextEncoding};
 use albers_table::schema::{ColumnType, Role};
-use albers_table::source::ReadOptions;
+use albers_table::source::{ReadOptions, Undecided};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::condition::Condition;
 use crate::error::{Error, Result};
+use crate::files;
 use crate::finding::Acceptance;
 
-pub use choices::{Categories, External, Method, SearchVariant, Split, TargetKind};
+pub use choices::{Categories, Effort, External, Method, SearchVariant, Split, TargetKind};
 pub use knobs::Knobs;
 pub use values::{ByteSize, Diversity, TargetSpec, TimeLimit};
 pub(crate) use values::{as_plain_text, as_text, as_texts, as_word};
@@ -42,6 +50,9 @@ pub struct Job {
     /// The file that the job was read from, which must not be overwritten.
     #[serde(skip)]
     pub file: Option<PathBuf>,
+    /// Whether all is done but nothing written: a dry run, which only a flag asks for.
+    #[serde(skip)]
+    pub dry_run: bool,
     /// The table: a file, a folder of files, a pattern, or `-` for standard input.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<PathBuf>,
@@ -83,6 +94,13 @@ pub struct Job {
     #[serde(skip_serializing_if = "Option::is_none", with = "as_word")]
     #[schemars(schema_with = "as_word::schema::<Method>")]
     pub method: Option<Method>,
+    /// How much `auto` tries to lose less; `balanced` when not given.
+    #[serde(skip_serializing_if = "Option::is_none", with = "as_word")]
+    #[schemars(schema_with = "as_word::schema::<Effort>")]
+    pub effort: Option<Effort>,
+    /// Whether no two classes of `auto` may overlap as they are shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disjoint: Option<bool>,
     /// How cuts are chosen.
     #[serde(skip_serializing_if = "Option::is_none", with = "as_word")]
     #[schemars(schema_with = "as_word::schema::<Split>")]
@@ -108,7 +126,7 @@ pub struct Job {
     #[serde(skip_serializing_if = "Option::is_none", with = "as_word")]
     #[schemars(schema_with = "as_word::schema::<SearchVariant>")]
     pub variant: Option<SearchVariant>,
-    /// What the best full-domain generalization has least of.
+    /// What the best full-domain generalization has least of, or what cuts are chosen by.
     #[serde(skip_serializing_if = "Option::is_none", with = "as_word")]
     #[schemars(schema_with = "as_word::schema::<Minimize>")]
     pub minimize: Option<Minimize>,
@@ -146,6 +164,9 @@ pub struct Job {
     #[serde(skip_serializing_if = "Option::is_none", with = "as_word")]
     #[schemars(schema_with = "as_word::schema::<Granularity>")]
     pub granularity: Option<Granularity>,
+    /// The most children of a node, where leaves are brought together by nodes; 4 when not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fan_out: Option<u64>,
     /// A drawing of how they were merged, which is not for publication; not drawn when not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dendrogram: Option<PathBuf>,
@@ -175,9 +196,21 @@ pub struct Job {
     /// are called c1, c2 and so on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub header: Option<bool>,
-    /// Texts that stand for a missing value.
+    /// The sheet of a workbook that holds the table; the only one that holds anything when not
+    /// given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sheet: Option<String>,
+    /// Texts that stand for a missing value; `age=99` for one of the column `age`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
+    /// How letters are stored in a text, such as `windows-1252`; told from its bytes when not given.
+    #[serde(skip_serializing_if = "Option::is_none", with = "as_text")]
+    #[schemars(with = "Option<String>")]
+    pub encoding: Option<TextEncoding>,
+    /// The decimal mark of all numbers of a text; told from all rows when not given.
+    #[serde(skip_serializing_if = "Option::is_none", with = "as_word")]
+    #[schemars(schema_with = "as_word::schema::<DecimalMark>")]
+    pub decimal: Option<DecimalMark>,
     /// Findings that do not stop the release, such as `unique-keep:note`.
     #[serde(skip_serializing_if = "Vec::is_empty", with = "as_texts")]
     #[schemars(with = "Vec<String>")]
@@ -234,10 +267,21 @@ pub struct ColumnJob {
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "type_schema")]
     pub column_type: Option<ColumnType>,
+    /// How its dates are written in a text, such as `%d.%m.%Y`; told from all rows when not given.
+    #[serde(skip_serializing_if = "Option::is_none", with = "as_text")]
+    #[schemars(with = "Option<String>")]
+    pub date_format: Option<DateFormat>,
+    /// Texts that stand for a missing value in it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
     /// Its hierarchy: a file, or the name of a built-in one.
     #[serde(skip_serializing_if = "Option::is_none", with = "as_text")]
     #[schemars(with = "Option<String>")]
     pub hierarchy: Option<HierarchySpec>,
+    /// The lowest level of its hierarchy that may be shown: `1`, `year`, `3-characters`.
+    #[serde(skip_serializing_if = "Option::is_none", with = "as_text")]
+    #[schemars(with = "Option<String>")]
+    pub finest: Option<Finest>,
     /// How much a loss on it counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<f64>,
@@ -272,6 +316,23 @@ fn role_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     schemars::json_schema!({ "type": "string", "enum": words })
 }
 
+/// The text of a job file: what is longer than anybody writes is no job.
+fn read_short(path: &Path) -> Result<String> {
+    const LONGEST_BYTES: u64 = 4 << 20;
+    let read_error = |source| StorageError::Read { path: path.to_owned(), source };
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(read_error)?;
+    file.take(LONGEST_BYTES + 1).read_to_end(&mut bytes).map_err(read_error)?;
+    // Looked at before it is decoded: what is cut off may end within a letter.
+    match bytes.len() as u64 > LONGEST_BYTES {
+        true => Err(Error::usage(
+            format!("{} is longer than {} MB", path.display(), LONGEST_BYTES >> 20),
+            "name a job file, as 'albers init' writes one",
+        )),
+        false => files::decoded(bytes, path),
+    }
+}
+
 fn type_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     let words = ColumnType::ALL.map(ColumnType::name);
     schemars::json_schema!({ "type": "string", "enum": words })
@@ -280,15 +341,13 @@ fn type_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
 impl Job {
     /// Reads a job file. Paths in it are relative to the file.
     pub fn from_file(path: &Path) -> Result<Job> {
-        let text = std::fs::read_to_string(path).map_err(|source| {
-            albers_storage::StorageError::Read { path: path.to_owned(), source }
-        })?;
+        let text = read_short(path)?;
         let mut job: Job = toml::from_str(&text).map_err(|error| {
             let before = error.span().and_then(|span| text.get(..span.start));
             let line = before.map(|before| before.matches('\n').count() + 1);
             let place = line.map(|line| format!(", line {line}")).unwrap_or_default();
             Error::usage(
-                format!("{}{place}: {}", path.display(), error.message()),
+                format!("{}{place}: {}", path.display(), explain::problem(&text, &error)),
                 "see 'albers init' for a job file with all its fields, and their schema",
             )
         })?;
@@ -320,8 +379,12 @@ impl Job {
 
     /// The JSON schema of a job file.
     pub fn schema() -> String {
-        let schema = schemars::schema_for!(Job);
+        let schema = Job::schema_value();
         serde_json::to_string_pretty(&schema).expect("a schema has only plain fields") + "\n"
+    }
+
+    fn schema_value() -> serde_json::Value {
+        schemars::schema_for!(Job).to_value()
     }
 
     /// The column's entry, made if there is none.
@@ -369,6 +432,16 @@ impl Job {
         self.level_column.as_deref().or(is_nested.then_some(LEVEL_COLUMN))
     }
 
+    /// What becomes of the files that it writes.
+    pub(crate) fn purpose(&self) -> Purpose {
+        if self.dry_run { Purpose::Rehearse } else { Purpose::Appear }
+    }
+
+    /// What it may take of memory.
+    pub fn limit_bytes(&self) -> u64 {
+        self.memory.map_or_else(memory_budget::default_bytes, |memory| memory.0)
+    }
+
     /// How tables are to be read.
     pub fn read_options(&self) -> Result<ReadOptions> {
         let delimiter = match self.delimiter {
@@ -385,28 +458,54 @@ impl Job {
         };
         // Whether the first line is one of names must not depend on rows that a promise is about.
         let header = self.header.or(self.epsilon.map(|_| true));
-        Ok(ReadOptions { delimiter, missing: self.missing.clone(), header })
+        let of_columns = || self.columns.iter();
+        let formats =
+            of_columns().filter_map(|(name, own)| Some((name.clone(), own.date_format.clone()?)));
+        let missing_in = of_columns()
+            .flat_map(|(name, own)| own.missing.iter().map(|text| (name.clone(), text.clone())));
+        Ok(ReadOptions {
+            delimiter,
+            missing: self.missing.clone(),
+            header,
+            encoding: self.encoding,
+            decimal: self.decimal,
+            date_formats: formats.collect(),
+            missing_in: missing_in.collect(),
+            undecided: Undecided::Refused,
+            // Nor may how numbers and dates are written.
+            is_fixed: self.epsilon.is_some(),
+            numbers_are_plain: false,
+            sheet: self.sheet.clone(),
+            limit_bytes: Some(self.limit_bytes()),
+            n_threads: self.threads,
+            folder: None,
+        })
     }
 
     /// The job with the files of its hierarchies and scales read, so that nothing below it needs a
     /// path.
     pub(crate) fn with_hierarchies(&self) -> Result<Job> {
         let mut job = self.clone();
+        let limit_bytes = self.limit_bytes();
         for (name, column) in &mut job.columns {
             if let Some(spec) = &mut column.hierarchy {
-                spec.read_file().map_err(|error| {
-                    Error::usage(
+                spec.read_file_within(limit_bytes).map_err(|error| match error {
+                    TableError::Storage(error @ StorageError::OverBudget { .. }) => error.into(),
+                    error => Error::usage(
                         format!("hierarchy of column '{name}': {error}"),
                         "or use prefix, ranges:5,10,20, dates or suppress, which need no file",
-                    )
+                    ),
                 })?;
             }
             if let Some(spec) = &mut column.scale {
-                spec.read_file().map_err(|problem| {
-                    Error::usage(
-                        format!("scale of column '{name}': {problem}"),
+                spec.read_file_within(limit_bytes).map_err(|error| match error {
+                    ScaleFileError::Storage(error @ StorageError::OverBudget { .. }) => {
+                        error.into()
+                    }
+                    error => Error::usage(
+                        format!("scale of column '{name}': {error}"),
                         "or use equal, quantile or hierarchy, which need no file",
-                    )
+                    ),
                 })?;
             }
         }

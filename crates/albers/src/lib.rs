@@ -11,6 +11,7 @@
 //! - [`lattice`](mod@lattice): all ways to show every value of a column at the same level.
 //! - [`living`]: an index that lasts, while rows come, change and go.
 //! - [`init`](mod@init): looks at a table and proposes a job.
+//! - [`hierarchy_file`]: writes, checks and draws hierarchy files.
 //! - [`check`](mod@check): audits a table, ours or anybody's.
 //! - [`measure`](mod@measure): what a release loses, from it and the original.
 //! - [`query`](mod@query): what a release answers, without the original.
@@ -51,6 +52,7 @@ pub mod experiment;
 pub mod files;
 pub mod finding;
 mod findings;
+pub mod hierarchy_file;
 pub mod init;
 pub mod job;
 pub mod lattice;
@@ -75,6 +77,7 @@ pub use albers_index::access_methods::Relative;
 pub use albers_index::bang_file::scale::ScaleSpec;
 pub use albers_index::granularity::Granularity;
 pub use albers_lattice::choose::Minimize;
+pub use albers_measure::risk::ThresholdFrom;
 pub use albers_measure::{Loss, PublishedLoss, Relation};
 pub use albers_partition::mondrian::MAX_ATTRIBUTES;
 pub use albers_partition::split::Policy;
@@ -84,11 +87,13 @@ pub use albers_privacy::violation::figure;
 pub use albers_release::publish::Values;
 pub use albers_storage::choice::Choice;
 pub use albers_storage::memory_budget::format_bytes;
-pub use albers_storage::output::remove_unfinished;
+pub use albers_storage::output::{Appeared, Place, remove_unfinished};
+pub use albers_storage::spelling;
 pub use albers_storage::watch::{Phase, Silent, Watch};
 pub use albers_storage::wording;
 pub use albers_table::format::Format;
-pub use albers_table::hierarchy::{HierarchyRows, HierarchySpec};
+pub use albers_table::hierarchy::{Finest, HierarchyRows, HierarchySpec};
+pub use albers_table::notation::{DateFormat, DecimalMark, TextEncoding};
 pub use albers_table::row::RowId;
 pub use albers_table::schema::{ColumnType, Role};
 pub use albers_table::{TableError, sink, source};
@@ -101,16 +106,17 @@ pub use experiment::{ExperimentReport, ExperimentScale, experiment};
 pub use finding::{Acceptance, Finding, FindingName};
 pub use init::init;
 pub use job::{
-    ByteSize, Categories, ColumnJob, Diversity, External, Job, Knobs, Method, SearchVariant,
-    SelectSpec, Split, TargetKind, TargetSpec, TimeLimit, WorkloadJob,
+    ByteSize, Categories, ColumnJob, Diversity, Effort, External, Job, Knobs, Method,
+    SearchVariant, SelectSpec, Split, TargetKind, TargetSpec, TimeLimit, WorkloadJob,
 };
 pub use lattice::{LatticeReport, LatticeRequest, MinimalReport, SortBy, lattice};
 pub use living::{Index, ReleaseRequest};
 pub use measure::queries::{MeasuredQueries, Predicates, QueryAnswers, QueryKind, QueryWorkload};
 pub use measure::{
-    MeasureReport, MeasuredSelection, MeasuredSelections, MeasuredTarget, measure,
-    measure_with_queries, query_answers,
+    LossDomain, MeasureOptions, MeasureReport, MeasuredSelection, MeasuredSelections,
+    MeasuredTarget, measure, measure_with, query_answers,
 };
+pub use memory::pool;
 pub use plan::Plan;
 pub use query::{
     Dialect, GroupAnswer, QueryAnswer, QueryReport, Question, ReleaseBeside, SqlSource, Total,

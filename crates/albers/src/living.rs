@@ -62,6 +62,7 @@ use albers_table::sink::Sink;
 use albers_table::source::Source;
 
 use crate::error::{Error, Result};
+use crate::files;
 use crate::job::Job;
 use crate::memory::{Memory, on_threads, pool};
 use crate::plan::Resources;
@@ -71,7 +72,7 @@ use catalogue::{Catalogue, FORMAT, has_catalogue, put_catalogue, put_counters};
 use decide::Kind;
 use index_job::IndexJob;
 use release::{Released, Releasing};
-use settle::{count_rows, removed_rows, settle_all};
+use settle::{RowCounts, count_rows, removed_rows, settle_all};
 use state::State;
 use stored_table::canary;
 
@@ -87,6 +88,8 @@ pub struct Index {
     state: Option<State>,
     resources: Resources,
     pool: rayon::ThreadPool,
+    /// Whether nothing of what is done is committed.
+    is_rehearsal: bool,
 }
 
 impl Index {
@@ -155,7 +158,14 @@ impl Index {
             state: Some(state),
             pool: pool(resources.n_threads)?,
             resources,
+            is_rehearsal: false,
         })
+    }
+
+    /// Commits nothing from now on: batches and releases are done to the end, and the index is as it
+    /// was.
+    pub fn rehearse(&mut self) {
+        self.is_rehearsal = true;
     }
 
     /// Opens an index to change it. Nobody else can use it then, but through this one.
@@ -245,6 +255,7 @@ impl Index {
             report.rows = state.counters.n_rows;
             Ok(report)
         })?;
+        report.dry_run = self.is_rehearsal;
         report.seconds = start.elapsed().as_secs_f64();
         report.peak_rss_bytes = peak_rss_bytes();
         Ok(report)
@@ -265,6 +276,10 @@ impl Index {
             commit(&mut state, &mut changes)?;
             Ok::<T, Error>(outcome)
         })?;
+        if self.is_rehearsal {
+            // Dropped changes are undone, and the state is read again where it is needed.
+            return Ok(outcome);
+        }
         changes.commit()?;
         self.state = Some(state);
         Ok(outcome)
@@ -305,30 +320,47 @@ impl Index {
         // What is refused for its own sake changes nothing, not even where rows lie.
         request.job(&own, &self.key()?)?;
         let ks = request.ks(&own);
-        let (counts, rows_cut) = self.change(|state, changes| {
-            state.flush_pending(changes)?;
-            let pages = changes.pages()?;
-            let removed = removed_rows(state, &pages)?;
-            let greatest_k = ks.iter().copied().max().unwrap_or(1);
-            let counts = count_rows(state, pages, &removed, greatest_k)?;
-            let base_k = [state.job.job.k.unwrap_or(1)];
-            let protection = counts.protection(state, &base_k, state.counters.n_rows)?;
-            let rows_cut = match state.is_unsettled() {
-                true => settle_all(state, changes, &protection, &memory, watch)?,
-                false => 0,
-            };
-            Ok((counts, rows_cut))
-        })?;
+        if self.is_rehearsal {
+            return self.rehearse_release(request, sinks, (&memory, clock), watch);
+        }
+        let settled = self.change(|state, changes| settle(state, changes, &ks, &memory, watch))?;
         clock.partition();
         let state = self.state.as_ref().expect("it was committed");
         let pages = self.store.pages()?;
         let name = self.name.clone();
         let released = self.pool.install(|| {
             let releasing = Releasing { state, pages, memory: &memory, watch, name: &name, clock };
-            releasing.release(request, &counts, sinks)
+            releasing.release(request, &settled.counts, sinks)
         })?;
         let Released { prepared, ledger, figures, .. } = released;
-        let report = figures.report(&prepared, rows_cut);
+        let report = figures.report(&prepared, settled.rows_cut);
+        Ok(PreparedRelease { index: self, ledger, prepared, report })
+    }
+
+    /// The same over changes that are undone: rows are settled, published to sinks that keep nothing,
+    /// and tested against the ledger.
+    fn rehearse_release(
+        &mut self,
+        request: &ReleaseRequest,
+        sinks: Vec<Box<dyn Sink>>,
+        (memory, mut clock): (&Memory, Clock),
+        watch: &dyn Watch,
+    ) -> Result<PreparedRelease<'_>> {
+        let ks = request.ks(&self.job()?);
+        let (mut state, mut changes) = (self.read_state()?, self.store.begin()?);
+        let name = self.name.clone();
+        let (released, rows_cut) = self.pool.install(|| {
+            let settled = settle(&mut state, &mut changes, &ks, memory, watch)?;
+            clock.partition();
+            let pages = changes.pages()?;
+            let releasing = Releasing { state: &state, pages, memory, watch, name: &name, clock };
+            let released = releasing.release(request, &settled.counts, sinks)?;
+            Ok::<_, Error>((released, settled.rows_cut))
+        })?;
+        drop(changes);
+        let Released { prepared, ledger, figures, .. } = released;
+        let mut report = figures.report(&prepared, rows_cut);
+        report.report.dry_run = true;
         Ok(PreparedRelease { index: self, ledger, prepared, report })
     }
 
@@ -384,6 +416,34 @@ fn begun(
     }
 }
 
+/// Rows that lie in leaves, and what is known of them.
+struct Settled {
+    counts: RowCounts,
+    rows_cut: u64,
+}
+
+/// Empties all buffers, for releases of these k.
+fn settle(
+    state: &mut State,
+    changes: &mut Changes,
+    ks: &[u64],
+    memory: &Memory,
+    watch: &dyn Watch,
+) -> Result<Settled> {
+    state.flush_pending(changes)?;
+    let pages = changes.pages()?;
+    let removed = removed_rows(state, &pages)?;
+    let greatest_k = ks.iter().copied().max().unwrap_or(1);
+    let counts = count_rows(state, pages, &removed, greatest_k)?;
+    let base_k = [state.job.job.k.unwrap_or(1)];
+    let protection = counts.protection(state, &base_k, state.counters.n_rows)?;
+    let rows_cut = match state.is_unsettled() {
+        true => settle_all(state, changes, &protection, memory, watch)?,
+        false => 0,
+    };
+    Ok(Settled { counts, rows_cut })
+}
+
 /// Puts what changed into the batch of changes.
 fn commit(state: &mut State, changes: &mut Changes) -> Result<()> {
     put_counters(changes, &state.counters)?;
@@ -407,15 +467,20 @@ impl PreparedRelease<'_> {
             let text = serde_json::to_string_pretty(&self.report)
                 .expect("a report has only plain fields")
                 + "\n";
-            self.prepared.add(albers_table::sink::private_text(path, &text)?);
+            let place = files::place(job, path);
+            self.prepared.add(albers_table::sink::private_text(job.purpose(), &place, &text)?);
         }
         Ok(self)
     }
 
     /// Lets it appear, with all that belongs to it, or nothing. The ledger knows it before: if it
-    /// cannot be named, it counts as published all the same.
+    /// cannot be named, it counts as published all the same. A rehearsed one neither appears nor is
+    /// known.
     pub fn name(self) -> Result<ReleaseReport> {
         let PreparedRelease { index, mut ledger, prepared, report } = self;
+        if index.is_rehearsal {
+            return Ok(report);
+        }
         index.change(|state, changes| {
             let epoch = state.tabled()?.coding.epoch();
             let mut record = std::mem::take(&mut state.catalogue.ledger);

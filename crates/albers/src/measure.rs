@@ -16,7 +16,8 @@ use std::collections::BTreeMap;
 use albers_classes::Attribute;
 use albers_measure::relation::relation_of_released;
 use albers_measure::released::{Pairing, ReleasedColumn, loss_of_released};
-use albers_measure::{Classes, Codes, Divergence, Loss, Relation};
+use albers_measure::{Classes, Codes, ColumnSteps, Divergence, Loss, Relation};
+use albers_storage::choice::Choice;
 use albers_storage::watch::{Phase, Watch};
 use albers_storage::wording;
 use albers_storage::wording::Field;
@@ -75,9 +76,36 @@ pub struct MeasureReport {
     pub notes: Vec<Note>,
 }
 
+/// Which values of a column with a hierarchy its loss is a share of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LossDomain {
+    /// All leaves of its hierarchy.
+    #[default]
+    Declared,
+    /// Those that occur in the original.
+    Occurring,
+}
+
+albers_storage::choices!(LossDomain {
+    Declared: "declared", "All leaves of the hierarchy: what reports of this program divide by";
+    Occurring: "occurring", "The values that occur in the original, as other programs count";
+});
+
+/// What is asked of a release beside its losses, and how these are counted.
+#[derive(Debug, Clone, Default)]
+pub struct MeasureOptions {
+    /// Which values of a column with a hierarchy its loss is a share of.
+    pub domain: LossDomain,
+    /// Random queries that it is asked.
+    pub queries: Option<QueryWorkload>,
+}
+
 /// The losses; see [`Loss`] for their definitions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MeasuredLoss {
+    /// The values that the certainty penalty and the ncp of a column with a hierarchy are shares of:
+    /// `declared` or `occurring`.
+    pub domain: &'static str,
     /// The sum of the squared class sizes, and the original's rows for each row left out.
     pub discernibility: f64,
     /// The sum over rows and attributes of weight times loss.
@@ -139,20 +167,20 @@ pub fn measure(
     key: Option<&str>,
     watch: &dyn Watch,
 ) -> Result<MeasureReport> {
-    looked_at(job, (original, release), key, watch, |sides| sides.report(None))
+    measure_with(job, original, release, key, &MeasureOptions::default(), watch)
 }
 
-/// Measures a release as [`measure`] does, and asks it random queries too.
-pub fn measure_with_queries(
+/// Measures a release as [`measure`] does, over another domain or with random queries too.
+pub fn measure_with(
     job: &Job,
     original: &dyn Source,
     release: &dyn Source,
     key: Option<&str>,
-    workload: &QueryWorkload,
+    options: &MeasureOptions,
     watch: &dyn Watch,
 ) -> Result<MeasureReport> {
-    workload.check()?;
-    looked_at(job, (original, release), key, watch, |sides| sides.report(Some(workload)))
+    options.queries.as_ref().map_or(Ok(()), QueryWorkload::check)?;
+    looked_at(job, (original, release), key, watch, |sides| sides.report(options))
 }
 
 /// Asks a release random queries, and tells what each comes to: for the owner alone.
@@ -323,11 +351,32 @@ impl Sides<'_> {
         }
     }
 
+    /// The steps that each quasi-identifier can lose. Where none has a hierarchy, all values occur.
+    fn steps(&self, domain: LossDomain) -> Result<Vec<ColumnSteps>> {
+        let columns = self.table.attributes.iter().map(|own| &own.domain);
+        let has_tree = columns.clone().any(|column| column.hierarchy().is_some());
+        if domain == LossDomain::Occurring && !has_tree {
+            return Err(Error::usage(
+                format!(
+                    "the domain of {domain} values has no effect: no quasi-identifier has a \
+                     hierarchy that declares others"
+                ),
+                wording!["drop it, or give a ", Field::Hierarchy],
+            ));
+        }
+        let steps = columns.zip(self.codes).map(|(column, codes)| match domain {
+            LossDomain::Declared => ColumnSteps::declared(column),
+            LossDomain::Occurring => ColumnSteps::occurring(column, codes),
+        });
+        Ok(steps.collect())
+    }
+
     /// What is lost, and how queries are answered where some are to be asked.
-    fn report(&self, workload: Option<&QueryWorkload>) -> Result<MeasureReport> {
+    fn report(&self, options: &MeasureOptions) -> Result<MeasureReport> {
         let (columns, classes, pairing) = (self.columns, self.classes, self.pairing());
-        let n_rows = self.table.n_rows;
-        let (loss, divergence) = loss_of_released(columns, classes, n_rows, pairing.as_ref());
+        let (n_rows, steps) = (self.table.n_rows, self.steps(options.domain)?);
+        let (loss, divergence) =
+            loss_of_released((columns, &steps), classes, n_rows, pairing.as_ref());
         let told = pairing.as_ref().map(|_| {
             (divergence, relation_of_released(columns, classes) == Some(Relation::Disjoint))
         });
@@ -336,13 +385,13 @@ impl Sides<'_> {
         let behind =
             BothRows { columns, classes, codes: self.codes, published: self.original_rows };
         let selections = selections::measured(self.job, behind, &mut notes)?;
-        let answers = workload.map(|workload| self.answers(workload)).transpose()?;
+        let answers = options.queries.as_ref().map(|own| self.answers(own)).transpose()?;
         let is_unknown = self.original_rows.is_none() && classes.n_rows() < n_rows;
         if let Some(answers) = &answers {
             notes.extend(is_unknown.then_some(Note::LeftOutAsked));
             notes.extend(answers.has_idle_levels.then_some(Note::LevelsTellNothing));
         }
-        let report = report(self.table, classes, loss, told, notes);
+        let report = report(self.table, classes, (loss, options.domain), told, notes);
         let queries = answers.map(|answers| answers.figures);
         Ok(MeasureReport { targets, selections, queries, ..report })
     }
@@ -381,7 +430,7 @@ pub(crate) fn check_has_no_more_rows(
 fn report(
     table: &Table,
     classes: &Classes,
-    loss: Loss,
+    (loss, domain): (Loss, LossDomain),
     told: Option<(Divergence, bool)>,
     mut notes: Vec<Note>,
 ) -> MeasureReport {
@@ -401,6 +450,7 @@ fn report(
         classes: classes.n_classes() as u64,
         class_size: ClassSize::of(classes.iter().map(|rows| rows.len() as u64)),
         loss: MeasuredLoss {
+            domain: domain.name(),
             discernibility: loss.discernibility,
             certainty_penalty: loss.certainty_penalty,
             ncp: loss.ncp,

@@ -66,12 +66,18 @@ pub(crate) fn on_threads<T: Send>(
     pool(n_threads)?.install(work)
 }
 
-/// Threads to work on.
-pub(crate) fn pool(n_threads: Option<usize>) -> Result<rayon::ThreadPool> {
+/// Threads to work on, so many, or as many as the machine has.
+pub fn pool(n_threads: Option<usize>) -> Result<rayon::ThreadPool> {
     let builder = rayon::ThreadPoolBuilder::new();
     let builder = match n_threads {
         Some(n_threads) => builder.num_threads(n_threads),
         None => builder,
     };
-    builder.build().map_err(|_| Error::usage("not enough threads can be started", "use fewer"))
+    builder.build().map_err(|_| no_thread())
+}
+
+/// The system starts no further thread.
+pub(crate) fn no_thread() -> Error {
+    let hint = "use fewer with --threads, or raise the limit of processes";
+    Error::usage("not enough threads can be started", hint)
 }

@@ -17,6 +17,7 @@ pub(crate) mod recoded;
 mod rothko_tree;
 mod scales;
 pub(crate) mod selects;
+mod specialized;
 mod targets;
 
 use albers_classes::Attribute;
@@ -27,23 +28,26 @@ use albers_partition::local;
 use albers_partition::mondrian::{self, Plan as CutSettings};
 use albers_partition::plan::PlannedWorkload;
 use albers_partition::sample::Tuples;
-use albers_partition::specialize::{self, SpecializePlan};
+use albers_partition::specialize;
 use albers_partition::split::Policy;
 use albers_partition::top::SampledTops;
 use albers_privacy::Facts;
 use albers_release::door::{Door, RowStore, TableRows};
 use albers_release::publish::row_keys;
+use albers_storage::StorageError;
+use albers_storage::memory_budget::format_bytes;
 use albers_storage::wording;
 use albers_storage::wording::{Field, Wording};
+use albers_table::TableError;
 use albers_table::sink::Sink;
 
 use crate::context::{Context, DoorRows, Story};
 use crate::error::{Error, ErrorKind, Result};
 use crate::job::External;
 use crate::memory::Memory;
-use crate::plan::{CutPlan, MethodPlan, Plan, Specialization};
+use crate::plan::{CutPlan, MethodPlan, Plan, PortfolioPlan, Specialization};
 use crate::protection::{Protection, TableFacts, facts_of, sensitive_codes};
-use crate::report::{Note, Prepared};
+use crate::report::{Chosen, Note, Prepared};
 use crate::rows::{Surveyed, Table, Wanted};
 use features::cells_of_table;
 use index::Coarser;
@@ -59,8 +63,9 @@ pub(crate) fn wanted(plan: &Plan, memory: &Memory) -> Wanted {
             // Rows that are kept are packed as they are given up, and need their room twice.
             limit_bytes: budget_bytes / 4,
         },
-        // The tree of splits comes out of an index, part by part.
-        MethodPlan::Cuts { .. } if plan.writes_model => {
+        // The tree of splits comes out of an index, part by part, and outliers are found among its
+        // leaves: in any memory the same.
+        MethodPlan::Cuts { cuts } if plan.writes_model || cuts.suppress > 0.0 => {
             Wanted::Survey { limit_bytes: budget_bytes / 4 }
         }
         MethodPlan::Recoded { .. } => Wanted::Survey { limit_bytes: budget_bytes / 4 },
@@ -93,7 +98,7 @@ pub(crate) fn in_memory(
 
     let fingerprint = table.points.fingerprint();
     let mut notes = protection.notes.clone();
-    let (mut generalization, mut tops) = (None, None);
+    let (mut generalization, mut tops, mut chosen) = (None, None, None);
     let groups = match &run.plan.method {
         MethodPlan::FullDomain(search) => {
             let found = full_domain::in_memory(&run, search, &mut table, &protection, &facts)?;
@@ -107,11 +112,12 @@ pub(crate) fn in_memory(
             let found =
                 groups_of(&run, &table, (points, tuples), &protection, (&facts, &sensitive))?;
             notes.extend(found.notes);
-            tops = found.tops;
+            (tops, chosen) = (found.tops, found.chosen);
             found.groups
         }
     };
-    if matches!(run.plan.method, MethodPlan::Local) {
+    let is_grouped = chosen.as_ref().is_some_and(|own: &Chosen| own.is_grouped);
+    if is_grouped || matches!(run.plan.method, MethodPlan::Local { .. }) {
         notes.push(Note::Overlap);
     }
     run.clock.partition();
@@ -130,10 +136,11 @@ pub(crate) fn in_memory(
     let story = Story {
         attributes: &table.attributes,
         column_types: &table.column_types,
-        may_overlap: false,
+        may_overlap: chosen.as_ref().is_some_and(|own: &Chosen| own.may_overlap),
         has_history: false,
         generalization,
         tops,
+        chosen,
         passes: None,
         notes,
         ncp_before: None,
@@ -149,8 +156,9 @@ pub(crate) fn outside<'r>(
     sinks: Vec<Box<dyn Sink>>,
 ) -> Result<Prepared> {
     match &run.plan.method {
-        MethodPlan::Index { cuts, granularity, draws } => {
-            let (cuts, coarser) = (*cuts, Coarser { granularity: *granularity, draws: *draws });
+        MethodPlan::Index { cuts, granularity, fan_out, draws } => {
+            let (granularity, fan_out) = (*granularity, *fan_out);
+            let (cuts, coarser) = (*cuts, Coarser { granularity, fan_out, draws: *draws });
             index::publish(run, surveyed, cuts, coarser, sinks)
         }
         MethodPlan::Cuts { cuts } if cuts.external == Some(External::Tree) => {
@@ -169,6 +177,12 @@ pub(crate) fn outside<'r>(
 
 /// The error of a method that has no other way, where a table does not fit.
 pub(crate) fn works_in_memory(error: Error, method: &str, advice: Wording) -> Error {
+    let mut advice = advice;
+    if let Error::Table(TableError::Storage(StorageError::OverBudget { needed_bytes, .. })) = &error
+    {
+        let enough = format!("; about {} would do", format_bytes(*needed_bytes));
+        advice.append(wording![enough]);
+    }
     match error.kind() {
         ErrorKind::Memory => Error::DoesNotFit { method: method.to_owned(), advice },
         _ => error,
@@ -199,6 +213,8 @@ struct FoundGroups {
     groups: Groups,
     /// What became of the trees that were grown on samples, where there are any.
     tops: Option<SampledTops>,
+    /// What was chosen of several ways.
+    chosen: Option<Chosen>,
     /// What the user should know.
     notes: Vec<Note>,
 }
@@ -227,6 +243,7 @@ fn groups_of(
     };
     let carried = workload.as_ref().map(|own| own.carried_codes(table, sensitive, cells));
     let workload = workload.as_ref().zip(carried.as_ref());
+    let ways = cuts.and_then(|own| own.portfolio).and_then(PortfolioPlan::ways);
     let settings = CutSettings {
         space: &space,
         requirement: &protection.requirements[0],
@@ -239,39 +256,43 @@ fn groups_of(
         grain,
         is_exact: cuts.is_some_and(|own| own.is_exact),
         trust: cuts.and_then(CutPlan::trust),
+        portfolio: ways.as_ref(),
         seed: run.plan.show.seed,
     };
-    let groups = match &run.plan.method {
-        MethodPlan::Local => {
+    let mut local_loss = None;
+    let (groups, tops) = match &run.plan.method {
+        MethodPlan::Cuts { cuts } if cuts.regroups() => {
             let row_keys = row_keys(&table.carried, run.plan.show.seed)?;
-            local::partition(points, &row_keys, &settings, run.watch)
+            let keys = (row_keys.as_slice(), tuples);
+            let found = local::partition_weighed(points, keys, &settings, run.watch)?;
+            local_loss = Some((found.grouped_loss, found.is_grouped()));
+            (found.groups, None)
+        }
+        MethodPlan::Local { .. } => {
+            let row_keys = row_keys(&table.carried, run.plan.show.seed)?;
+            let max_out = run.plan.max_left_out(table.n_rows as u64);
+            let keys = (row_keys.as_slice(), tuples);
+            (local::partition_without_outliers(points, keys, &settings, max_out, run.watch)?, None)
         }
         MethodPlan::Specialize { kind, .. } => {
             if *kind != Specialization::Subtree {
                 check_sets(&table.attributes, *kind)?;
             }
-            if *kind == Specialization::Tds {
-                let groups = specialize::tds::partition(points, &settings, run.watch)?;
-                return Ok(FoundGroups { groups, tops: None, notes });
-            }
-            let max_suppressed = run.plan.max_left_out(table.n_rows as u64) as usize;
-            let plan = SpecializePlan { plan: &settings, max_suppressed };
-            specialize::partition(points, &plan, run.watch)
+            let groups = match kind {
+                Specialization::Tds => specialize::tds::partition(points, &settings, run.watch)?,
+                _ => specialized::groups(run, (table, points), protection, (&settings, *kind))?,
+            };
+            (groups, None)
         }
         MethodPlan::Access { relative, .. } => {
-            let groups = access::groups(run, table, points, (*relative, &settings))?;
-            return Ok(FoundGroups { groups, tops: None, notes });
+            (access::groups(run, table, points, (*relative, &settings))?, None)
         }
-        MethodPlan::Grid { .. } => {
-            let groups = grid::groups(run, table, points, &settings)?;
-            return Ok(FoundGroups { groups, tops: None, notes });
-        }
-        _ => {
-            let found = mondrian::partition_counted(points, tuples, &settings, run.watch)?;
-            return Ok(FoundGroups { groups: found.0, tops: found.1, notes });
-        }
+        MethodPlan::Grid { .. } => (grid::groups(run, table, points, &settings)?, None),
+        _ => mondrian::partition_counted(points, tuples, &settings, run.watch)?,
     };
-    Ok(FoundGroups { groups: groups?, tops: None, notes })
+    let local_loss = local_loss.map(|own| (own, table.n_rows));
+    let chosen = ways.and_then(|ways| Chosen::of(&ways, &space, local_loss));
+    Ok(FoundGroups { groups, tops, chosen, notes })
 }
 
 /// Refuses sets that would fill every cell with a list of thousands of names.

@@ -84,10 +84,12 @@ impl ModelJob {
         (job.manifest, job.codebook, job.owner_report, job.model) = (None, None, None, None);
         (job.memory, job.spill_dir, job.threads) = (None, None, None);
         // How a file of other rows is written is its own matter, and what is accepted too.
-        (job.delimiter, job.header) = (None, None);
+        (job.delimiter, job.header, job.sheet) = (None, None, None);
+        (job.encoding, job.decimal) = (None, None);
         job.accept.clear();
         let mut hierarchies = Vec::new();
         for (name, column) in &mut job.columns {
+            column.date_format = None;
             if let Some(spec @ HierarchySpec::Rows(rows)) = &column.hierarchy {
                 hierarchies.push((name.clone(), spec.to_string(), rows.bytes().to_vec()));
                 column.hierarchy = None;

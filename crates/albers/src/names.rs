@@ -1,7 +1,11 @@
 //! What the name of a column says about it.
 //!
-//! A name is cut into lower-case words: `BirthDate`, `birth-date` and `birth_date` are the same.
-//! English and German words are known.
+//! A name is cut into lower-case words: `BirthDate`, `birth-date` and `birth_date2` are the same.
+//! English, German, French and Spanish words are known, see the [`table`].
+
+mod table;
+
+use table::{Known, LISTS, TABLE};
 
 /// What a name hints at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,70 +20,25 @@ pub enum Hint {
     Postal,
     /// Others know it of a person.
     Quasi,
+    /// It is a date, which others may know of a person.
+    Event,
     /// It must not be linked to a person.
     Sensitive,
+    /// It holds what people wrote in their own words.
+    Notes,
 }
 
-/// Names of people and ways to reach them.
-const DIRECT: &str = "\
-    name names surname lastname firstname forename fullname username nachname vorname email \
-    mail phone telephone telefon mobile fax ssn passport iban street strasse straße address \
-    adresse ip";
-/// `name` alone or beside one of these is a person's.
-const NAME_OF_PERSON: &str = "first last middle given family full maiden user nick";
-const PERSON: &str = "\
-    patient person customer client subject member user employee student participant respondent \
-    citizen resident voter insured household kunde kunden mitarbeiter versicherten pat cust \
-    emp";
-const ID: &str = "\
-    id ids identifier nr no num number nummer key uuid guid mrn pid uid hash token account \
-    record serial ref reference pseudonym";
-const POSTAL: &str = "zip zipcode zip5 postal postcode plz postleitzahl";
-const QUASI: &str = "\
-    age alter sex gender geschlecht birth birthday birthdate birthyear born dob yob \
-    geburtsdatum geburtstag geburtsjahr geboren race ethnicity ethnic nationality nation \
-    citizenship country staat land native marital familienstand married education bildung \
-    occupation profession beruf job workclass city town stadt ort wohnort county district \
-    region state bundesland province municipality gemeinde language children kinder household \
-    family height weight prefix";
-const SENSITIVE: &str = "\
-    disease diagnosis diagnoses diagnose diagnosen icd icd10 illness condition krankheit \
-    salary income gehalt lohn einkommen wage wages earnings debt balance religion konfession \
-    hiv aids std cancer krebs medication medikament drug treatment therapy therapie procedure \
-    political party partei vote union orientation conviction crime offense score rating \
-    symptom allergy disability grade pregnant";
+/// Words that say nothing of what they stand between.
+const FILLERS: &str = "of the a de du des la le les el los las del der die das von und y et l d s";
 
 /// What a name hints at, if anything.
 pub fn hint(name: &str) -> Option<Hint> {
-    let words = words(name);
-    let has = |list: &str| words.iter().any(|word| is_in(word, list));
-    let is_only = |list: &str| words.iter().all(|word| is_in(word, list));
-    let is_id = has(ID) || words.iter().any(|word| word.len() > 3 && word.ends_with("id"));
-    if words.is_empty() {
-        return None;
-    }
-    if is_id && (has(PERSON) || words.iter().any(|word| is_person_id(word))) {
-        return Some(Hint::PersonId);
-    }
-    if is_only(PERSON) && !has("household") || is_only("id pid mrn uid uuid") {
-        return Some(Hint::PersonId);
-    }
-    if has(POSTAL) {
-        return Some(Hint::Postal);
-    }
-    if has(SENSITIVE) {
-        return Some(Hint::Sensitive);
-    }
-    if has(QUASI) && !has("family") {
-        return Some(Hint::Quasi);
-    }
-    if is_direct(&words) {
-        return Some(Hint::Direct);
-    }
-    if has(ID) {
-        return Some(Hint::Id);
-    }
-    has(QUASI).then_some(Hint::Quasi)
+    known(name).map(|known| known.hint)
+}
+
+/// What a column of this name is, in a few words.
+pub fn meaning(name: &str) -> Option<&'static str> {
+    known(name).map(|known| known.what)
 }
 
 /// Whether a column is named like what identifies a person: their name, or a number of theirs.
@@ -87,49 +46,89 @@ pub(crate) fn names_a_person(column: &str) -> bool {
     matches!(hint(column), Some(Hint::Direct | Hint::PersonId))
 }
 
-/// A `name` of something that is no person, such as a product, names nobody.
-fn is_direct(words: &[String]) -> bool {
-    words.iter().any(|word| match word.as_str() {
-        "name" | "names" => {
-            let of_person = |other: &String| {
-                is_in(other, NAME_OF_PERSON) || is_in(other, PERSON) || other == word
-            };
-            words.iter().all(of_person)
-        }
-        word => is_in(word, DIRECT),
-    })
+fn known(name: &str) -> Option<&'static Known> {
+    let words = words(name);
+    let says = |known: &&Known| known.entries.split_whitespace().any(|entry| is_of(entry, &words));
+    TABLE.iter().find(says).filter(|_| !words.is_empty())
 }
 
-fn is_in(word: &str, list: &str) -> bool {
-    list.split(' ').any(|known| known == word)
-}
-
-/// `patientid`, written together.
-fn is_person_id(word: &str) -> bool {
-    ID.split(' ').any(|id| {
-        word.strip_suffix(id).is_some_and(|person| person.len() > 2 && is_in(person, PERSON))
-    })
-}
-
-/// The lower-case words of a name: cut at everything that is no letter or digit, and where a
-/// capital follows a small letter.
-fn words(name: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut after_small = false;
-    for character in name.chars() {
-        let cuts = !character.is_alphanumeric() || (after_small && character.is_uppercase());
-        if cuts && words.last().is_some_and(|word| !word.is_empty()) {
-            words.push(String::new());
-        }
-        after_small = character.is_lowercase();
-        if character.is_alphanumeric()
-            && let Some(word) = words.last_mut()
-        {
-            word.extend(character.to_lowercase());
+/// Whether a name with these words is one of an entry of the table.
+fn is_of(entry: &str, words: &[String]) -> bool {
+    match entry.strip_prefix('=') {
+        Some(only) => words.iter().all(|word| word == only),
+        None => {
+            // Each part is another word: the name of a number is no number of a name.
+            let mut left: Vec<&String> = words.iter().collect();
+            entry.split('+').all(|part| {
+                let at = left.iter().position(|word| is_like(word, part));
+                at.map(|at| left.remove(at)).is_some()
+            })
         }
     }
-    words.retain(|word| !word.is_empty());
-    words
+}
+
+/// Whether a word is one that a part of an entry stands for.
+fn is_like(word: &str, part: &str) -> bool {
+    if let Some((_, list)) = LISTS.iter().find(|(name, _)| *name == part) {
+        return list.split_whitespace().any(|part| is_like(word, part));
+    }
+    match (part.strip_suffix('*'), part.strip_prefix('*')) {
+        (Some(start), _) => word.starts_with(start),
+        (_, Some(end)) => word.ends_with(end),
+        _ => word == part,
+    }
+}
+
+/// The lower-case words of a name without accents: cut at everything that is no letter, and where a
+/// capital follows a small letter or begins a word after other capitals.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let characters: Vec<char> = name.chars().collect();
+    for (at, &character) in characters.iter().enumerate() {
+        let is_small = |at: usize| characters.get(at).is_some_and(|c: &char| c.is_lowercase());
+        let follows_small = at > 0 && is_small(at - 1);
+        let begins = character.is_uppercase() && (follows_small || is_small(at + 1));
+        if (!character.is_alphabetic() || begins) && words.last().is_some_and(|w| !w.is_empty()) {
+            words.push(String::new());
+        }
+        if character.is_alphabetic()
+            && let Some(word) = words.last_mut()
+        {
+            character.to_lowercase().for_each(|small| word.push_str(&plain_letter(small)));
+        }
+    }
+    words.retain(|word| !word.is_empty() && !FILLERS.split(' ').any(|filler| filler == word));
+    words.into_iter().flat_map(apart).collect()
+}
+
+/// `patientid` is two words that are written together.
+fn apart(word: String) -> Vec<String> {
+    let starts = word.char_indices().map(|(start, _)| start).skip(1);
+    let cut = starts
+        .map(|start| word.split_at(start))
+        .find(|(person, id)| is_like(person, "@person") && is_like(id, "@id") && person.len() > 2);
+    match cut {
+        Some((person, id)) => vec![person.to_owned(), id.to_owned()],
+        None => vec![word],
+    }
+}
+
+/// A letter without its accent.
+fn plain_letter(letter: char) -> String {
+    match letter {
+        'ä' => "ae".to_owned(),
+        'ö' => "oe".to_owned(),
+        'ü' => "ue".to_owned(),
+        'ß' => "ss".to_owned(),
+        'á' | 'à' | 'â' => "a".to_owned(),
+        'é' | 'è' | 'ê' | 'ë' => "e".to_owned(),
+        'í' | 'î' | 'ï' => "i".to_owned(),
+        'ó' | 'ô' => "o".to_owned(),
+        'ú' | 'ù' | 'û' => "u".to_owned(),
+        'ñ' => "n".to_owned(),
+        'ç' => "c".to_owned(),
+        other => other.to_string(),
+    }
 }
 
 #[cfg(test)]
@@ -139,8 +138,12 @@ mod tests {
     #[test]
     fn names_are_cut_into_lower_case_words() {
         assert_eq!(words("BirthDate"), ["birth", "date"]);
-        assert_eq!(words("birth-date_2"), ["birth", "date", "2"]);
+        assert_eq!(words("birth-date_2"), ["birth", "date"]);
+        assert_eq!(words("IPAddress"), ["ip", "address"]);
+        assert_eq!(words("zip5code"), ["zip", "code"]);
+        assert_eq!(words("Año de Geburtsstraße"), ["ano", "geburtsstrasse"]);
         assert_eq!(words("ZIP"), ["zip"]);
+        assert_eq!(words("PATIENTID"), ["patient", "id"]);
         assert_eq!(words(" . "), Vec::<String>::new());
     }
 
@@ -152,6 +155,7 @@ mod tests {
             ("customer no", Some(Hint::PersonId)),
             ("customer", Some(Hint::PersonId)),
             ("customer-since", None),
+            ("patient covid", None),
             ("id", Some(Hint::PersonId)),
             ("household-size", Some(Hint::Quasi)),
             ("order id", Some(Hint::Id)),
@@ -168,10 +172,51 @@ mod tests {
             ("e-mail", Some(Hint::Direct)),
             ("ICD10 code", Some(Hint::Sensitive)),
             ("income", Some(Hint::Sensitive)),
+            ("death", None),
+            ("date_of_death", Some(Hint::Event)),
+            ("dischargeDate", Some(Hint::Event)),
+            ("comments", Some(Hint::Notes)),
+            ("Unnamed: 0", Some(Hint::Id)),
+            ("phone-prefix", Some(Hint::Quasi)),
+            ("rownames", Some(Hint::Id)),
             ("", None),
             ("日本", None),
         ] {
             assert_eq!(hint(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn four_languages_are_known() {
+        for (names, expected) in [
+            ("date_of_birth|Geburtsdatum|date de naissance|fecha de nacimiento", Hint::Quasi),
+            ("admission date|Aufnahmedatum|date d'entrée|fecha de ingreso", Hint::Event),
+            ("discharge_date|Entlassungsdatum|date de sortie|fecha de alta", Hint::Event),
+            ("date of death|Todesdatum|date de décès|fecha de defunción", Hint::Event),
+            ("latitude|Breitengrad|latitud|gps_lon", Hint::Quasi),
+            ("phone|Telefonnummer|téléphone|teléfono", Hint::Direct),
+            ("email|courriel|correo electrónico|ip_address|url", Hint::Direct),
+            ("insurance number|Krankenversicherungsnummer|n° sécurité sociale", Hint::Direct),
+            ("driver_licence_no|Führerscheinnummer|permis de conduire|matrícula", Hint::Direct),
+            ("passport|Reisepassnummer|passeport|pasaporte|taxId|Steuernummer|NIF", Hint::Direct),
+            ("patient number|Patientennummer|id_paciente|numéro patient", Hint::PersonId),
+            ("health plan number|Versicherungsnummer|n. assurance|póliza", Hint::Direct),
+            ("Krankenkassennummer|Lizenznummer|Patientenname|Name des Patienten", Hint::Direct),
+            ("GebDatum|gebdat|Geb.|Jahrgang|Geschl.|Rasse|origine ethnique", Hint::Quasi),
+            ("Religionszugehörigkeit|Glaube|confession", Hint::Sensitive),
+            ("remarks|Bemerkungen|commentaire|observaciones", Hint::Notes),
+            ("religion|Konfession|salary|Einkommen|salaire|ingresos", Hint::Sensitive),
+            ("diagnosis|Diagnose|diagnóstico|Behandlung|traitement", Hint::Sensitive),
+            ("race|ethnicity|nationality|Staatsangehörigkeit|nationalité", Hint::Quasi),
+            ("marital_status|Familienstand|état civil|estado civil", Hint::Quasi),
+            ("occupation|Beruf|métier|ocupación|sex|Geschlecht|sexe|género", Hint::Quasi),
+            ("zip|Postleitzahl|code postal|código postal", Hint::Postal),
+            ("city|Stadt|ville|ciudad|region|country|Land|pays|país", Hint::Quasi),
+            ("first_name|Vorname|prénom|apellidos|street|Straße|dirección", Hint::Direct),
+        ] {
+            for name in names.split('|') {
+                assert_eq!(hint(name), Some(expected), "{name}");
+            }
         }
     }
 }

@@ -12,6 +12,7 @@ mod columns;
 mod effects;
 mod external;
 mod method;
+mod portfolio;
 mod private;
 mod resolutions;
 mod resources;
@@ -38,6 +39,7 @@ pub(crate) use columns::{
     criteria_of, no_means, place_of,
 };
 pub(crate) use method::{CutPlan, MethodPlan, Specialization};
+pub(crate) use portfolio::PortfolioPlan;
 pub use resources::Resources;
 pub(crate) use search::SearchPlan;
 pub(crate) use workload::{PlannedSelect, PlannedTarget, PlannedWorkload, planned_selects};
@@ -94,8 +96,8 @@ pub(crate) struct Show {
 
 impl Show {
     /// How intervals are written; the sink decides where the job does not.
-    pub(crate) fn values(&self, is_typed: bool) -> Values {
-        self.values.unwrap_or(if is_typed { Values::Bounds } else { Values::Interval })
+    pub(crate) fn values(&self, shows_bounds: bool) -> Values {
+        self.values.unwrap_or(if shows_bounds { Values::Bounds } else { Values::Interval })
     }
 
     /// Whether what is shown in this way is shown by its places in an order.
@@ -251,7 +253,8 @@ impl Plan {
     pub(crate) fn max_left_out(&self, n_rows: u64) -> u64 {
         let share = match &self.method {
             MethodPlan::FullDomain(search) => search.suppress,
-            MethodPlan::Specialize { suppress, .. } => *suppress,
+            MethodPlan::Specialize { suppress, .. } | MethodPlan::Local { suppress } => *suppress,
+            MethodPlan::Cuts { cuts } | MethodPlan::Index { cuts, .. } => cuts.suppress,
             // What the given release leaves out stays left out, and what is not drawn.
             // Of rows that came later, those that miss the requirement are left out.
             MethodPlan::Given { .. } | MethodPlan::Private { .. } | MethodPlan::Recoded { .. } => {
@@ -317,6 +320,8 @@ fn asked_words(job: &Job, method: &MethodPlan) -> String {
         return method.words(false);
     }
     let mut words = vec![job.method.unwrap_or_default().to_string()];
+    words.extend(job.effort.map(|effort| format!("effort {effort}")));
+    words.extend((job.disjoint == Some(true)).then(|| "disjoint".to_owned()));
     words.extend(job.split.map(|split| format!("{split} split")));
     words.extend(job.workload.targets.iter().map(|target| format!("target '{target}'")));
     words.extend(job.workload.features.iter().map(|name| format!("feature '{name}'")));
@@ -329,6 +334,7 @@ fn asked_words(job: &Job, method: &MethodPlan) -> String {
     words.extend(method::how(job).map(str::to_owned));
     words.extend(job.variant.map(|variant| variant.to_string()));
     words.extend(job.granularity.map(|granularity| granularity.to_string()));
+    words.extend(job.fan_out.map(|fan_out| format!("fan-out {fan_out}")));
     words.extend(job.minimize.map(|minimize| format!("least {minimize}")));
     words.extend((job.nesting == Some(false)).then(|| "no nesting".to_owned()));
     if job.columns.values().any(|column| column.level.is_some()) {

@@ -33,6 +33,7 @@ mod total;
 mod yardstick;
 
 use albers_query::term::TooManyTerms;
+use albers_storage::spelling::columns_hint;
 use albers_storage::watch::Watch;
 use albers_storage::wording;
 use albers_storage::wording::{Field, Wording};
@@ -300,7 +301,7 @@ impl ReleaseColumns {
         let known: Vec<&str> = self.columns.iter().map(|own| own.name.as_str()).collect();
         let hint = match known.is_empty() {
             true => wording!["name the columns that are generalized with ", Field::Quasi],
-            false => format!("the columns are {}", known.join(", ")).into(),
+            false => columns_hint(name, &known).into(),
         };
         Err((format!("there is no column '{name}'"), hint))
     }

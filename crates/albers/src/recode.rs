@@ -87,7 +87,10 @@ impl RecodeJob {
             threads: own.threads,
             delimiter: own.delimiter,
             header: own.header,
+            sheet: own.sheet,
             missing: if own.missing.is_empty() { of_model.missing.clone() } else { own.missing },
+            encoding: own.encoding,
+            decimal: own.decimal,
             accept: own.accept,
             ..of_model.clone()
         }
@@ -160,7 +163,7 @@ pub fn prepare_recode(
     sink: Box<dyn Sink>,
     watch: &dyn Watch,
 ) -> Result<Prepared> {
-    let model = ModelFile::open(&job.model)?;
+    let model = ModelFile::open(&job.model, job.job.limit_bytes())?;
     prepare_opened(job, (model, Vec::new()), source, sink, watch)
 }
 
@@ -220,7 +223,7 @@ pub fn prepare_recode_files(job: &RecodeJob, watch: &dyn Watch) -> Result<Prepar
 /// A job with what of its model says how a table is read, and the model.
 fn with_settings_of_model(recode: &RecodeJob) -> Result<(RecodeJob, ModelFile)> {
     let mut job = recode.clone();
-    let model = ModelFile::open(&job.model)?;
+    let model = ModelFile::open(&job.model, job.job.limit_bytes())?;
     if job.job.missing.is_empty() {
         job.job.missing.clone_from(&model.job.missing);
     }

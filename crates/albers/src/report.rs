@@ -12,8 +12,10 @@
 //! - `codebook`: how a recipient reads the release.
 //! - `owner`: what only the owner of the table may see.
 //! - `prepared`: releases that wait for their names.
+//! - `chosen`: what was taken of several ways to find classes.
 //! - `clock`, `notes`: where the time goes; things the user should know.
 
+mod chosen;
 mod clock;
 mod codebook;
 mod manifest;
@@ -25,6 +27,7 @@ use albers_classes::space::Shown;
 use albers_table::row::RowId;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use chosen::Chosen;
 pub(crate) use clock::Clock;
 pub(crate) use codebook::{CODEBOOK, Example, Told, ToldCells, ToldSink, reads};
 pub use codebook::{Codebook, CodebookColumn, CodebookHierarchy};
@@ -33,7 +36,7 @@ pub use notes::{Distance, Note};
 pub(crate) use owner::{AUDIENCE, DROPPED, LEVEL, MEAN};
 pub use owner::{
     AlsoReport, ColumnReport, GeneralizationReport, KlBasis, MovedBytes, PassesReport, Report,
-    SamplesReport, Seconds,
+    SamplesReport, Seconds, TriedReport,
 };
 pub use prepared::Prepared;
 

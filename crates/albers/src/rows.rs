@@ -30,6 +30,7 @@ use albers_storage::StorageError;
 use albers_storage::memory_budget::Reservation;
 use albers_storage::watch::{Phase, Watch};
 use albers_table::TableError;
+use albers_table::chunk::ColumnChunk;
 use albers_table::coding::{Coding, CodingPlan, ColumnCoding, Look};
 use albers_table::schema::{ColumnType, Role};
 use albers_table::source::{
@@ -52,6 +53,19 @@ pub(crate) use table::{NO_PERSON, SensitiveData, Table, attribute_of};
 
 /// What a coded cell takes while a table in memory is partitioned and written.
 const CELL_BYTES: usize = 11;
+
+/// How often a text that is coded is in memory: in its chunk, among all values, and in their order.
+const TEXT_COPIES: usize = 3;
+
+/// What a value takes besides where all values of a column are kept, as if no two were the same.
+const WIDE_BYTES: usize = 40;
+
+/// What a cell that leaves as it came takes while findings are looked for.
+const HASH_BYTES: usize = 8;
+
+/// Hierarchies take so much beside the budget, as the program itself does; what they take beyond that
+/// counts.
+const HIERARCHIES_BESIDE_BYTES: usize = 4 << 20;
 
 /// The most rows of a table: they are numbered in 32 bits.
 const MAX_ROWS: u64 = u32::MAX as u64 - 1;
@@ -136,7 +150,7 @@ impl KnownColumns {
     pub(crate) fn stored(plan: &Plan, types: RequestedTypes) -> KnownColumns {
         let planned = plan.columns.clone();
         let requests = planned.iter().map(PlannedColumn::request).collect();
-        let none = RequestedTypes { column_types: Vec::new(), data_types: Vec::new() };
+        let none = RequestedTypes::plain(Vec::new(), Vec::new());
         let identifiers = (Vec::new(), none);
         let (shown, settled) = (Vec::new(), None);
         let known = KnownColumns { shown, planned, requests, types, identifiers, settled };
@@ -166,8 +180,7 @@ impl KnownColumns {
     ) -> Result<KnownColumns> {
         let types = source.types(requests)?;
         self.requests.extend_from_slice(requests);
-        self.types.column_types.extend(types.column_types);
-        self.types.data_types.extend(types.data_types);
+        self.types.append(types);
         Ok(self)
     }
 
@@ -176,20 +189,15 @@ impl KnownColumns {
         let (requests, types) = &self.identifiers;
         let mut all = (self.requests.clone(), self.types.clone());
         all.0.extend_from_slice(requests);
-        all.1.column_types.extend_from_slice(&types.column_types);
-        all.1.data_types.extend_from_slice(&types.data_types);
+        all.1.append(types.clone());
         all
     }
 
     /// The same columns, of which all rows have these types.
-    fn of_types(
-        mut self,
-        reading: &Reading<'_>,
-        mut column_types: Vec<ColumnType>,
-    ) -> KnownColumns {
+    fn of_types(mut self, reading: &Reading<'_>, mut types: RequestedTypes) -> KnownColumns {
         // Identifiers are texts whatever they look like.
-        column_types.truncate(self.requests.len());
-        self.types.column_types = column_types;
+        types.truncate(self.requests.len());
+        self.types = types;
         self.shown_by(reading.plan)
     }
 
@@ -365,8 +373,8 @@ impl<'s> Reading<'s> {
     ) -> Result<(Rows<'s>, Option<Repeated>)> {
         let stamp = self.source.stamp();
         let Taken { survey, kept, n_rows, repeated } = match self.take_rows(&known, wanted) {
-            Err(TableError::OtherTypes { column_types, .. }) => {
-                known = known.of_types(self, column_types);
+            Err(TableError::OtherTypes { types, .. }) => {
+                known = known.of_types(self, *types);
                 self.take_rows(&known, wanted)?
             }
             outcome => outcome?,
@@ -516,13 +524,21 @@ impl Intake<'_, '_> {
         Ok(())
     }
 
+    /// About what all rows would take, by those that are there.
+    fn needed_bytes(&self, chunks: &[SourceChunk]) -> u64 {
+        let n_bytes: usize = chunks.iter().map(kept_bytes).sum();
+        let n_rows = self.reading.source.n_rows().unwrap_or(0).max(2 * self.n_rows);
+        let needed = n_bytes as u128 * u128::from(n_rows) / u128::from(self.n_rows.max(1));
+        u64::try_from(needed + needed / 4).unwrap_or(u64::MAX)
+    }
+
     /// The rows no longer fit: what they hold is surveyed, and they go where they can be read
     /// again.
     fn give_up_memory(&mut self) -> albers_table::Result<()> {
         let kept = std::mem::replace(&mut self.kept, Kept::Nothing);
         let Kept::Memory(chunks, memory) = kept else { return Ok(()) };
         if self.is_only_in_memory {
-            let needed_bytes = 2 * memory.n_bytes() as u64;
+            let needed_bytes = self.needed_bytes(&chunks);
             let limit_bytes = self.reading.memory.budget.limit_bytes() as u64;
             let what = "the table in memory";
             return Err(StorageError::OverBudget { what, needed_bytes, limit_bytes }.into());
@@ -549,10 +565,20 @@ impl Intake<'_, '_> {
     }
 }
 
+/// Sets aside what hierarchies take while they are made, given what all of them so far take.
+fn set_aside(hierarchies: &mut Reservation, n_bytes: usize) -> albers_storage::Result<()> {
+    let counted = n_bytes.saturating_sub(HIERARCHIES_BESIDE_BYTES);
+    hierarchies.try_grow(counted.saturating_sub(hierarchies.n_bytes()))
+}
+
 /// What a chunk takes while its table is in memory.
 pub(crate) fn kept_bytes(chunk: &SourceChunk) -> usize {
     let carried: usize = chunk.carried.iter().map(array_bytes).sum();
-    chunk.n_rows * chunk.coded.len() * CELL_BYTES + carried
+    let texts: usize = chunk.coded.iter().map(ColumnChunk::text_bytes).sum();
+    let n_wide = chunk.coded.iter().filter(|cells| cells.is_wide()).count();
+    let row_bytes =
+        chunk.coded.len() * CELL_BYTES + n_wide * WIDE_BYTES + chunk.carried.len() * HASH_BYTES;
+    chunk.n_rows * row_bytes + texts * TEXT_COPIES + carried
 }
 
 /// What an array takes. A slice of a large batch says the size of the whole, which would count for

@@ -48,7 +48,8 @@ pub(crate) fn run_with(
     let (rows, repeated) = rows.map_err(|error| match (wanted, &given) {
         (Wanted::OnlyTable { .. }, None) => {
             if let MethodPlan::Cuts { cuts } = &plan.method {
-                return method::works_in_memory(error, "an exact mondrian", exact_advice(cuts));
+                let method = if cuts.regroups() { "the best effort" } else { "an exact mondrian" };
+                return method::works_in_memory(error, method, exact_advice(cuts));
             }
             let words = plan.method.words(false);
             let method = words.split(',').next().unwrap_or_default();
@@ -70,6 +71,9 @@ pub(crate) fn run_with(
 /// What to do where a table is to be cut exactly and does not fit.
 fn exact_advice(cuts: &CutPlan) -> Wording {
     match cuts.counts_decide {
+        _ if cuts.regroups() => {
+            wording!["use ", Field::Effort.of("balanced"), ", or give more ", Field::Memory]
+        }
         true => {
             wording!["use ", Field::External.of("tree"), ", or give more ", Field::Memory]
         }

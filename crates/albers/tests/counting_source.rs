@@ -43,7 +43,7 @@ impl Source for Database {
             _ => ColumnType::Text,
         };
         let column_types = requests.iter().map(kind).collect();
-        Ok(RequestedTypes { column_types, data_types: vec![None; requests.len()] })
+        Ok(RequestedTypes::plain(column_types, vec![None; requests.len()]))
     }
 
     fn scan<'s>(

@@ -55,7 +55,7 @@ impl Sink for JsonLines {
 }
 
 impl Sealed for JsonLines {
-    fn name(&mut self) -> Result<(), TableError> {
+    fn appear(&mut self) -> Result<(), TableError> {
         *self.appeared.lock().expect("nobody panics with it") = std::mem::take(&mut self.lines);
         Ok(())
     }

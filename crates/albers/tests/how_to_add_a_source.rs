@@ -57,7 +57,7 @@ impl Source for People {
 
     fn types(&self, requests: &[ColumnRequest]) -> Result<RequestedTypes, TableError> {
         let column_types = vec![ColumnType::Integer; requests.len()];
-        Ok(RequestedTypes { column_types, data_types: vec![None; requests.len()] })
+        Ok(RequestedTypes::plain(column_types, vec![None; requests.len()]))
     }
 
     fn scan<'s>(

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use albers::files::{codebook_paths, is_standard};
+use albers::files::{self, is_standard};
 use albers::{Job, Method, PrivacyReport, Relation, Report};
 use anyhow::{Result, anyhow};
 use clap::Args;
@@ -16,7 +16,8 @@ use crate::render;
 /// Read a table, group its rows into classes that satisfy the requirement, and publish them
 #[derive(Args)]
 pub struct Arguments {
-    /// The table: a CSV (also .gz, .zst) or Parquet file, a folder or a pattern of files with the
+    /// The table: a CSV or JSON Lines file (also .gz, .zst), Parquet or a workbook (.xlsx, .ods), a
+    /// folder or a pattern of files with the
     /// same columns, or - for standard input
     data: Option<PathBuf>,
     /// The release; its ending tells the format; - for standard output
@@ -47,6 +48,11 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     job.output = output.or(job.output);
     streams.apply(&mut job);
     if job.method == Some(Method::Grid) && is_without_promise(&job) {
+        if job.dry_run {
+            return Err(anyhow!(
+                "--dry-run has no effect where nothing is published; drop it, or give -k"
+            ));
+        }
         return resolutions::tell(&job, json);
     }
     check_streams(&job, json)?;
@@ -56,7 +62,9 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     };
     // All is said before anything appears: what cannot be said in full is not published.
     print_report(&job, &prepared.report, json, "")?;
-    prepared.name()?;
+    if !job.dry_run {
+        prepared.name()?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -83,26 +91,32 @@ pub fn print_report(job: &Job, report: &Report, json: bool, first: &str) -> Resu
         return render::print_json(report);
     }
     if job.output.as_deref().is_some_and(is_standard) {
-        render::say(&format!("{first}{}", summary(report, &written_to_stream(job))));
+        render::tell_aside(&format!("{first}{}", summary(report, &written_to_stream(job))));
+        rehearsal_lines(job, &files::written(job)).iter().for_each(|line| render::tell_aside(line));
         return Ok(());
     }
-    render::print(&format!("{first}{}", summary(report, &written_files(job))))
+    let rehearsed = rehearsal_lines(job, &files::written(job));
+    let rehearsed: String = rehearsed.iter().map(|line| format!("{line}\n")).collect();
+    render::tell(&format!("{first}{}{rehearsed}", summary(report, &written_files(job))))
 }
 
-/// The files of a release, in words.
+/// What a dry run says of files that it would have to replace.
+pub fn rehearsal_lines(job: &Job, written: &[PathBuf]) -> Vec<String> {
+    if !job.dry_run {
+        return Vec::new();
+    }
+    let there = files::in_the_way(job, written);
+    let there: Vec<String> = there.iter().map(|path| path.display().to_string()).collect();
+    let needs_force = (!there.is_empty())
+        .then(|| format!("there already, so that --force would be needed: {}", there.join(", ")));
+    needs_force.into_iter().collect()
+}
+
+/// The files of the first release, and those of the owner, in words.
 fn written_files(job: &Job) -> String {
-    let output = job.output.as_deref().map(|path| path.display().to_string()).unwrap_or_default();
-    let manifest = match &job.manifest {
-        Some(manifest) => manifest.display().to_string(),
-        None => format!("{output}.manifest.json"),
-    };
-    let codebook = job.output.as_deref().filter(|_| job.codebook != Some(false));
-    let codebook = codebook.into_iter().flat_map(codebook_paths);
-    let mut files = vec![output];
-    files.extend(codebook.map(|path| path.display().to_string()));
-    files.push(manifest);
-    let owners = job.owner_report.iter().chain(&job.dendrogram).chain(&job.model);
-    files.extend(owners.map(|path| path.display().to_string()));
+    let first = Job { also_k: Vec::new(), ..job.clone() };
+    let mut files: Vec<String> =
+        files::written(&first).iter().map(|path| path.display().to_string()).collect();
     let last = files.pop().unwrap_or_default();
     format!("{} and {last}", files.join(", "))
 }
@@ -148,32 +162,10 @@ fn divergence(report: &Report) -> String {
     }
 }
 
-/// A release in words; `written` says where it went.
-fn summary(report: &Report, written: &str) -> String {
-    let mut lines = vec![
-        format!(
-            "{} rows in {} classes of {} to {} rows (mean {:.1}), {} suppressed",
-            render::count(report.rows),
-            render::count(report.classes),
-            render::count(report.class_size.min),
-            render::count(report.class_size.max),
-            report.class_size.mean,
-            render::count(report.suppressed),
-        ),
-        format!("verified: {}", report.requirement),
-        format!("classes:  {}{}", render::relation(report.class_relation), told_apart(report)),
-        format!("method:   {}", report.ran),
-        format!(
-            "loss:     ncp {}, discernibility {:.0}, KL divergence {}",
-            render::share(report.table_loss.ncp),
-            report.table_loss.discernibility,
-            divergence(report),
-        ),
-    ];
-    lines.extend(levels_line(report));
-    lines.extend(report.privacy.as_ref().map(privacy_line));
-    lines.push(String::new());
+/// What became of each column.
+fn column_lines(report: &Report) -> Vec<String> {
     let width = report.columns.iter().map(|column| column.name.chars().count()).max().unwrap_or(0);
+    let mut lines = Vec::new();
     for column in &report.columns {
         let role = column.role.as_deref().unwrap_or("no role");
         let loss = match report.table_loss.ncp_by_column.get(&column.name) {
@@ -192,6 +184,35 @@ fn summary(report: &Report, written: &str) -> String {
             column.shown,
         ));
     }
+    lines
+}
+
+/// A release in words; `written` says where it went.
+fn summary(report: &Report, written: &str) -> String {
+    let mut lines = vec![
+        format!(
+            "{} rows in {} of {} to {} rows (mean {:.1}), {} suppressed",
+            render::count(report.rows),
+            render::classes(report.classes),
+            render::count(report.class_size.min),
+            render::count(report.class_size.max),
+            report.class_size.mean,
+            render::count(report.suppressed),
+        ),
+        format!("verified: {}", report.requirement),
+        format!("classes:  {}{}", render::relation(report.class_relation), told_apart(report)),
+        format!("method:   {}", report.ran),
+        format!(
+            "loss:     ncp {} (0: nothing lost, 1: everything), discernibility {:.0}, KL divergence {}",
+            render::share(report.table_loss.ncp),
+            report.table_loss.discernibility,
+            divergence(report),
+        ),
+    ];
+    lines.extend(levels_line(report));
+    lines.extend(report.privacy.as_ref().map(privacy_line));
+    lines.push(String::new());
+    lines.extend(column_lines(report));
     lines.push(String::new());
     lines.extend(render::findings(&report.findings));
     lines.extend(render::notes(&report.notes));
@@ -202,9 +223,10 @@ fn summary(report: &Report, written: &str) -> String {
             albers::format_bytes(report.read_back_bytes),
         ));
     }
+    let wrote = if report.dry_run { "would write" } else { "wrote" };
     lines.extend(report.also.iter().map(|also| {
         format!(
-            "wrote {} for k = {}: {} classes of {} to {} rows, ncp {} ({})",
+            "{wrote} {} for k = {}: {} classes of {} to {} rows, ncp {} ({})",
             also.path,
             also.k,
             render::count(also.report.classes),
@@ -214,6 +236,9 @@ fn summary(report: &Report, written: &str) -> String {
             also.report.ran,
         )
     }));
-    lines.push(format!("wrote {written} in {:.2} s", report.seconds.total));
+    lines.push(match report.dry_run {
+        true => format!("dry run, nothing was written: it would write {written}"),
+        false => format!("wrote {written} in {:.2} s", report.seconds.total),
+    });
     lines.join("\n") + "\n"
 }

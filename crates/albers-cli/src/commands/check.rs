@@ -3,20 +3,19 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use albers::Place;
 use albers::{
-    Acceptance, Beside, Categories, CheckReport, ConcernedRows, Format, Job, Original, Role,
-    figure, files,
+    Acceptance, Beside, Categories, CheckReport, ConcernedRows, Finding, Format, Job, Original,
+    Role, ThresholdFrom, figure, files,
 };
 use anyhow::Result;
 use clap::Args;
 
 use crate::flags::{MethodFlags, RequirementFlags, ResourceFlags, choice};
+use crate::plain;
 use crate::progress::Bar;
 use crate::render;
 use crate::table_flags::TableFlags;
-
-/// The risk of a class of 11, which those who share health data commonly accept and write as 0.09.
-const DEFAULT_THRESHOLD: f64 = 1.0 / 11.0;
 
 /// No audit is limited unless it is asked to be.
 const MEMORY_HELP: &str = "The memory to work in, such as 256MB; as much as the table takes when \
@@ -26,7 +25,8 @@ const MEMORY_HELP: &str = "The memory to work in, such as 256MB; as much as the 
 #[derive(Args)]
 #[command(mut_arg("memory", |arg| arg.help(MEMORY_HELP)))]
 pub struct Arguments {
-    /// The table: CSV (also .gz, .zst) or Parquet, a folder or a pattern of files, or - for standard
+    /// The table: CSV, JSON Lines (both also .gz, .zst), Parquet or a workbook (.xlsx, .ods), a
+    /// folder or a pattern of files, or - for standard
     /// input
     table: PathBuf,
     /// The format of the table; told by its ending when not given, csv for standard input
@@ -72,8 +72,9 @@ pub struct Arguments {
     /// of a manifest are accepted too
     #[arg(long, value_name = "FINDING[:COLUMN]", value_delimiter = ',')]
     accept: Vec<Acceptance>,
-    /// A risk of being found above this is too high; 1 in 11, 0.0909, when not given
-    #[arg(long, value_name = "RISK")]
+    /// A risk of being found above this is too high; when not given, that of a class of k (1 / k) where
+    /// -k or a manifest tells k, else 0.2, a group of five
+    #[arg(long, value_name = "RISK", value_parser = plain::number)]
     threshold: Option<f64>,
     /// The column that tells how deep the regions of nested classes lie, of a release by --method
     /// bang, bd-tree or hb-tree, where no manifest tells it; without it, classes that show the same
@@ -130,7 +131,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         resources,
         ..MethodFlags::default()
     };
-    let header = columns.header.given();
+    let (header, sheet) = (columns.header.given(), columns.sheet.clone());
     let mut job = columns.job(job.as_ref(), subject, requirement, method)?;
     for name in &keep {
         job.set_role(name, Role::Keep)?;
@@ -139,13 +140,13 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         job.set_role(name, Role::Identifier)?;
     }
     job.force = force.then_some(true).or(job.force);
-    tables.check(&job, rows.as_deref())?;
+    let place = tables.check(&job, rows.as_deref())?;
     job.accept.extend(accept);
-    let threshold = threshold.unwrap_or(DEFAULT_THRESHOLD);
     let named: Vec<String> = identifier.into_iter().chain(level_column).collect();
-    let (report, concerned) = tables.audit((job, header), &named, rows.is_some(), threshold)?;
-    let rows = match &rows {
-        Some(path) => Some(files::rows_file(path, &concerned)?),
+    let (report, concerned) =
+        tables.audit((job, header, sheet), &named, rows.is_some(), threshold)?;
+    let rows = match place {
+        Some(place) => Some(files::rows_file(place, &concerned)?),
         None => None,
     };
     say(&report, json)?;
@@ -159,25 +160,26 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
 impl Tables {
     /// Refuses an original that is the release, and a place for the numbers of rows that is there
     /// already, or that is read.
-    fn check(&self, job: &Job, rows: Option<&Path>) -> Result<()> {
+    fn check(&self, job: &Job, rows: Option<&Path>) -> Result<Option<Place>> {
         if let Some(original) = &self.original {
             files::check_original(&self.table, original)?;
         }
-        let Some(rows) = rows else { return Ok(()) };
+        let Some(rows) = rows else { return Ok(None) };
         let beside = files::manifest_beside(&self.table);
         let manifest = self.manifest.as_ref().or(beside.as_ref());
         let read = [Some(&self.table), manifest, self.original.as_ref()];
         let read: Vec<&Path> = read.into_iter().flatten().map(PathBuf::as_path).collect();
-        Ok(files::check_rows_place(job, rows, &read)?)
+        Ok(Some(files::check_rows_place(job, rows, &read)?))
     }
 
-    /// Audits the table with all that stands beside it. The header is what flags say of it.
+    /// Audits the table with all that stands beside it. Header and sheet are what flags say of it,
+    /// the sheet of the original if there is one.
     fn audit(
         &self,
-        (mut job, header): (Job, Option<bool>),
+        (mut job, header, sheet): (Job, Option<bool>, Option<String>),
         named: &[String],
         wants_rows: bool,
-        threshold: f64,
+        threshold: Option<f64>,
     ) -> Result<(CheckReport, Vec<ConcernedRows>)> {
         let bar = Bar::new();
         let original = match &self.original {
@@ -186,7 +188,8 @@ impl Tables {
         };
         // What a job file says of its input is not true of a release of it, which has names.
         job.header = header.or(job.header.filter(|&header| header));
-        let manifest = files::manifest_of(&self.table, self.manifest.as_deref())?;
+        job.sheet = sheet.filter(|_| original.is_none());
+        let manifest = files::manifest_of(&job, &self.table, self.manifest.as_deref())?;
         let digest = match &manifest {
             Some(_) => files::digest_of(&self.table)?,
             None => String::new(),
@@ -219,6 +222,8 @@ fn say(report: &CheckReport, json: bool) -> Result<()> {
         render::print_json(report)?;
         missed_lines(report).iter().for_each(|line| render::say(line));
         manifest_lines(report).iter().for_each(|line| render::say(line));
+    } else if render::is_quiet() {
+        quiet_lines(report).iter().for_each(|line| render::say(line));
     } else {
         render::print(&summary(report))?;
     }
@@ -232,13 +237,24 @@ fn say(report: &CheckReport, json: bool) -> Result<()> {
     Ok(())
 }
 
+/// What is said of an audit even where nothing need be: what does not hold.
+fn quiet_lines(report: &CheckReport) -> Vec<String> {
+    let differs = report.manifest.as_ref().is_some_and(|manifest| !manifest.differs.is_empty());
+    let mut lines = missed_lines(report);
+    lines.extend(manifest_lines(report).into_iter().filter(|_| differs));
+    let stops = |own: &Finding| own.is_severe && !report.is_accepted(own);
+    let severe: Vec<Finding> = report.findings.iter().filter(|own| stops(own)).cloned().collect();
+    lines.extend(render::seen(&severe, |_| false));
+    lines
+}
+
 fn summary(report: &CheckReport) -> String {
     let size = &report.class_size;
     let mut lines = vec![
         format!(
-            "{} rows in {} classes of {} to {} rows (mean {:.1})",
+            "{} rows in {} of {} to {} rows (mean {:.1})",
             render::count(report.rows),
-            render::count(report.classes),
+            render::classes(report.classes),
             render::count(size.min),
             render::count(size.max),
             size.mean,
@@ -305,18 +321,27 @@ fn risk_lines(report: &CheckReport) -> Vec<String> {
         format!("  average   {:.4}", risk.average),
         format!(
             "  above {}: {} rows, {:.2} % of all",
-            threshold_words(risk.threshold),
+            threshold_words(report),
             render::count(risk.rows_above_threshold),
             risk.above_threshold * 100.0,
         ),
     ]
 }
 
-/// A threshold as it was given, or the usual one.
-fn threshold_words(threshold: f64) -> String {
-    match threshold == DEFAULT_THRESHOLD {
-        true => format!("{threshold:.4} (1 in 11)"),
-        false => threshold.to_string(),
+/// A threshold, and where it comes from.
+fn threshold_words(report: &CheckReport) -> String {
+    let threshold = report.risk.threshold;
+    let counted = if report.k_counts == "rows" { "rows" } else { "persons" };
+    match report.risk.threshold_from {
+        ThresholdFrom::K => {
+            let k = (1.0 / threshold).round();
+            format!("{threshold:.4} (1 in {k}, as k = {k} asks for groups of {k} {counted})")
+        }
+        ThresholdFrom::Convention => format!(
+            "{threshold} (1 in 5; no k was asked for, and groups of 5 are a common convention, set \
+             another with --threshold)"
+        ),
+        _ => format!("{threshold} (as --threshold says)"),
     }
 }
 

@@ -12,6 +12,7 @@ use crate::flags::{
     self, Assignment, CodebookFlags, ColumnFlags, LimitFlags, MethodFlags, OwnerFlags,
     RequirementFlags,
 };
+use crate::plain;
 use crate::progress::Bar;
 use crate::render;
 
@@ -21,8 +22,12 @@ use crate::render;
 /// original: intervals, sets, or labels where a hierarchy is given. All other columns come from the
 /// original. Without -k, the smallest class of the release decides it.
 #[derive(Args)]
+#[command(
+    override_usage = "albers compact [OPTIONS] --key <COLUMN> -o <FILE> <ORIGINAL> <RELEASE>"
+)]
 pub struct Arguments {
-    /// The table that was anonymized: CSV (also .gz, .zst) or Parquet
+    /// The table that was anonymized: CSV, JSON Lines (both also .gz, .zst), Parquet, or a
+    /// workbook (.xlsx, .ods)
     original: PathBuf,
     /// The release of it, in any notation
     release: PathBuf,
@@ -70,7 +75,7 @@ struct ShownFlags {
     #[arg(long = "weight", value_name = "COLUMN=WEIGHT")]
     weights: Vec<Assignment<f64>>,
     /// Decides the order of classes and rows
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = plain::whole::<u64>)]
     seed: Option<u64>,
     #[command(flatten)]
     limits: LimitFlags,
@@ -120,6 +125,8 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         None => format!("ncp unknown before, {after} after\n"),
     };
     anonymize::print_report(&job, report, json, &change)?;
-    prepared.name()?;
+    if !job.dry_run {
+        prepared.name()?;
+    }
     Ok(ExitCode::SUCCESS)
 }

@@ -83,7 +83,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         files::write_text(&Job::default(), &svg, &report.figure.svg())?;
         if !json {
             let holds = if report.holds { "holds" } else { "does not hold" };
-            render::print(&format!("{}: the claim {holds}: {}\n", report.name, report.found))?;
+            render::tell(&format!("{}: the claim {holds}: {}\n", report.name, report.found))?;
         }
         written.push(Written { report, csv, svg });
     }

@@ -12,6 +12,7 @@ use anyhow::Result;
 use clap::{Args, Subcommand};
 
 use crate::flags::ResourceFlags;
+use crate::interrupt::{self, Work};
 
 /// Keep a table that changes in a folder, and publish it again and again
 ///
@@ -20,7 +21,6 @@ use crate::flags::ResourceFlags;
 /// than its requirement allows. The folder holds the rows as they came: it is private, and nothing
 /// of it is for publication but the releases.
 #[derive(Args)]
-#[command(max_term_width = 100)]
 pub struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -62,8 +62,13 @@ fn resources_of(flags: ResourceFlags) -> Result<Job> {
     Ok(job)
 }
 
-/// Opens an index to change it, with what may be used for that.
-fn open(folder: &std::path::Path, resources: &Job) -> Result<Index> {
+/// Opens an index for some work, with what may be used for that.
+fn open(
+    folder: &std::path::Path,
+    resources: &Job,
+    work: fn(std::path::PathBuf) -> Work,
+) -> Result<Index> {
+    interrupt::at(work, folder);
     let mut index = Index::open(folder)?;
     index.use_resources(resources)?;
     Ok(index)

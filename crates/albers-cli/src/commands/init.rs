@@ -5,7 +5,8 @@ use std::process::ExitCode;
 
 use albers::ColumnType;
 use albers::init::{
-    ColumnProposal, IdentifyingSet, InitReport, InitRequest, JOB_FILE_FIELDS, percent, plain,
+    ColumnProposal, IdentifyingSet, InitReport, InitRequest, JOB_FILE_FIELDS, TextNotation,
+    percent, plain, wrapped,
 };
 use anyhow::Result;
 use clap::Args;
@@ -13,12 +14,13 @@ use clap::Args;
 use crate::flags::{Assignment, HeaderFlags};
 use crate::progress::Bar;
 use crate::render;
+use crate::text_flags::TextFlags;
 
 /// Look at a table, propose roles, types and hierarchies, and write a commented job file
 #[derive(Args)]
 #[command(after_long_help = JOB_FILE_FIELDS)]
 pub struct Arguments {
-    /// The table: CSV (also .gz, .zst) or Parquet
+    /// The table: CSV, JSON Lines (both also .gz, .zst), Parquet, or a workbook (.xlsx, .ods)
     #[arg(required_unless_present = "schema")]
     data: Option<PathBuf>,
     /// Print the JSON schema of a job file and do nothing else
@@ -31,7 +33,7 @@ pub struct Arguments {
     #[arg(long)]
     force: bool,
     /// Rows per class that the job asks for
-    #[arg(short, value_name = "N", default_value_t = 5)]
+    #[arg(short, value_name = "N", default_value_t = 5, value_parser = crate::plain::whole::<u64>)]
     k: u64,
     /// The type of a column: integer, decimal, float, date, timestamp, boolean, text or code
     #[arg(long = "type", value_name = "COLUMN=TYPE")]
@@ -41,9 +43,14 @@ pub struct Arguments {
     delimiter: Option<char>,
     #[command(flatten)]
     header: HeaderFlags,
+    /// The sheet of a workbook; the only one that holds anything when not given
+    #[arg(long, value_name = "NAME")]
+    sheet: Option<String>,
     /// A text that stands for a missing value, besides the empty cell
     #[arg(long, value_name = "TEXT")]
     missing: Vec<String>,
+    #[command(flatten)]
+    text: TextFlags,
     /// Print what was found and proposed as JSON on standard output
     #[arg(long)]
     json: bool,
@@ -51,16 +58,29 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
-    let Arguments { data, schema, output, force, k, types, delimiter, header, missing, json } =
-        arguments;
+    let Arguments { data, schema, output, force, k, types, delimiter, header, .. } = arguments;
+    let Arguments { sheet, missing, text, json, .. } = arguments;
     let Some(data) = data.filter(|_| !schema) else {
         render::print(&albers::Job::schema())?;
         return Ok(ExitCode::SUCCESS);
     };
     let types = types.into_iter().map(|given| (given.column, given.value)).collect();
     let header = header.given();
-    let request =
-        InitRequest { input: data, job: output, force, k, delimiter, header, missing, types };
+    let TextFlags { encoding, decimal, date_formats } = text;
+    let date_formats = date_formats.into_iter().map(|given| (given.column, given.value)).collect();
+    let text = TextNotation { encoding, decimal, date_formats };
+    let request = InitRequest {
+        input: data,
+        job: output,
+        force,
+        k,
+        delimiter,
+        header,
+        sheet,
+        missing,
+        types,
+        text,
+    };
     let report = {
         let bar = Bar::new();
         albers::init(&request, &bar)?
@@ -68,10 +88,18 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     if json {
         render::print_json(&report)?;
     } else {
-        render::print(&summary(&report))?;
+        render::tell(&summary(&report))?;
     }
     Ok(ExitCode::SUCCESS)
 }
+
+/// Characters of a line of the table.
+const LINE_CHARS: usize = 80;
+/// A reason stands beside its column where it has at least so many characters to a line.
+const LEAST_REASON_CHARS: usize = 28;
+const LEAST_NAME_CHARS: usize = 6;
+/// What a reason below its column is set in by.
+const INDENT: &str = "      ";
 
 fn summary(report: &InitReport) -> String {
     let mut lines = vec![format!("{} rows", render::count(report.rows)), String::new()];
@@ -80,8 +108,17 @@ fn summary(report: &InitReport) -> String {
     rows.extend(report.columns.iter().map(|column| cells(column, report.rows)));
     lines.extend(aligned(&rows));
     lines.push(String::new());
-    lines.extend(report.identifying_sets.iter().map(|set| sentence(set, report)));
-    if !report.identifying_sets.is_empty() {
+    let sets = report.identifying_sets.iter().map(|set| sentence(set, report));
+    let related = report
+        .columns
+        .iter()
+        .filter(|column| !column.relations.is_empty())
+        .map(|own| format!("beware: {} {}", plain(&own.name), own.relations.join("; ")));
+    let told: Vec<String> = sets.chain(related).collect();
+    for sentence in &told {
+        lines.extend(set_in(sentence, "", "  "));
+    }
+    if !told.is_empty() {
         lines.push(String::new());
     }
     lines.extend(render::seen(&report.findings, |_| false));
@@ -90,6 +127,13 @@ fn summary(report: &InitReport) -> String {
     lines.push(format!("wrote {job}: read it, correct the roles, then run"));
     lines.push(format!("  albers anonymize --job {job}"));
     lines.join("\n") + "\n"
+}
+
+/// A text in lines of the table's length, the first of which begins in another way than the others.
+fn set_in(text: &str, first: &str, others: &str) -> Vec<String> {
+    let wrapped = wrapped(text, LINE_CHARS - others.chars().count().max(first.chars().count()));
+    let starts = std::iter::once(first).chain(std::iter::repeat(others));
+    starts.zip(wrapped).map(|(start, line)| format!("{start}{line}")).collect()
 }
 
 fn cells(column: &ColumnProposal, n_rows: u64) -> [String; 7] {
@@ -115,24 +159,41 @@ fn cells(column: &ColumnProposal, n_rows: u64) -> [String; 7] {
     ]
 }
 
-/// Rows of text with aligned columns; figures stand to the right.
+/// Rows of text with aligned columns; figures stand to the right. The last cell of each row is
+/// broken between words, beside the others or, where they leave no room, below them.
 fn aligned(rows: &[[String; 7]]) -> Vec<String> {
     const FIGURES: std::ops::Range<usize> = 2..5;
     let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..7).map(width).collect();
-    let line = |row: &[String; 7]| {
+    let mut widths: Vec<usize> = (0..6).map(width).collect();
+    // A longer name stands on a line of its own, above the rest of its row.
+    let n_beside_name = 1 + widths[1..].iter().map(|width| width + 2).sum::<usize>() + 2;
+    widths[0] = widths[0].min(LINE_CHARS.saturating_sub(n_beside_name)).max(LEAST_NAME_CHARS);
+    let n_before = 1 + widths.iter().map(|width| width + 2).sum::<usize>() + 1;
+    let is_beside = n_before + LEAST_REASON_CHARS <= LINE_CHARS;
+    let mut lines = Vec::new();
+    for (row_idx, row) in rows.iter().enumerate() {
         let mut line = String::from(" ");
         for (at, (cell, &width)) in row.iter().zip(&widths).enumerate() {
             line.push(' ');
-            if FIGURES.contains(&at) {
+            if cell.chars().count() > width {
+                lines.push(format!("{line}{cell}"));
+                line.push_str(&" ".repeat(width + 1));
+            } else if FIGURES.contains(&at) {
                 line.push_str(&format!("{cell:>width$} "));
             } else {
                 line.push_str(&format!("{cell:width$} "));
             }
         }
-        line.trim_end().to_owned()
-    };
-    rows.iter().map(line).collect()
+        let reason = &row[6];
+        if is_beside {
+            line.push(' ');
+            lines.extend(set_in(reason, &line, &" ".repeat(n_before)));
+        } else {
+            lines.push(line.trim_end().to_owned());
+            lines.extend(set_in(reason, INDENT, INDENT).into_iter().filter(|_| row_idx > 0));
+        }
+    }
+    lines.iter().map(|line| line.trim_end().to_owned()).collect()
 }
 
 fn sentence(set: &IdentifyingSet, report: &InitReport) -> String {

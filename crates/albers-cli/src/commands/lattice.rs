@@ -12,6 +12,7 @@ use clap::Args;
 use crate::flags::{
     self, Assignment, ColumnFlags, MethodFlags, RequirementFlags, ResourceFlags, SearchFlags,
 };
+use crate::plain;
 use crate::progress::Bar;
 use crate::render;
 
@@ -21,7 +22,8 @@ use crate::render;
 /// one that does. Publish one of them with albers anonymize --level COLUMN=LEVEL,...
 #[derive(Args)]
 pub struct Arguments {
-    /// The table: CSV (also .gz, .zst) or Parquet, a folder or a pattern of files, or - for standard
+    /// The table: CSV, JSON Lines (both also .gz, .zst), Parquet or a workbook (.xlsx, .ods), a
+    /// folder or a pattern of files, or - for standard
     /// input
     data: Option<PathBuf>,
     /// The format of the table; told by its ending when not given, csv for standard input
@@ -37,7 +39,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
     /// Print at most so many generalizations; 0 for all
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = plain::whole::<usize>)]
     limit: usize,
     /// Print all generalizations as JSON on standard output
     #[arg(long)]
@@ -95,7 +97,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     if let (Some(svg), Some(drawing)) = (&svg, &report.drawing) {
         files::write_text(&job, svg, drawing)?;
         if !json {
-            render::say(&format!("drew the lattice: {}", svg.display()));
+            render::tell_aside(&format!("drew the lattice: {}", svg.display()));
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -159,7 +161,7 @@ fn nodes(n_nodes: f64) -> String {
 /// The generalizations, one line each, below the names of what they show.
 fn table(report: &LatticeReport, minimal: &[MinimalReport]) -> Vec<String> {
     let names = report.columns.iter().map(|column| column.name.clone());
-    let figures = ["height", "suppressed", "classes", "discernibility", "ncp", "precision"];
+    let figures = ["height", "left out", "classes", "discern.", "ncp", "precision"];
     let mut rows: Vec<Vec<String>> =
         vec![names.chain(figures.map(str::to_owned)).chain(["weights".to_owned()]).collect()];
     for own in minimal {

@@ -5,7 +5,10 @@ mod queries;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use albers::{Categories, MeasureReport, MeasuredSelections, Role, SelectSpec, TargetSpec, files};
+use albers::{
+    Categories, LossDomain, MeasureOptions, MeasureReport, MeasuredSelections, Role, SelectSpec,
+    TargetSpec, files,
+};
 use anyhow::Result;
 use clap::Args;
 
@@ -19,7 +22,8 @@ use queries::QueryFlags;
 /// Measure what a release loses, ours or anybody's, from its file and the original
 #[derive(Args)]
 pub struct Arguments {
-    /// The table that was anonymized: CSV (also .gz, .zst) or Parquet
+    /// The table that was anonymized: CSV, JSON Lines (both also .gz, .zst), Parquet, or a
+    /// workbook (.xlsx, .ods)
     original: PathBuf,
     /// The release of it
     release: PathBuf,
@@ -37,6 +41,9 @@ pub struct Arguments {
     /// set of values, else as labels
     #[arg(long, value_parser = flags::choice::<Categories>())]
     categories: Option<Categories>,
+    /// Which values of a column with a hierarchy its loss is a share of; declared when not given
+    #[arg(long, value_parser = flags::choice::<LossDomain>())]
+    domain: Option<LossDomain>,
     /// A column that the release holds as it is: how much is left to know of it for who knows a row's
     /// class, in bits, or with COLUMN:number as the squared error; may be given again
     #[arg(long = "target", value_name = "COLUMN[:KIND]")]
@@ -69,6 +76,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         key,
         weights,
         categories,
+        domain,
         targets,
         selects,
         level_column,
@@ -103,12 +111,9 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let report = {
         let bar = Bar::new();
         let (original, release, key) = (original.as_ref(), release.as_ref(), key.as_deref());
-        match queries.workload() {
-            None => albers::measure(&job, original, release, key, &bar)?,
-            Some(asked) => {
-                albers::measure_with_queries(&job, original, release, key, &asked, &bar)?
-            }
-        }
+        let (domain, queries) = (domain.unwrap_or_default(), queries.workload());
+        let options = MeasureOptions { domain, queries };
+        albers::measure_with(&job, original, release, key, &options, &bar)?
     };
     if json {
         render::print_json(&report)?;
@@ -144,17 +149,21 @@ fn summary(report: &MeasureReport) -> String {
     let (size, loss) = (&report.class_size, &report.loss);
     let mut lines = vec![
         format!(
-            "{} of {} rows in {} classes of {} to {} rows (mean {:.1}), {} suppressed",
+            "{} of {} rows in {} of {} to {} rows (mean {:.1}), {} suppressed",
             render::count(report.rows),
             render::count(report.original_rows),
-            render::count(report.classes),
+            render::classes(report.classes),
             render::count(size.min),
             render::count(size.max),
             size.mean,
             render::count(report.suppressed),
         ),
         String::new(),
-        format!("ncp                {}  (0 nothing lost, 1 everything)", render::share(loss.ncp)),
+        format!(
+            "ncp                {}  (0: nothing lost, 1: everything), over {} values",
+            render::share(loss.ncp),
+            loss.domain
+        ),
         format!("certainty penalty  {:.4}", loss.certainty_penalty),
         format!("discernibility     {:.0}", loss.discernibility),
     ];

@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use albers::source::Layout;
 use albers::{
     ColumnType, Dialect, Format, Job, QueryAnswer, QueryReport, Question, ReleaseBeside, Role,
     SqlSource, Totals, files,
 };
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use clap::Args;
 
 use crate::flags::{self, Assignment, HierarchyFlag, LimitFlags, ResourceFlags, choice};
@@ -17,7 +18,7 @@ use crate::render;
 /// Ask a release how many rows satisfy a condition, with bounds; the original is not needed
 #[derive(Args)]
 pub struct Arguments {
-    /// The release: CSV (also .gz, .zst) or Parquet, or - for standard input
+    /// The release: CSV, JSON Lines (both also .gz, .zst), Parquet, or - for standard input
     release: PathBuf,
     /// The condition, in SQL without where: "age between 40 and 50 and zip = '44120'"; all rows when
     /// not given
@@ -52,7 +53,8 @@ pub struct Arguments {
     #[arg(long, value_name = "COLUMN")]
     level_column: Option<String>,
     /// What the labels of a column are of, where the codebook does not tell: a FILE (one row per
-    /// value, from specific to general), prefix, ranges:5,10,20, dates or suppress
+    /// value, from specific to general), prefix, ranges:5,10,20, dates, dates:month,year or
+    /// suppress
     #[arg(long = "hierarchy", value_name = "COLUMN=HIERARCHY")]
     hierarchies: Vec<HierarchyFlag>,
     /// The type of a column: integer, decimal, float, date, timestamp, boolean, text or code
@@ -77,11 +79,11 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(mut arguments: Arguments) -> Result<ExitCode> {
-    let question = question(&arguments)?;
     let job = job(&mut arguments)?;
+    let question = question(&job, &arguments)?;
     let release = arguments.release.as_path();
-    let manifest = files::manifest_of(release, arguments.manifest.as_deref())?;
-    let codebook = files::codebook_of(release)?;
+    let manifest = files::manifest_of(&job, release, arguments.manifest.as_deref())?;
+    let codebook = files::codebook_of(&job, release)?;
     match (&manifest, &codebook) {
         (Some(own), _) => files::check_digest(release, own.digest.as_deref(), "manifest")?,
         (None, Some(own)) => files::check_digest(release, own.digest.as_deref(), "codebook")?,
@@ -95,7 +97,10 @@ pub fn run(mut arguments: Arguments) -> Result<ExitCode> {
         if files::is_standard(release) && table.is_none() && dialect == Dialect::DuckDb {
             anyhow::bail!("DuckDB cannot read standard input again; name its table with --table");
         }
-        let to = SqlSource::of(dialect, &path, source.delimiter(), table);
+        if source.layout() == Layout::Sheet && table.is_none() && dialect == Dialect::DuckDb {
+            anyhow::bail!("a spreadsheet is no release; name the table of a database with --table");
+        }
+        let to = SqlSource::of(dialect, &path, source.as_ref(), table);
         let sql = {
             let bar = Bar::new();
             albers::query_sql(&job, source.as_ref(), &beside, &question, &to, &bar)?
@@ -118,9 +123,9 @@ pub fn run(mut arguments: Arguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn question(arguments: &Arguments) -> Result<Question> {
+fn question(job: &Job, arguments: &Arguments) -> Result<Question> {
     let conditions = match &arguments.conditions {
-        Some(path) => read_conditions(path)?,
+        Some(path) => read_conditions(job, path)?,
         None => arguments.condition.iter().cloned().collect(),
     };
     Ok(Question {
@@ -131,12 +136,8 @@ fn question(arguments: &Arguments) -> Result<Question> {
     })
 }
 
-fn read_conditions(path: &Path) -> Result<Vec<String>> {
-    let text = match files::is_standard(path) {
-        true => std::io::read_to_string(std::io::stdin()).context("cannot read standard input")?,
-        false => std::fs::read_to_string(path)
-            .with_context(|| format!("cannot read {}", path.display()))?,
-    };
+fn read_conditions(job: &Job, path: &Path) -> Result<Vec<String>> {
+    let text = files::text_of(job, path, "the conditions")?;
     let text = text.trim_start_matches('\u{feff}');
     let lines =
         text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));

@@ -12,6 +12,7 @@ use crate::commands::anonymize;
 use crate::flags::{self, HeaderFlags, ResourceFlags, StreamFlags};
 use crate::progress::Bar;
 use crate::render;
+use crate::text_flags::TextFlags;
 
 /// What stands first where rows are recoded for learning.
 const NO_RELEASE: &str = "NO RELEASE: rows recoded for learning are not verified and tell of people; \
@@ -30,8 +31,8 @@ const NO_RELEASE: &str = "NO RELEASE: rows recoded for learning are not verified
 pub struct Arguments {
     /// The recoding function
     model: PathBuf,
-    /// The rows: a CSV (also .gz, .zst) or Parquet file, a folder or a pattern of files with the same
-    /// columns, or - for standard input. Columns that the model does not have are left out
+    /// The rows: a CSV or JSON Lines file (also .gz, .zst), Parquet or a workbook (.xlsx, .ods), a
+    /// folder or a pattern of files with the same columns, or - for standard input. Columns that the model does not have are left out
     data: PathBuf,
     /// The release, or the table for learning; its ending tells the format; - for standard output
     #[arg(short, long, value_name = "FILE")]
@@ -61,10 +62,15 @@ struct ReadingFlags {
     delimiter: Option<char>,
     #[command(flatten)]
     header: HeaderFlags,
+    /// The sheet of a workbook; the only one that holds anything when not given
+    #[arg(long, value_name = "NAME")]
+    sheet: Option<String>,
     /// A text that stands for a missing value, besides the empty cell; those of the model's table when
     /// not given
     #[arg(long, value_name = "TEXT")]
     missing: Vec<String>,
+    #[command(flatten)]
+    text: TextFlags,
     #[command(flatten)]
     resources: ResourceFlags,
 }
@@ -73,15 +79,17 @@ struct ReadingFlags {
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let Arguments { model, data, output, for_learning, outside, json, streams, reading } =
         arguments;
-    let ReadingFlags { delimiter, header, missing, resources } = reading;
+    let ReadingFlags { delimiter, header, sheet, missing, text, resources } = reading;
     let mut job = Job {
         input: Some(data),
         output: Some(output),
         delimiter,
         header: header.given(),
+        sheet,
         missing,
         ..Job::default()
     };
+    text.apply(&mut job);
     resources.apply(&mut job)?;
     streams.apply(&mut job);
     let recode = RecodeJob { model, outside: outside.unwrap_or_default(), job };
@@ -98,7 +106,9 @@ fn release(recode: &RecodeJob, json: bool) -> Result<ExitCode> {
         albers::prepare_recode_files(recode, &bar)?
     };
     anonymize::print_report(&recode.job, &prepared.report, json, "")?;
-    prepared.name()?;
+    if !recode.job.dry_run {
+        prepared.name()?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -132,10 +142,12 @@ fn learn(recode: &RecodeJob, json: bool) -> Result<ExitCode> {
             render::say(NO_RELEASE);
             render::print_json(&prepared.report)?;
         }
-        (false, true) => render::say(&text),
-        (false, false) => render::print(&text)?,
+        (false, true) => render::tell_aside(&text),
+        (false, false) => render::tell(&text)?,
     }
-    prepared.name()?;
+    if !job.dry_run {
+        prepared.name()?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -158,10 +170,15 @@ fn told(report: &LearningReport, recode: &RecodeJob) -> String {
             render::count(report.at_edge)
         ));
     }
-    let output = recode.job.output.as_deref().map(|path| path.display().to_string());
+    let job = &recode.job;
+    let output = job.output.as_deref().map(|path| path.display().to_string());
+    let wrote = if job.dry_run { "dry run, nothing was written: it would write" } else { "wrote" };
     match output.as_deref() {
-        Some("-") | None => lines.push("wrote to standard output".to_owned()),
-        Some(path) => lines.push(format!("wrote {path}, which only its owner may read")),
+        Some("-") | None => lines.push(format!("{wrote} to standard output")),
+        Some(path) => lines.push(format!("{wrote} {path}, which only its owner may read")),
     }
+    let written: Vec<PathBuf> =
+        job.output.iter().filter(|own| !is_standard(own)).cloned().collect();
+    lines.extend(anonymize::rehearsal_lines(job, &written));
     lines.join("\n") + "\n"
 }

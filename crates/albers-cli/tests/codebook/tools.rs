@@ -1,4 +1,6 @@
-//! The tools that recipes are for, where they are installed.
+//! The tools that recipients have, where they are installed.
+
+#![allow(dead_code, reason = "every test file uses its own part of this")]
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -48,13 +50,23 @@ pub fn answers_of(folder: &Folder, page: &str) -> Vec<(&'static str, Vec<u64>)> 
     let script = std::fs::File::open(folder.path("recipe.sql")).unwrap();
     answers.push(("DuckDB", numbers(folder, command.args(["-c", DUCKDB]).stdin(script))));
     let has_r = Command::new("Rscript").arg("--version").output().is_ok();
-    if has_r && !block(page, "r").contains("arrow::") {
+    let needs_package = ["arrow::", "jsonlite::"].iter().any(|own| block(page, "r").contains(own));
+    if has_r && !needs_package {
         folder.write("recipe.R", block(page, "r"));
         let mut command = Command::new("Rscript");
         let printed = numbers(folder, command.args(["--vanilla", "recipe.R"]));
         answers.push(("R", printed));
     }
     answers
+}
+
+/// What a script of Python prints, which is given some arguments.
+pub fn printed(folder: &Folder, script: &str, arguments: &[&str]) -> String {
+    let mut command = Command::new(python().unwrap());
+    command.current_dir(folder.path("")).args(["-c", script]).args(arguments);
+    let run = finished(&mut command);
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{}", run.out);
+    run.out
 }
 
 /// The code of a page in a language.

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "every test file uses its own part of this")]
 #![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
+pub mod helped;
 pub mod living;
 
 use std::collections::BTreeMap;
@@ -125,6 +126,13 @@ impl Folder {
 
     pub fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_albers"));
+        command.current_dir(self.folder.path());
+        command
+    }
+
+    /// Another program, in the folder.
+    pub fn command_of(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
         command.current_dir(self.folder.path());
         command
     }
@@ -295,9 +303,18 @@ fn cells_of(line: &str, delimiter: char) -> Vec<String> {
     cells
 }
 
+/// Whether a program has a file in the folder open that has no name, or one that is not its last.
+fn writes(folder: &Folder, child: &Child) -> bool {
+    let root = folder.path(".").canonicalize().unwrap();
+    let Ok(open) = std::fs::read_dir(format!("/proc/{}/fd", child.id())) else { return false };
+    let open = open.flatten().filter_map(|entry| std::fs::read_link(entry.path()).ok());
+    let mut own = open.filter_map(|path| Some(path.strip_prefix(&root).ok()?.to_owned()));
+    own.any(|path| path.to_string_lossy().starts_with(['#', '.']))
+}
+
 /// Waits until a started program writes, and fails if it ends before.
 pub fn wait_until_it_writes(folder: &Folder, child: &mut Child) {
-    while !folder.names().iter().any(|name| name.starts_with(".albers-")) {
+    while !writes(folder, child) {
         let ended = child.try_wait().unwrap();
         assert!(ended.is_none(), "the program ended before it was seen to write: {ended:?}");
         std::thread::yield_now();

@@ -50,7 +50,7 @@ pub fn make(program: &Path, folder: &Path) {
     };
     for (name, rest) in GENERATED {
         for ending in ["csv", "csv.gz", "tsv", "parquet"] {
-            run(&format!("generate {rest} -o {name}.{ending}"));
+            run(&format!("generate {rest} --force -o {name}.{ending}"));
         }
         let text = read(folder, &format!("{name}.csv"));
         assert!(!text.contains(['"', ';']), "{name}: cells would have to be quoted");

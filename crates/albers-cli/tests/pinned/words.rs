@@ -79,7 +79,7 @@ pub const TABLES: [Table; 7] = [
             ("keep", "city,balance"),
             ("identifier", "phone-prefix"),
             ("budget", "1800KB"),
-            ("other-budget", "1500KB"),
+            ("other-budget", "2500KB"),
         ],
     },
     Table {
@@ -242,7 +242,7 @@ pub const TABLES: [Table; 7] = [
             ("keep", "note,smoker"),
             ("identifier", "row"),
             ("budget", "800KB"),
-            ("other-budget", "700KB"),
+            ("other-budget", "900KB"),
         ],
     },
 ];

@@ -27,7 +27,7 @@ use albers_classes::Span;
 use albers_classes::region::span;
 
 pub use build::{CodeCounts, ScaleProblem};
-pub use spec::{MAX_BITS, ScaleLines, ScaleSpec};
+pub use spec::{MAX_BITS, ScaleFileError, ScaleLines, ScaleSpec};
 
 /// Cells have no more bits, the one of the missing value left out.
 const MOST_BITS: u32 = 62;

@@ -6,10 +6,12 @@ use std::sync::Arc;
 use albers_classes::Region;
 use albers_classes::packed::RowBlock;
 use albers_partition::cell::MAX_DEPTH;
+use albers_partition::portfolio::Portfolio;
 use albers_partition::split::cut::Turn;
 use albers_partition::top::{Attempt, SampledTops, Top};
 use albers_storage::memory_budget::Reservation;
 use albers_storage::spill::Block;
+use albers_storage::threads;
 use albers_storage::{Result, StorageError};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -154,7 +156,7 @@ impl BufferTree<'_> {
         let (plan, router) = (self.plan, self.router());
         let mut blocks = blocks.into_iter();
         loop {
-            let round: Vec<Block> = blocks.by_ref().take(rayon::current_num_threads()).collect();
+            let round: Vec<Block> = blocks.by_ref().take(threads::of_pool()).collect();
             if round.is_empty() {
                 return Ok(());
             }
@@ -310,6 +312,18 @@ impl<E: From<StorageError>> Drain<'_, '_, '_, E> {
         (depth, way): (usize, Vec<Turn>),
     ) -> std::result::Result<(), E> {
         let plan = self.plan;
+        if plan.plan.portfolio.is_some_and(Portfolio::joins_leaves) {
+            let (heavy, rest) = part.without_heavy(plan)?;
+            if let Some(heavy) = heavy {
+                let Part { blocks, n_rows, .. } = heavy;
+                let (region, way) = (region.clone(), way.clone());
+                (self.sink)(Loaded::Giant(Giant { blocks, n_rows, region, way }))?;
+                let top = Arc::new(Top::single(&plan.plan));
+                let place = Place { top: &top, node: 0, depth, way: &[] };
+                return self.group(&place, Why::Few, rest).map(|_| ());
+            }
+            part = rest;
+        }
         let n_rows = part.n_rows;
         let payload_bytes = part.n_payload_bytes / n_rows.max(1) as usize;
         let attempts = if depth < MAX_DEPTH { Attempt::all(&plan.plan) } else { &[] };

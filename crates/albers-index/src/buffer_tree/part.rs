@@ -1,6 +1,7 @@
 //! A part of the tree while rows arrive: a buffer, what was handed to the store, and counts.
 
 use albers_classes::packed::RowBlock;
+use albers_partition::split::majority::Majority;
 use albers_privacy::{ClassSummary, Requirement};
 use albers_storage::Result;
 use albers_storage::spill::Block;
@@ -103,6 +104,41 @@ impl Part {
             rows.read_from(plan.layout, &bytes);
         }
         Ok(rows)
+    }
+
+    /// The rows of the tuple that most of them have, if there is one and both they and the others
+    /// satisfy the requirement; and the others, or all rows.
+    pub fn without_heavy(self, plan: &BulkPlan<'_>) -> Result<(Option<Part>, Part)> {
+        let layout = plan.layout;
+        let mut codes = vec![0; layout.n_attributes()];
+        let mut majority = Majority::default();
+        for block in &self.blocks {
+            let mut rows = RowBlock::default();
+            rows.read_from(layout, &plan.store.read(block)?);
+            for row in 0..rows.n_rows() {
+                rows.codes(layout, row, &mut codes);
+                majority.add(&codes);
+            }
+        }
+        let Some(tuple) = majority.finish() else { return Ok((None, self)) };
+        let [mut heavy, mut rest] = [(); 2].map(|()| Part::new(plan.strictest));
+        for block in self.blocks {
+            let mut rows = RowBlock::default();
+            rows.read_from(layout, &plan.store.take(block)?);
+            for row in 0..rows.n_rows() {
+                rows.codes(layout, row, &mut codes);
+                let part = if codes == tuple { &mut heavy } else { &mut rest };
+                part.append(plan, &rows, row..row + 1)?;
+            }
+        }
+        heavy.flush(plan)?;
+        rest.flush(plan)?;
+        let is_most = heavy.n_rows > rest.n_rows && rest.n_rows > 0;
+        if is_most && heavy.holds(plan.strictest) && rest.holds(plan.strictest) {
+            return Ok((Some(heavy), rest));
+        }
+        heavy.take(&mut rest);
+        Ok((None, heavy))
     }
 
     /// Whether its rows satisfy the requirement that it was made for.

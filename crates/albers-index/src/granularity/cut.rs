@@ -32,20 +32,27 @@ const STRETCH_PIECES: usize = 4096;
 
 /// What every run must pass.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Test {
+pub enum Test {
     /// It has at least so many rows.
     Rows(u64),
     /// It satisfies the requirement.
     Requirement,
+    /// It is made of so many pieces, neither fewer nor more.
+    Pieces {
+        /// The fewest.
+        least: usize,
+        /// The most, which leave room for any number of pieces: at least `2 * least - 1`.
+        most: usize,
+    },
 }
 
 /// Neighbours in the walk.
 #[derive(Clone, Copy)]
-struct Piece<const L: usize, const M: usize> {
+pub struct Piece<const L: usize, const M: usize> {
     /// The first unit, by its place in the walk.
-    start: u32,
+    pub start: u32,
     /// The first unit after it.
-    end: u32,
+    pub end: u32,
     n_rows: u64,
     extent: Extent<L, M>,
 }
@@ -75,8 +82,7 @@ impl<'a, const L: usize, const M: usize> Cutter<'a, L, M> {
 
     /// The class of each unit; no worse than a given one, which numbers its classes from 0.
     pub fn classes(&self, given: Vec<ClassId>) -> Vec<ClassId> {
-        let units: Vec<Piece<L, M>> =
-            (0..self.walk.len() as u32).into_par_iter().map(|place| self.unit(place)).collect();
+        let units = self.units();
         let given_loss = self.loss_of_classes(&units, &given);
         let Some(runs) = self.runs(units) else { return given };
         if runs.iter().map(|run| self.loss(run)).sum::<f64>() >= given_loss {
@@ -88,6 +94,11 @@ impl<'a, const L: usize, const M: usize> Cutter<'a, L, M> {
             units.iter().for_each(|&unit| classes[unit as usize] = class);
         }
         classes
+    }
+
+    /// Each unit of the walk as a piece.
+    pub fn units(&self) -> Vec<Piece<L, M>> {
+        (0..self.walk.len() as u32).into_par_iter().map(|place| self.unit(place)).collect()
     }
 
     fn unit(&self, place: u32) -> Piece<L, M> {
@@ -133,11 +144,13 @@ impl<'a, const L: usize, const M: usize> Cutter<'a, L, M> {
 
     /// The division of a walk into runs that all pass a test and together lose least, if there is
     /// any. Long walks are divided stretch by stretch.
-    fn divide(&self, pieces: &[Piece<L, M>], test: Test) -> Option<Vec<Piece<L, M>>> {
+    pub fn divide(&self, pieces: &[Piece<L, M>], test: Test) -> Option<Vec<Piece<L, M>>> {
         let n_stretches = pieces.len().div_ceil(STRETCH_PIECES).max(1);
-        let length = pieces.len().div_ceil(n_stretches).max(1);
-        let divided: Vec<Option<Vec<Piece<L, M>>>> =
-            pieces.par_chunks(length).map(|stretch| self.divide_stretch(stretch, test)).collect();
+        let start_of = |stretch: usize| stretch * pieces.len() / n_stretches;
+        let divided: Vec<Option<Vec<Piece<L, M>>>> = (0..n_stretches)
+            .into_par_iter()
+            .map(|at| self.divide_stretch(&pieces[start_of(at)..start_of(at + 1)], test))
+            .collect();
         let runs: Option<Vec<Vec<Piece<L, M>>>> = divided.into_iter().collect();
         Some(runs?.into_iter().flatten().collect())
     }
@@ -157,16 +170,16 @@ impl<'a, const L: usize, const M: usize> Cutter<'a, L, M> {
                 if start < end - 1 {
                     run.take(&pieces[start]);
                 }
-                if run.n_rows >= most_rows {
+                if run.n_rows >= most_rows || test.is_beyond(end - start) {
                     break;
                 }
                 if test == Test::Requirement {
                     self.add(&pieces[start], &mut summary);
                 }
-                if !self.passes(&run, &summary, test) {
+                if !self.passes((&run, end - start), &summary, test) {
                     continue;
                 }
-                if most_rows == u64::MAX {
+                if most_rows == u64::MAX && test.counts_rows() {
                     most_rows = 2 * run.n_rows;
                 }
                 let loss = least[start].0 + self.loss(&run);
@@ -198,13 +211,31 @@ impl<'a, const L: usize, const M: usize> Cutter<'a, L, M> {
         }
     }
 
-    fn passes(&self, run: &Piece<L, M>, summary: &ClassSummary, test: Test) -> bool {
+    fn passes(
+        &self,
+        (run, n_pieces): (&Piece<L, M>, usize),
+        summary: &ClassSummary,
+        test: Test,
+    ) -> bool {
         match test {
+            Test::Pieces { least, most } => (least..=most).contains(&n_pieces),
             Test::Rows(least) => run.n_rows >= least,
             Test::Requirement => {
                 run.n_rows >= self.requirement.min_rows() && self.requirement.holds(summary)
             }
         }
+    }
+}
+
+impl Test {
+    /// Whether runs of so many pieces are too long, and all longer ones too.
+    fn is_beyond(self, n_pieces: usize) -> bool {
+        matches!(self, Test::Pieces { most, .. } if n_pieces > most)
+    }
+
+    /// Whether a run of enough rows passes, so that longer ones need not be looked at.
+    fn counts_rows(self) -> bool {
+        !matches!(self, Test::Pieces { .. })
     }
 }
 

@@ -80,17 +80,6 @@ impl<'a> LeafRuns<'a> {
         leaves.iter().map(|&leaf| self.rows(leaf).len() as u64).sum()
     }
 
-    /// Whether the rows of a run of leaves satisfy a requirement.
-    pub fn run_holds(&self, leaves: Range<u32>, requirement: &Requirement) -> bool {
-        let rows = self.rows_of(leaves);
-        if let Some(k) = requirement.is_only_row_count() {
-            return rows.len() as u64 >= k;
-        }
-        let mut summary = ClassSummary::new(requirement.shape());
-        self.add(rows, &mut summary);
-        requirement.holds(&summary)
-    }
-
     /// Whether the rows of some leaves satisfy a requirement.
     pub fn hold(&self, leaves: &[u32], requirement: &Requirement) -> bool {
         if let Some(k) = requirement.is_only_row_count() {

@@ -127,6 +127,7 @@ impl Sample {
             labels_apart: true,
             is_exact: false,
             trust: None,
+            portfolio: None,
             grain: Grain::default(),
             seed: 1,
         }

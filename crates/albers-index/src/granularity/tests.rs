@@ -74,6 +74,18 @@ fn ways(kind: Kind) -> Vec<(Granularity, Closeness)> {
 
 proptest! {
     #[test]
+    fn nodes_are_balanced_and_hold_every_leaf(rows in rows(), fan_out in 3usize..9) {
+        let sample = Sample::of(Kind::Tree, &rows, 2.min(rows.len()));
+        let (leaves, plan) = (sample.leaves(), sample.plan());
+        let nodes = Nodes::of(leaves, walk::nearer_first(leaves, &plan), fan_out, &plan);
+        nodes.check_invariants(fan_out);
+        let all = requirement(1, None);
+        let found: std::collections::BTreeSet<_> =
+            nodes.classes(leaves, &all).into_iter().collect();
+        prop_assert_eq!(found.len(), leaves.n_leaves(), "a leaf that satisfies stands alone");
+    }
+
+    #[test]
     fn releases_of_any_index_satisfy_and_are_nested_in_each_other(
         rows in rows(),
         kind in kinds(),

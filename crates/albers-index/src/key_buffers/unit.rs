@@ -7,6 +7,7 @@ use albers_classes::Span;
 use albers_classes::packed::RowBlock;
 use albers_classes::region::span;
 use albers_partition::split::rule::{Allowance, Rule};
+use albers_storage::threads;
 use albers_storage::watch::Watch;
 use albers_storage::{Result, StorageError};
 use rayon::prelude::*;
@@ -47,7 +48,7 @@ pub(super) fn visit<E: From<StorageError>>(
     match rows {
         SortedRows::Whole { rows, keys, .. } => {
             // As many at once as there are threads, since much of a unit is done on one.
-            for some in numbers.chunks(rayon::current_num_threads()) {
+            for some in numbers.chunks(threads::of_pool()) {
                 watch.check()?;
                 let loaded = some.par_iter().map(|&number| at(number).at_hand(rows, keys, watch));
                 let loaded: Vec<Result<LoadedUnit<'_>>> = loaded.collect();

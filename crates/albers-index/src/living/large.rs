@@ -9,6 +9,7 @@ use albers_partition::split::cut::Turn;
 use albers_partition::split_tree::{SplitTree, TreeNode};
 use albers_privacy::ClassSummary;
 use albers_storage::StorageError;
+use albers_storage::threads;
 use rayon::prelude::*;
 
 use super::directory::{DirectoryNode, PartId, by_way, nodes_of_ways};
@@ -215,7 +216,7 @@ fn load_table<S: PartStore>(
     };
     each_block(settling, old, &mut |block| {
         round.push(block);
-        if round.len() < rayon::current_num_threads() {
+        if round.len() < threads::of_pool() {
             return Ok(());
         }
         append(&mut round)

@@ -13,6 +13,7 @@ use albers_partition::cell::TableSize;
 use albers_partition::plan::whole_region;
 use albers_storage::StorageError;
 use albers_storage::memory_budget::Reservation;
+use albers_storage::threads;
 use albers_storage::watch::{Phase, Watch};
 use albers_table::row::RowId;
 use rayon::prelude::*;
@@ -126,7 +127,7 @@ impl<S: PartStore> Settling<'_, S> {
         &self,
         due: &mut std::iter::Peekable<std::vec::IntoIter<Due>>,
     ) -> Result<(Vec<Due>, Vec<Reservation>), S::Error> {
-        let most = PARTS_PER_THREAD * rayon::current_num_threads();
+        let most = PARTS_PER_THREAD * threads::of_pool();
         let (mut window, mut memory) = (Vec::new(), Vec::new());
         while window.len() < most
             && let Some(own) = due.peek()

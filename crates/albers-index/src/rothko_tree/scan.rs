@@ -7,6 +7,7 @@ use albers_partition::counts::group::{CountColumns, CountGroup, CountedRows, Cou
 use albers_partition::top::{RouteStep, cells_of_rows};
 use albers_storage::Result;
 use albers_storage::spill::Block;
+use albers_storage::threads;
 use rayon::prelude::*;
 
 use super::Passes;
@@ -62,7 +63,7 @@ pub(super) fn count(
 ) -> Result<Vec<CountGroup>> {
     let n_attributes = bulk.layout.n_attributes();
     let mut counter = Counter::new(columns, shapes);
-    for round in part.blocks.chunks(rayon::current_num_threads()) {
+    for round in part.blocks.chunks(threads::of_pool()) {
         let read: Vec<Result<(RowBlock, Vec<u32>)>> = round
             .par_iter()
             .map(|block| {
@@ -102,7 +103,7 @@ pub(super) fn repartition(
     let mut parts: Vec<Part> = (0..n_parts).map(|_| Part::counting_rows()).collect();
     let mut blocks = part.blocks.into_iter();
     loop {
-        let round: Vec<Block> = blocks.by_ref().take(rayon::current_num_threads()).collect();
+        let round: Vec<Block> = blocks.by_ref().take(threads::of_pool()).collect();
         if round.is_empty() {
             break;
         }

@@ -238,7 +238,7 @@ fn check_whole_leaves(plan: &BulkPlan<'_>, part: &Part) {
 fn drawn(seed: u64, n_rows: usize, n_attributes: usize) -> (Table, Setup, usize) {
     let table = Table::draw(seed, n_rows, n_attributes, true);
     let mut dice = Dice(seed ^ 0x11f3);
-    let policy = dice.of(&[Policy::Compact, Policy::Median]);
+    let policy = dice.of(&[Policy::Compact, Policy::Median, Policy::Sizes]);
     let mut setup = Setup::draw(seed, policy, dice.once_in(3));
     setup.budget_bytes = 4 << 20;
     setup.room_bytes = setup.budget_bytes - 512;

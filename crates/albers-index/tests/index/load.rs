@@ -238,6 +238,7 @@ pub fn with_plan<T>(
             labels_apart: setup.trust.is_none(),
             is_exact: false,
             trust: setup.trust,
+            portfolio: None,
             grain: setup.grain,
             seed: 1,
         },
@@ -288,9 +289,7 @@ fn checked_subtree(table: &Table, plan: &BulkPlan<'_>, subtree: &Subtree<'_>) ->
         .collect();
     let tree = &subtree.tree;
     let codes: Vec<Vec<u32>> = ids.iter().map(|&row| table.rows[row as usize].clone()).collect();
-    tree.check_invariants(FAN_OUT, &codes, |places| {
-        oracle::holds(table, &table.asked, &ids[places])
-    });
+    tree.check_invariants(&codes, |places| oracle::holds(table, &table.asked, &ids[places]));
     check_queries(table, subtree);
     let regions = subtree.region.as_ref().map(|whole| tree.leaf_regions(whole));
     let n_attributes = tree.n_attributes();

@@ -37,7 +37,7 @@ pub fn sizes() -> impl Strategy<Value = (u64, usize, usize)> {
 }
 
 pub fn policies() -> impl Strategy<Value = Policy> {
-    prop_oneof![Just(Policy::Compact), Just(Policy::Median)]
+    prop_oneof![Just(Policy::Compact), Just(Policy::Median), Just(Policy::Sizes)]
 }
 
 proptest! {
@@ -179,6 +179,7 @@ pub fn mondrian_counted(table: &Table, setup: &Setup) -> (Leaves, Option<Sampled
         labels_apart: setup.trust.is_none(),
         is_exact: false,
         trust: setup.trust,
+        portfolio: None,
         grain: setup.grain,
         seed: 1,
     };

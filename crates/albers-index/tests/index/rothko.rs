@@ -112,6 +112,7 @@ fn with_plan<T>(table: &Table, ways: &Ways, facts: &Facts, work: impl FnOnce(&Pl
         labels_apart: false,
         is_exact: true,
         trust: None,
+        portfolio: None,
         grain: Grain::exact(),
         seed: 1,
     })

@@ -24,11 +24,6 @@ use crate::loss::times;
 /// The label of any value.
 const ANY: &str = "*";
 
-/// The levels of the hierarchy `dates` above the day: month, quarter, year and any value. A time
-/// that is shown as its day loses nothing: where coarser labels are shown nobody sees whether there
-/// were times.
-const DATE_LEVELS: u64 = 4;
-
 /// What the cells of some classes add up to.
 pub(super) struct ColumnSums {
     /// Rows whose cell shows nothing.
@@ -180,7 +175,7 @@ fn labels_share(
     let sum = |steps: &dyn Fn(&Node) -> u64| -> u128 {
         others.clone().map(|(node, &n_rows)| times(n_rows, steps(node))).sum()
     };
-    let shares = match spec {
+    let shares = match spec.map(HierarchySpec::whole) {
         Some(HierarchySpec::Prefix) => {
             let label = |node: &Node| hierarchy.label(*node);
             let longest = others.clone().map(|(node, _)| label(node).chars().count() as u64).max();
@@ -192,15 +187,19 @@ fn labels_share(
             };
             share(sum(&cut), length)
         }
-        Some(HierarchySpec::Dates) => {
-            let below_month = (hierarchy.height() as u64).saturating_sub(DATE_LEVELS);
-            let level = |node: &Node| lowest_level(hierarchy, node).saturating_sub(below_month);
-            share(sum(&level), DATE_LEVELS)
+        Some(HierarchySpec::Dates(levels)) => {
+            // Above the day, up to any value. A time that is shown as its day loses nothing: where
+            // coarser labels are shown nobody sees whether there were times.
+            let n_levels = levels.above_day().len() as u64 + 1;
+            let up_to_day = (hierarchy.height() as u64).saturating_sub(n_levels);
+            let level = |node: &Node| lowest_level(hierarchy, node).saturating_sub(up_to_day);
+            share(sum(&level), n_levels)
         }
         Some(HierarchySpec::Ranges(_) | HierarchySpec::Suppress) => {
             share(sum(&|node| lowest_level(hierarchy, node)), hierarchy.height() as u64)
         }
-        Some(HierarchySpec::File(_) | HierarchySpec::Rows(_)) | None => {
+        Some(HierarchySpec::File(_) | HierarchySpec::Rows(_) | HierarchySpec::AtLeast(..))
+        | None => {
             let n_more = |node: &Node| hierarchy.leaves_of(*node).len().saturating_sub(1) as u64;
             share(sum(&n_more), u64::from(hierarchy.n_leaves()).saturating_sub(1))
         }

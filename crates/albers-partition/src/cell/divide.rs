@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use super::{Cell, MAX_DEPTH, TableSize};
 use crate::plan::{CellFacts, Plan};
 use crate::sample::{TupleSample, Tuples, tuple_hash};
+use crate::split::majority::Majority;
 use crate::split::rule::{Rule, RuleScratch};
 use crate::split_tree::{SplitTree, TreeNode};
 use crate::top::{Attempt, KeptNode, Top, cells_of_rows};
@@ -20,6 +21,9 @@ impl<const L: usize> Cell<L> {
         depth: usize,
     ) -> SplitTree {
         let n_rows = self.points.len();
+        if let Some(n_heavy) = self.put_heavy_first(plan, facts) {
+            return self.grow_rest::<M>(plan, facts, (n_heavy, region), depth);
+        }
         let tuples = self.tuples(plan, facts, depth);
         let attempts = if depth < MAX_DEPTH { Attempt::all(plan) } else { &[] };
         for &attempt in attempts {
@@ -38,6 +42,44 @@ impl<const L: usize> Cell<L> {
         }
         self.tops.maybe_divisible += 1;
         SplitTree::leaf(n_rows)
+    }
+
+    /// Puts the points of the tuple that most of them have before the others, where leaves are brought
+    /// together and both satisfy the requirement; tells how many they are.
+    fn put_heavy_first(&mut self, plan: &Plan<'_>, facts: CellFacts<'_>) -> Option<usize> {
+        plan.portfolio.filter(|own| own.joins_leaves())?;
+        let mut majority = Majority::default();
+        self.points.iter().for_each(|point| majority.add(point));
+        let tuple = majority.finish()?;
+        let n_points = self.points.len();
+        let is_heavy = |&at: &usize| self.points[at] == tuple;
+        let (mut order, rest): (Vec<usize>, Vec<usize>) = (0..n_points).partition(is_heavy);
+        let n_heavy = order.len();
+        order.extend(rest);
+        self.points = order.iter().map(|&at| self.points[at]).collect();
+        self.places = order.iter().map(|&at| self.places[at]).collect();
+        let holds = |first| self.holds(plan, facts, &[n_heavy, n_points], first, first + 1);
+        let is_most = 2 * n_heavy > n_points && n_heavy < n_points;
+        (is_most && holds(0) && holds(1)).then_some(n_heavy)
+    }
+
+    /// The tree of the points behind the first ones, which are a leaf of their own.
+    fn grow_rest<const M: usize>(
+        &mut self,
+        plan: &Plan<'_>,
+        facts: CellFacts<'_>,
+        (n_first, region): (usize, Option<&Region>),
+        depth: usize,
+    ) -> SplitTree {
+        let mut rest = Cell::at(self.points.split_off(n_first), self.places.split_off(n_first));
+        let below = match rest.points.len() > plan.grain.whole_rows {
+            true => rest.divide::<M>(plan, facts, region, depth),
+            false => rest.grow_whole::<M>(plan, facts, TableSize::Large, region),
+        };
+        self.tops.merge(&rest.tops);
+        self.points.extend(rest.points);
+        self.places.extend(rest.places);
+        SplitTree::apart(n_first as u32, below)
     }
 
     fn tuples(&self, plan: &Plan<'_>, facts: CellFacts<'_>, depth: usize) -> Tuples {

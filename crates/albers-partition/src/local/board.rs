@@ -6,6 +6,57 @@
 use super::tuple_space::{Covered, NO_CODE, NO_SPAN, Span, TupleSpace};
 use super::{Member, join};
 
+/// A tuple is tried in so many classes, those that would lose least by it.
+const N_NEAREST: usize = 8;
+/// Costs are compared with so many at a time.
+const CHUNK: usize = 16;
+
+/// Classes that would lose least by a tuple.
+#[derive(Default)]
+pub struct Nearest {
+    /// How much more all rows together would lose, and which class, the least first.
+    pub classes: Vec<(f32, usize)>,
+    costs: Vec<f32>,
+}
+
+/// A search for the nearest classes. A type of its own, so that all of it is compiled for each
+/// instruction set: a closure would be compiled once, for the least.
+struct Search<'s, 'g, 'a> {
+    board: &'s Board<'g, 'a>,
+    own: usize,
+    member: Member,
+    nearest: &'s mut Nearest,
+}
+
+impl pulp::WithSimd for Search<'_, '_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _simd: S) {
+        let Search { board, own, member, nearest: Nearest { classes, costs } } = self;
+        board.join_costs(member, costs);
+        costs[own] = f32::INFINITY;
+        classes.clear();
+        let mut limit = f32::INFINITY;
+        for (chunk_idx, chunk) in costs.chunks(CHUNK).enumerate() {
+            // Without branches; most chunks have none.
+            if !chunk.iter().fold(false, |any, &cost| any | (cost < limit)) {
+                continue;
+            }
+            for (at, &cost) in chunk.iter().enumerate() {
+                if cost < limit {
+                    classes.truncate(N_NEAREST - 1);
+                    let place = classes.partition_point(|&(other, _)| other <= cost);
+                    classes.insert(place, (cost, chunk_idx * CHUNK + at));
+                    if classes.len() == N_NEAREST {
+                        limit = classes[N_NEAREST - 1].0;
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// A class and what its improvement needs to know.
 pub struct Class {
     /// Tuples and how many of their rows; no tuple twice.
@@ -39,6 +90,8 @@ pub struct Board<'g, 'a> {
     gone: Vec<usize>,
     lane_losses: Vec<f32>,
     counts: Vec<u32>,
+    /// The vector instructions of this machine.
+    arch: pulp::Arch,
 }
 
 struct WideLine {
@@ -65,6 +118,7 @@ impl<'g, 'a> Board<'g, 'a> {
             gone: Vec::new(),
             lane_losses: Vec::new(),
             counts: vec![0; ground.n_slots()],
+            arch: pulp::Arch::new(),
         };
         for (at, members) in classes.into_iter().enumerate() {
             board.classes.push(Class {
@@ -78,6 +132,17 @@ impl<'g, 'a> Board<'g, 'a> {
             board.set_members(at, members);
         }
         board
+    }
+
+    /// Gives all classes other members.
+    pub fn reset(&mut self, classes: Vec<Vec<Member>>) {
+        self.gone.clear();
+        for (class, members) in classes.into_iter().enumerate() {
+            if members == self.classes[class].members && !members.is_empty() {
+                continue;
+            }
+            self.set_members(class, members);
+        }
     }
 
     /// Gives a class other members.
@@ -118,6 +183,7 @@ impl<'g, 'a> Board<'g, 'a> {
     }
 
     /// What all rows together would lose more, class by class, if some rows of a tuple joined.
+    #[inline(always)]
     pub fn join_costs(&self, member: Member, out: &mut Vec<f32>) {
         let n_classes = self.sizes.len();
         out.clear();
@@ -140,6 +206,12 @@ impl<'g, 'a> Board<'g, 'a> {
         for ((cost, &size), &held) in out.iter_mut().zip(&self.sizes).zip(&self.held) {
             *cost = (size + n_more) * *cost - held;
         }
+    }
+
+    /// The classes that lose least if a member of another one joins them, and how much, the least
+    /// first. Runs with the widest vector instructions that the machine has.
+    pub fn find_nearest(&self, own: usize, member: Member, nearest: &mut Nearest) {
+        self.arch.dispatch(Search { board: self, own, member, nearest });
     }
 
     /// What all rows together would lose more if some rows of a tuple joined a class.

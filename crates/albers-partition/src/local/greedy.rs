@@ -3,6 +3,8 @@
 //! Tuples whose rows satisfy the requirement alone are classes from the start. Where only the
 //! number of rows counts, they lend the rows that they can spare to classes that lack some.
 
+use super::pool::Pool;
+use super::regroup::{best_free, best_giver};
 use super::tuple_space::TupleSpace;
 use super::{Member, Test};
 use crate::split::rule::RuleScratch;
@@ -43,14 +45,15 @@ pub fn start(ground: &TupleSpace<'_>, test: &Test<'_>, ids: &[u32]) -> Start {
         ground,
         test,
         ids,
-        free: Pool::new(ground, free),
-        givers: Pool::new(ground, givers),
+        free: Pool::default(),
+        givers: Pool::default(),
         homes,
         borrowed: Vec::new(),
-        lane_losses: Vec::new(),
         scores: Vec::new(),
         scratch,
     };
+    grower.free.fill(ground, free);
+    grower.givers.fill(ground, givers);
     let mut rest = Vec::new();
     while !grower.free.members.is_empty() {
         let class = grower.grow();
@@ -69,31 +72,6 @@ pub fn start(ground: &TupleSpace<'_>, test: &Test<'_>, ids: &[u32]) -> Start {
     Start { classes, rest }
 }
 
-/// Tuples to choose from, with their slots side by side.
-struct Pool {
-    members: Vec<Member>,
-    slots: Vec<u32>,
-    n_padded: usize,
-}
-
-impl Pool {
-    fn new(ground: &TupleSpace<'_>, members: Vec<Member>) -> Pool {
-        let slots = members.iter().flat_map(|member| ground.padded_slots(member.tuple));
-        Pool { slots: slots.copied().collect(), members, n_padded: ground.n_padded() }
-    }
-
-    fn slots(&self, at: usize) -> &[u32] {
-        &self.slots[at * self.n_padded..][..self.n_padded]
-    }
-
-    fn take(&mut self, at: usize) -> Member {
-        let last = self.members.len() - 1;
-        self.slots.copy_within(last * self.n_padded.., at * self.n_padded);
-        self.slots.truncate(last * self.n_padded);
-        self.members.swap_remove(at)
-    }
-}
-
 struct Grower<'g, 'a, 't> {
     ground: &'g TupleSpace<'a>,
     test: &'g Test<'t>,
@@ -105,7 +83,6 @@ struct Grower<'g, 'a, 't> {
     homes: Vec<usize>,
     /// What the class in the making has borrowed, by the giver's class.
     borrowed: Vec<(usize, u32)>,
-    lane_losses: Vec<f32>,
     scores: Vec<(f32, u32)>,
     scratch: RuleScratch,
 }
@@ -116,17 +93,21 @@ impl Grower<'_, '_, '_> {
         let mut class = vec![self.free.take(0)];
         let mut covered = self.ground.covered(&class);
         let mut n_rows = class[0].n_rows;
-        while !self.test.holds(&class, self.ids, &mut self.scratch) {
-            self.ground.lane_losses(&covered, &mut self.lane_losses);
+        self.free.begin(self.ground, &covered);
+        self.givers.begin(self.ground, &covered);
+        while !self.test.holds_of(n_rows, &class, self.ids, &mut self.scratch) {
             let n_before = class.len();
             self.add_nearest(&mut class, n_rows);
             if class.len() == n_before {
                 break;
             }
+            let mut changed = 0;
             for member in &class[n_before..] {
-                self.ground.cover(&mut covered, member.tuple);
+                changed |= self.ground.cover(&mut covered, member.tuple);
                 n_rows += member.n_rows;
             }
+            self.free.weigh(self.ground, &covered, changed);
+            self.givers.weigh(self.ground, &covered, changed);
         }
         class
     }
@@ -134,45 +115,38 @@ impl Grower<'_, '_, '_> {
     /// Adds what makes the class lose least: a tuple, several if many rows are lacking, or rows of
     /// a giver.
     fn add_nearest(&mut self, class: &mut Vec<Member>, n_rows: u32) {
-        let n_lacking = self.test.min_rows.saturating_sub(n_rows).max(1);
-        self.score(n_rows);
-        let by_score = |a: &(f32, u32), b: &(f32, u32)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
-        let n_batch = ((n_lacking / BATCH) as usize).min(self.scores.len());
+        let min_rows = self.test.min_rows;
+        let n_lacking = min_rows.saturating_sub(n_rows).max(1);
+        let n_batch = ((n_lacking / BATCH) as usize).min(self.free.members.len());
         if n_batch > 1 {
-            self.scores.select_nth_unstable_by(n_batch - 1, by_score);
-            self.scores.truncate(n_batch);
-            // From the back, so that taking one does not move the others.
-            self.scores.sort_unstable_by_key(|&(_, at)| std::cmp::Reverse(at));
-            class.extend(self.scores.iter().map(|&(_, at)| self.free.take(at as usize)));
+            self.add_batch(class, n_rows, n_batch);
             return;
         }
-        let best = self.scores.iter().copied().min_by(by_score);
-        match (best, self.best_giver()) {
+        match (best_free(&self.free, n_rows, min_rows), best_giver(&self.givers)) {
             (Some((score, at)), giver) => match giver {
                 Some((lent, at)) if lent * LENT_FACTOR < score => self.borrow(class, at, n_lacking),
-                _ => class.push(self.free.take(at as usize)),
+                _ => class.push(self.free.take(at)),
             },
             (None, Some((_, at))) => self.borrow(class, at, n_lacking),
             (None, None) => {}
         }
     }
 
-    /// What a row would lose with each free tuple, and more if there were more rows than needed.
-    fn score(&mut self, n_rows: u32) {
+    /// Adds so many free tuples at once.
+    fn add_batch(&mut self, class: &mut Vec<Member>, n_rows: u32, n_batch: usize) {
         let min_rows = self.test.min_rows;
+        let free = self.free.members.iter().zip(self.free.losses());
         self.scores.clear();
-        for (at, member) in self.free.members.iter().enumerate() {
-            let loss = TupleSpace::sum(self.free.slots(at), &self.lane_losses);
+        self.scores.extend((0u32..).zip(free).map(|(at, (member, &loss))| {
             let n_after = (n_rows + member.n_rows).max(min_rows);
-            self.scores.push((loss * n_after as f32 / min_rows as f32, at as u32));
-        }
-    }
-
-    fn best_giver(&self) -> Option<(f32, usize)> {
-        let n_givers = self.givers.members.len();
-        let scores =
-            (0..n_givers).map(|at| (TupleSpace::sum(self.givers.slots(at), &self.lane_losses), at));
-        scores.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)))
+            (loss * n_after as f32 / min_rows as f32, at)
+        }));
+        self.scores
+            .select_nth_unstable_by(n_batch - 1, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        self.scores.truncate(n_batch);
+        // From the back, so that taking one does not move the others.
+        self.scores.sort_unstable_by_key(|&(_, at)| std::cmp::Reverse(at));
+        class.extend(self.scores.iter().map(|&(_, at)| self.free.take(at as usize)));
     }
 
     fn borrow(&mut self, class: &mut Vec<Member>, at: usize, n_lacking: u32) {

@@ -1,4 +1,4 @@
-//! Changes to the classes of a cell, as long as they lower the loss of all rows together.
+//! Changes to the classes of a cell that lower the loss of all rows together.
 //!
 //! ```text
 //!   move:      {a a b} {c c c d}   ->  {a a b d} {c c c}      d goes where it costs less
@@ -8,24 +8,34 @@
 //! ```
 //!
 //! Where only the number of rows counts, a move may take some rows of a tuple and leave others.
+//! Regrouping may add a little loss at first, less from round to round; the classes that lost least
+//! are kept, so that it never adds any in the end.
 
 use albers_table::mix::mix;
 
-use super::board::{Board, Class};
+use super::board::{Board, Class, Nearest};
 use super::regroup::{Loose, Regrouper};
 use super::{Member, Test, join};
 use crate::split::rule::RuleScratch;
 
 /// Rounds of moves over all classes, at most.
 const MAX_ROUNDS: usize = 4;
-/// Rounds of regrouping, each followed by moves of the classes that have changed.
-const REGROUP_ROUNDS: u64 = 10;
+/// Rounds of regrouping, each followed by moves of the classes that have changed: so many where
+/// classes are small, and there are many of them.
+const LEAST_ROUNDS: u32 = 6;
+/// The same at most.
+const MOST_ROUNDS: u32 = 30;
+/// The rounds of large classes, each of which costs more, times the rows of a class.
+const ROUND_ROWS: u32 = 1500;
+/// In the first round classes that are grown anew may lose more by this share than those that were
+/// there, in the last nearly nothing: what is best of its neighbourhood need not be best of all.
+const FIRST_SLACK: f64 = 0.1;
 /// A class is regrouped with up to so many others.
 const MAX_REGROUPED: u64 = 4;
 /// No more members are regrouped: the cost grows with their square.
 const MAX_LOOSE: usize = 128;
-/// A tuple is tried in so many classes, those that would lose least by it.
-const N_NEAREST: usize = 8;
+/// But those of so many classes of one row each are.
+const LOOSE_CLASSES: usize = 3;
 /// It is swapped with one of the first so many members.
 const MAX_SWAPPED: usize = 64;
 /// So many changes that the requirement refuses, and a member stays where it is.
@@ -40,9 +50,10 @@ pub fn improve(board: &mut Board<'_, '_>, test: &Test<'_>, ids: &[u32]) {
         board,
         test,
         ids,
-        costs: Vec::new(),
-        nearest: Vec::new(),
+        nearest: Nearest::default(),
         n_refused: 0,
+        slack: 0.0,
+        loose: Loose::default(),
         scratch: RuleScratch::default(),
     };
     for _ in 0..MAX_ROUNDS {
@@ -51,12 +62,31 @@ pub fn improve(board: &mut Board<'_, '_>, test: &Test<'_>, ids: &[u32]) {
         }
         improver.is_changed.fill(true);
     }
-    for round in 0..REGROUP_ROUNDS {
-        improver.regroup_all(round);
+    let n_rounds = n_rounds(test.min_rows);
+    let mut best = improver.state();
+    for round in 0..n_rounds {
+        improver.slack = FIRST_SLACK * (1.0 - f64::from(round) / f64::from(n_rounds));
+        improver.regroup_all(u64::from(round));
         improver.move_all();
+        if improver.total() < best.total {
+            best = improver.state();
+        }
     }
+    improver.board.reset(best.classes);
     improver.is_changed.fill(true);
     improver.move_all();
+}
+
+/// How many rounds of regrouping classes of so many rows get.
+fn n_rounds(min_rows: u32) -> u32 {
+    let most = (ROUND_ROWS / min_rows.max(1)).clamp(LEAST_ROUNDS, MOST_ROUNDS);
+    min_rows.clamp(LEAST_ROUNDS, most)
+}
+
+/// Classes as they were at a time, and what they lost.
+struct State {
+    total: f64,
+    classes: Vec<Vec<Member>>,
 }
 
 struct Improver<'b, 'g, 'a, 't> {
@@ -65,11 +95,14 @@ struct Improver<'b, 'g, 'a, 't> {
     ids: &'b [u32],
     /// Whether a class is other than when its members were last moved.
     is_changed: Vec<bool>,
-    costs: Vec<f32>,
     /// Classes that would lose least by a tuple, and how much.
-    nearest: Vec<(f32, usize)>,
+    nearest: Nearest,
     /// Changes for one member that the requirement has refused.
     n_refused: usize,
+    /// The share of loss that classes which are grown anew may add.
+    slack: f64,
+    /// Reused from regrouping to regrouping.
+    loose: Loose,
     scratch: RuleScratch,
 }
 
@@ -94,7 +127,8 @@ impl Improver<'_, '_, '_, '_> {
         while at < self.board.classes[class].members.len() {
             self.n_refused = 0;
             self.find_nearest(class, self.board.classes[class].members[at]);
-            least_cost += self.nearest.first().map_or(f64::INFINITY, |&(cost, _)| f64::from(cost));
+            least_cost +=
+                self.nearest.classes.first().map_or(f64::INFINITY, |&(cost, _)| f64::from(cost));
             if self.relocate(class, at) || self.lend(class, at) || self.swap(class, at) {
                 any = true;
             } else {
@@ -109,20 +143,7 @@ impl Improver<'_, '_, '_, '_> {
 
     /// Finds the classes that lose least if a member of another one joins them.
     fn find_nearest(&mut self, own: usize, member: Member) {
-        self.board.join_costs(member, &mut self.costs);
-        self.costs[own] = f32::INFINITY;
-        self.nearest.clear();
-        let mut limit = f32::INFINITY;
-        for (class, &cost) in self.costs.iter().enumerate() {
-            if cost < limit {
-                self.nearest.truncate(N_NEAREST - 1);
-                let place = self.nearest.partition_point(|&(other, _)| other <= cost);
-                self.nearest.insert(place, (cost, class));
-                if self.nearest.len() == N_NEAREST {
-                    limit = self.nearest[N_NEAREST - 1].0;
-                }
-            }
-        }
+        self.board.find_nearest(own, member, &mut self.nearest);
     }
 
     /// Moves a member to a nearest class.
@@ -134,8 +155,8 @@ impl Improver<'_, '_, '_, '_> {
             return false;
         }
         let gain = class.total() - f64::from(n_left) * class.rest_losses[at] - LEAST_GAIN;
-        for near in 0..self.nearest.len() {
-            let (_, other) = self.nearest[near];
+        for near in 0..self.nearest.classes.len() {
+            let (_, other) = self.nearest.classes[near];
             if self.n_refused >= MAX_REFUSED {
                 break;
             }
@@ -162,7 +183,7 @@ impl Improver<'_, '_, '_, '_> {
         }
         let member = Member { n_rows, ..class.members[at] };
         let gain = f64::from(n_rows) * class.loss - LEAST_GAIN;
-        let Some(&(_, other)) = self.nearest.first() else { return false };
+        let Some(&(_, other)) = self.nearest.classes.first() else { return false };
         if self.board.join_cost(other, member) > gain {
             return false;
         }
@@ -176,8 +197,14 @@ impl Improver<'_, '_, '_, '_> {
 
     /// Swaps a member with one of a nearest class.
     fn swap(&mut self, own: usize, at: usize) -> bool {
-        for near in 0..self.nearest.len() {
-            let (_, other) = self.nearest[near];
+        let class = &self.board.classes[own];
+        // Where the class would be no narrower without it, only the other class can gain, and that is
+        // seen from there.
+        if class.rest_losses[at] >= class.loss {
+            return false;
+        }
+        for near in 0..self.nearest.classes.len() {
+            let (_, other) = self.nearest.classes[near];
             let n_members = self.board.classes[other].members.len().min(MAX_SWAPPED);
             if (0..n_members).any(|at_other| self.swap_pair((own, at), (other, at_other))) {
                 return true;
@@ -229,7 +256,7 @@ impl Improver<'_, '_, '_, '_> {
         let mut undo: Vec<(usize, Vec<Member>)> = Vec::new();
         for &member in &members {
             self.find_nearest(own, member);
-            let Some(&(_, other)) = self.nearest.first() else { break };
+            let Some(&(_, other)) = self.nearest.classes.first() else { break };
             left_to_spend -= self.board.join_cost(other, member);
             let joined = self.board.classes[other].with(member);
             if left_to_spend < 0.0 || !self.holds(&joined) {
@@ -261,32 +288,41 @@ impl Improver<'_, '_, '_, '_> {
     fn regroup(&mut self, own: usize, dice: u64, n_others: u64) {
         let members = &self.board.classes[own].members;
         self.find_nearest(own, members[(dice % members.len() as u64) as usize]);
-        let mut loose = Loose::default();
+        let mut loose = std::mem::take(&mut self.loose);
         let (mut old, mut homes) = (Vec::new(), Vec::new());
-        for class in std::iter::once(own).chain(self.nearest.iter().map(|&(_, class)| class)) {
+        let (mut free, mut givers): (Vec<Member>, Vec<Member>) = (Vec::new(), Vec::new());
+        let most = MAX_LOOSE.max((self.test.min_rows as usize).saturating_mul(LOOSE_CLASSES));
+        for class in
+            std::iter::once(own).chain(self.nearest.classes.iter().map(|&(_, class)| class))
+        {
             let Class { members, n_rows, loss, .. } = &self.board.classes[class];
             let n_spare = self.test.n_spare(*n_rows);
-            let is_small = loose.free.len() + members.len() <= MAX_LOOSE;
+            let is_small = free.len() + members.len() <= most;
             if *loss > 0.0 && is_small && old.len() as u64 <= n_others {
-                members.iter().for_each(|&member| join(&mut loose.free, member));
+                members.iter().for_each(|&member| join(&mut free, member));
                 old.push(class);
             } else if *loss <= 0.0 && n_spare > 0 && members.len() == 1 {
-                loose.givers.push(Member { n_rows: n_spare, ..members[0] });
+                givers.push(Member { n_rows: n_spare, ..members[0] });
                 homes.push((class, n_spare));
             }
         }
-        if loose.free.is_empty() {
+        if free.is_empty() {
+            self.loose = loose;
             return;
         }
+        loose.free.fill(self.board.ground, free);
+        loose.givers.fill(self.board.ground, givers);
         let limit: f64 = old.iter().map(|&class| self.board.classes[class].total()).sum();
+        let limit = limit * (1.0 + self.slack) - LEAST_GAIN;
         let (ground, ids, test) = (self.board.ground, self.ids, self.test);
         let mut regrouper = Regrouper { ground, test, ids, scratch: &mut self.scratch };
-        let grown = regrouper.regroup(&mut loose, mix(dice), limit - LEAST_GAIN);
+        let grown = regrouper.regroup(&mut loose, mix(dice), limit);
         let Some(grown) = grown.filter(|grown| grown.len() <= old.len() + self.board.n_gone())
         else {
+            self.loose = loose;
             return;
         };
-        for (&(home, n_before), giver) in homes.iter().zip(&loose.givers) {
+        for (&(home, n_before), giver) in homes.iter().zip(&loose.givers.members) {
             if giver.n_rows < n_before {
                 let mut members = self.board.classes[home].members.clone();
                 members[0].n_rows -= n_before - giver.n_rows;
@@ -298,6 +334,17 @@ impl Improver<'_, '_, '_, '_> {
             let class = self.board.gone().expect("counted before");
             self.set(class, members);
         }
+        self.loose = loose;
+    }
+
+    /// What all rows lose.
+    fn total(&self) -> f64 {
+        self.board.classes.iter().map(Class::total).sum()
+    }
+
+    fn state(&self) -> State {
+        let classes = self.board.classes.iter().map(|class| class.members.clone());
+        State { total: self.total(), classes: classes.collect() }
     }
 
     fn set(&mut self, class: usize, members: Vec<Member>) {

@@ -3,6 +3,7 @@
 use albers_table::mix::mix;
 
 use super::greedy::LENT_FACTOR;
+use super::pool::Pool;
 use super::tuple_space::{Covered, TupleSpace};
 use super::{Member, Test, join};
 use crate::split::rule::RuleScratch;
@@ -11,9 +12,9 @@ use crate::split::rule::RuleScratch;
 #[derive(Default)]
 pub struct Loose {
     /// Members that must all find a class.
-    pub free: Vec<Member>,
+    pub free: Pool,
     /// Rows that may be borrowed: no class has to take them.
-    pub givers: Vec<Member>,
+    pub givers: Pool,
 }
 
 /// A class in the making.
@@ -47,9 +48,9 @@ impl Regrouper<'_, '_, '_> {
         let mut sprouts: Vec<Sprout> = Vec::new();
         let mut total = 0.0;
         let mut dice = seed;
-        while !loose.free.is_empty() {
+        while !loose.free.members.is_empty() {
             dice = mix(dice);
-            let first = loose.free.swap_remove((dice % loose.free.len() as u64) as usize);
+            let first = loose.free.take((dice % loose.free.members.len() as u64) as usize);
             let sprout = self.grow(first, loose);
             if self.holds(&sprout) {
                 total += f64::from(sprout.n_rows) * self.ground.loss(&sprout.covered);
@@ -71,8 +72,9 @@ impl Regrouper<'_, '_, '_> {
     fn place(&self, member: Member, sprouts: &mut [Sprout]) -> Option<f64> {
         let cost = |sprout: &Sprout| {
             let n_after = f64::from(sprout.n_rows + member.n_rows);
-            n_after * self.loss_with(sprout, member)
-                - f64::from(sprout.n_rows) * self.ground.loss(&sprout.covered)
+            let covered = &sprout.covered;
+            n_after * self.ground.loss_with(&covered.spans, covered, member.tuple)
+                - f64::from(sprout.n_rows) * self.ground.loss(covered)
         };
         let costs = sprouts.iter().map(cost).enumerate();
         let (best, cost) = costs.min_by(|a, b| a.1.total_cmp(&b.1))?;
@@ -81,55 +83,71 @@ impl Regrouper<'_, '_, '_> {
     }
 
     fn holds(&mut self, sprout: &Sprout) -> bool {
-        self.test.holds(&sprout.members, self.ids, self.scratch)
-    }
-
-    fn loss_with(&self, sprout: &Sprout, member: Member) -> f64 {
-        self.ground.loss_with(&sprout.covered.spans, &sprout.covered, member.tuple)
+        let Sprout { members, n_rows, .. } = sprout;
+        self.test.holds_of(*n_rows, members, self.ids, self.scratch)
     }
 
     /// Grows a class until it satisfies the requirement or nothing is left to add.
     fn grow(&mut self, first: Member, loose: &mut Loose) -> Sprout {
+        let Loose { free, givers } = loose;
         let mut sprout = Sprout { members: Vec::new(), covered: self.ground.nothing(), n_rows: 0 };
         sprout.join(first, self.ground);
+        free.begin(self.ground, &sprout.covered);
+        givers.begin(self.ground, &sprout.covered);
         let min_rows = self.test.min_rows;
         while !self.holds(&sprout) {
-            let score = |member: &Member| {
-                let n_after = (sprout.n_rows + member.n_rows).max(min_rows);
-                self.loss_with(&sprout, *member) * f64::from(n_after)
-            };
-            let lent_score =
-                |member: &Member| self.loss_with(&sprout, *member) * f64::from(min_rows);
-            let free = least(&loose.free, score);
-            let lent = least(&loose.givers, lent_score);
-            let member = match (free, lent) {
+            let n_lacking = min_rows.saturating_sub(sprout.n_rows);
+            let lent = best_giver(givers);
+            let member = match (best_free(free, sprout.n_rows, min_rows), lent) {
                 (Some((score, at)), lent) => match lent {
-                    Some((lent, at)) if lent * f64::from(LENT_FACTOR) < score => {
-                        borrow(&mut loose.givers[at], min_rows - sprout.n_rows)
+                    Some((lent, at)) if lent * LENT_FACTOR < score => {
+                        borrow(&mut givers.members[at], n_lacking)
                     }
-                    _ => loose.free.swap_remove(at),
+                    _ => free.take(at),
                 },
-                (None, Some((_, at))) => borrow(&mut loose.givers[at], min_rows - sprout.n_rows),
+                (None, Some((_, at))) => borrow(&mut givers.members[at], n_lacking),
                 (None, None) => break,
             };
-            sprout.join(member, self.ground);
+            let changed = sprout.join(member, self.ground);
+            free.weigh(self.ground, &sprout.covered, changed);
+            givers.weigh(self.ground, &sprout.covered, changed);
         }
         sprout
     }
 }
 
 impl Sprout {
-    fn join(&mut self, member: Member, ground: &TupleSpace<'_>) {
-        ground.cover(&mut self.covered, member.tuple);
+    /// Takes a member in, and tells the lanes on which more is covered then.
+    fn join(&mut self, member: Member, ground: &TupleSpace<'_>) -> u64 {
         self.n_rows += member.n_rows;
         join(&mut self.members, member);
+        ground.cover(&mut self.covered, member.tuple)
     }
 }
 
-/// The least score and whose it is, among members that have rows.
-fn least(members: &[Member], score: impl Fn(&Member) -> f64) -> Option<(f64, usize)> {
-    let with_rows = members.iter().enumerate().filter(|(_, member)| member.n_rows > 0);
-    with_rows.map(|(at, member)| (score(member), at)).min_by(|a, b| a.0.total_cmp(&b.0))
+/// What each row of a class of so many rows would lose with the free tuple that it loses least by,
+/// and more if there were more rows than needed; and the place of the tuple.
+pub fn best_free(free: &Pool, n_rows: u32, min_rows: u32) -> Option<(f32, usize)> {
+    let mut best = (f32::INFINITY, usize::MAX);
+    let per_row = 1.0 / min_rows as f32;
+    for (at, (member, &loss)) in free.members.iter().zip(free.losses()).enumerate() {
+        // What is lost already by the least number of rows is lost by more too.
+        if loss < best.0 {
+            let n_after = (n_rows + member.n_rows).max(min_rows);
+            let score = loss * (n_after as f32 * per_row);
+            if score < best.0 {
+                best = (score, at);
+            }
+        }
+    }
+    (best.1 < usize::MAX).then_some(best)
+}
+
+/// The giver that a class would lose least by, among those that have rows, and how much.
+pub fn best_giver(givers: &Pool) -> Option<(f32, usize)> {
+    let with_rows = givers.members.iter().zip(givers.losses()).enumerate();
+    let with_rows = with_rows.filter(|(_, (member, _))| member.n_rows > 0);
+    with_rows.map(|(at, (_, &loss))| (loss, at)).min_by(|a, b| a.0.total_cmp(&b.0))
 }
 
 /// Takes up to `n_lacking` rows of a giver. There are givers only where the number of rows

@@ -13,20 +13,18 @@ use albers_classes::space::{Axis, AxisKind, LabelTree, Space};
 
 use super::Member;
 use super::tuples::Tuples;
+use crate::plan::MAX_ATTRIBUTES;
 
 /// Labels of at most so many codes in a cell have a table of what each pair of codes loses.
 const PAIRED_CODES: usize = 256;
 /// Lines of more codes are weighed by their ends, not code by code.
 const WIDE_CODES: usize = 256;
-/// Slots are read in such groups; tuples are padded with a slot that loses nothing.
-const GROUP: usize = 4;
 
 /// The tuples of a cell.
 pub struct TupleSpace<'a> {
     lanes: Vec<Lane<'a>>,
-    /// The slots of each tuple, padded to whole groups.
-    slots: Vec<u32>,
-    n_padded: usize,
+    /// The codes of each tuple.
+    codes: Vec<u32>,
     n_slots: usize,
     n_words: usize,
 }
@@ -72,12 +70,11 @@ pub struct Covered {
 impl<'a> TupleSpace<'a> {
     /// The ground of some tuples.
     pub fn new(tuples: &Tuples, ids: &[u32], space: &'a Space) -> TupleSpace<'a> {
-        let n_padded = space.axes.len().next_multiple_of(GROUP);
+        let n_lanes = space.axes.len();
         let mut ground = TupleSpace {
             lanes: Vec::with_capacity(space.axes.len()),
-            slots: vec![0; ids.len() * n_padded],
-            n_padded,
-            n_slots: 1,
+            codes: vec![0; ids.len() * n_lanes],
+            n_slots: 0,
             n_words: 0,
         };
         for (at, axis) in space.axes.iter().enumerate() {
@@ -88,10 +85,10 @@ impl<'a> TupleSpace<'a> {
             keys.sort_unstable();
             let mut codes = Vec::new();
             for run in keys.chunk_by(|a, b| a >> 32 == b >> 32) {
-                let slot = (ground.n_slots + codes.len()) as u32;
+                let code = codes.len() as u32;
                 codes.push((run[0] >> 32) as u32);
                 for &key in run {
-                    ground.slots[(key & 0xffff_ffff) as usize * n_padded + at] = slot;
+                    ground.codes[(key & 0xffff_ffff) as usize * n_lanes + at] = code;
                 }
             }
             ground.add_lane(axis, codes);
@@ -139,21 +136,18 @@ impl<'a> TupleSpace<'a> {
         &self.lanes
     }
 
-    /// The slots of a tuple and the padding.
-    pub fn padded_slots(&self, place: u32) -> &[u32] {
-        &self.slots[place as usize * self.n_padded..][..self.n_padded]
-    }
-
     /// The code of a tuple on an attribute.
     #[inline]
     pub fn code(&self, place: u32, lane: usize) -> u32 {
-        self.slots[place as usize * self.n_padded + lane] - self.lanes[lane].first
+        self.codes[place as usize * self.lanes.len() + lane]
     }
 
     /// What some tuples cover.
     pub fn covered(&self, members: &[Member]) -> Covered {
         let mut covered = self.nothing();
-        members.iter().for_each(|member| self.cover(&mut covered, member.tuple));
+        for member in members {
+            self.cover(&mut covered, member.tuple);
+        }
         covered
     }
 
@@ -163,15 +157,27 @@ impl<'a> TupleSpace<'a> {
         Covered { spans: self.lanes.iter().map(empty).collect(), bits: vec![0; self.n_words] }
     }
 
-    /// Adds a tuple.
-    pub fn cover(&self, covered: &mut Covered, place: u32) {
+    /// Adds a tuple, and tells the lanes on which more is covered then, as bits.
+    pub fn cover(&self, covered: &mut Covered, place: u32) -> u64 {
+        let mut changed = 0;
         for (at, lane) in self.lanes.iter().enumerate() {
             let code = self.code(place, at);
             let is_new = !lane.is_set() || !covered.has(lane, code);
-            covered.spans[at] = lane.widened(covered.spans[at], code, is_new);
+            let widened = lane.widened(covered.spans[at], code, is_new);
+            changed |= u64::from(widened != covered.spans[at]) << at;
+            covered.spans[at] = widened;
             if let ShownLane::Set { first_word, .. } = lane.shown {
                 covered.bits[first_word + code as usize / 64] |= 1 << (code % 64);
             }
+        }
+        changed
+    }
+
+    /// All lanes, as bits.
+    pub fn all_lanes(&self) -> u64 {
+        match self.lanes.len() {
+            0 => 0,
+            n_lanes => u64::MAX >> (MAX_ATTRIBUTES - n_lanes),
         }
     }
 
@@ -202,27 +208,9 @@ impl<'a> TupleSpace<'a> {
     /// Per slot, what a class would lose on the slot's attribute if the slot's code joined it.
     pub fn lane_losses(&self, covered: &Covered, out: &mut Vec<f32>) {
         out.clear();
-        out.push(0.0);
         for (lane, &span) in self.lanes.iter().zip(&covered.spans) {
             lane.losses(span, covered, out);
         }
-    }
-
-    /// The sum of a table of lane losses over the slots of a tuple.
-    #[inline]
-    pub fn sum(padded_slots: &[u32], lane_losses: &[f32]) -> f32 {
-        let mut sums = [0f32; GROUP];
-        for group in padded_slots.chunks_exact(GROUP) {
-            for (sum, &slot) in sums.iter_mut().zip(group) {
-                *sum += lane_losses[slot as usize];
-            }
-        }
-        (sums[0] + sums[2]) + (sums[1] + sums[3])
-    }
-
-    /// Slots that are padded to whole groups have this length.
-    pub fn n_padded(&self) -> usize {
-        self.n_padded
     }
 }
 
@@ -273,7 +261,15 @@ impl Lane<'_> {
         if self.is_set() { (a + u32::from(is_new), b) } else { (a.min(code), b.max(code)) }
     }
 
-    fn losses(&self, span: Span, covered: &Covered, out: &mut Vec<f32>) {
+    /// What a span loses once a code has joined it.
+    #[inline]
+    pub fn loss_with(&self, span: Span, covered: &Covered, code: u32) -> f32 {
+        let is_new = !self.is_set() || !covered.has(self, code);
+        self.loss(self.widened(span, code, is_new))
+    }
+
+    /// The same for each code of the lane, after what is there.
+    pub fn losses(&self, span: Span, covered: &Covered, out: &mut Vec<f32>) {
         let codes = 0..self.n_codes;
         match &self.shown {
             ShownLane::Set { .. } => {

@@ -56,6 +56,19 @@ impl Tuples {
         tuples
     }
 
+    /// The rows as points again.
+    pub fn points(&self) -> Points {
+        let column = |attribute: usize| {
+            let mut column = vec![0; self.row_idxs.len()];
+            for tuple in 0..self.len() as u32 {
+                let code = self.codes(tuple)[attribute];
+                self.row_idxs(tuple).iter().for_each(|row| column[row.index()] = code);
+            }
+            vec![column]
+        };
+        Points::new((0..self.n_attributes).into_par_iter().map(column).collect())
+    }
+
     /// Number of distinct tuples.
     pub fn len(&self) -> usize {
         self.ends.len()

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use albers_classes::points::{PointChunk, Points};
-use albers_classes::space::{Axis, AxisKind, Space};
+use albers_classes::space::{Axis, AxisKind, Space, Specialization};
 use rayon::prelude::*;
 
 use super::Step;
@@ -82,6 +82,30 @@ impl<'a> Column<'a> {
         (self.codes[span.first as usize], self.codes[span.last as usize])
     }
 
+    /// The last rank of each node of a level that has ranks, and of the missing value; all ranks are
+    /// one part at the top of the hierarchy, and where there is none.
+    pub fn ends_at(&self, level: usize) -> Vec<u32> {
+        let last = self.whole().last;
+        match &self.axis.kind {
+            AxisKind::Label(tree) if level < tree.height() => {
+                let step = Specialization { level: level.max(tree.finest()) };
+                let codes =
+                    self.codes.chunk_by(|&a, &b| tree.part_of(step, a) == tree.part_of(step, b));
+                self.ends_of(codes, 0)
+            }
+            _ => vec![last],
+        }
+    }
+
+    /// The last rank of each of some runs of codes, the first of which has the given rank.
+    fn ends_of<'c>(&self, runs: impl Iterator<Item = &'c [u32]>, first: u32) -> Vec<u32> {
+        let ends = runs.scan(first, |end, run| {
+            *end += run.len() as u32;
+            Some(*end - 1)
+        });
+        ends.collect()
+    }
+
     /// How a span can be divided, and the most that this can score.
     pub fn step(&self, span: Span, caution: f64) -> (Step, Option<f64>) {
         match &self.axis.kind {
@@ -91,13 +115,7 @@ impl<'a> Column<'a> {
                 let level = tree.specialization(codes.iter().copied());
                 let children =
                     codes.chunk_by(|&a, &b| tree.part_of(level, a) == tree.part_of(level, b));
-                let sizes = children.map(|child| child.len() as u32);
-                let ends: Vec<u32> = sizes
-                    .scan(span.first, |end, size| {
-                        *end += size;
-                        Some(*end - 1)
-                    })
-                    .collect();
+                let ends = self.ends_of(children, span.first);
                 let score = self.score(span, &ends, caution);
                 (Step::Children(ends), Some(score))
             }

@@ -37,7 +37,7 @@ use rayon::prelude::*;
 
 use super::column::{Column, Span, columns_of};
 use super::told::Targets;
-use super::{Candidate, Recoding, SpecializePlan, Step, blocks};
+use super::{Candidate, Recoding, Step, blocks};
 use crate::plan::{MAX_ATTRIBUTES, Plan};
 use crate::split::rule::RuleScratch;
 
@@ -94,8 +94,7 @@ struct Told {
 impl<'a> ToldRecoding<'a> {
     /// Every attribute is one group, and all rows are one class.
     fn top(columns: &'a [Column<'a>], plan: &'a Plan<'a>, targets: Targets) -> ToldRecoding<'a> {
-        let top = SpecializePlan { plan, max_suppressed: 0 };
-        let recoding = Recoding::top(columns, &top, 0.0);
+        let recoding = Recoding::top(columns, (plan, 0), 0.0);
         let all = &recoding.classes.all()[0].rows;
         let smallest = recoding.judge.size(all, &mut RuleScratch::default());
         let (known, candidates) = (Vec::new(), BinaryHeap::new());

@@ -8,17 +8,19 @@
 //! child, or a run of children, and the others.
 //! Guarantee: every part of a chosen split satisfies the requirement; if nothing is chosen, no cut
 //! of any attribute is allowable.
-//! Cost: O(points * attributes) per node. Nodes of up to 64 points are cut between any two values,
-//! larger ones between 64 stretches of codes, or between any two values if that leaves no allowable
-//! cut or cuts are chosen exactly. In large tables a node of more than 128 points is weighed on 64 of them, and its cut checked
-//! against all.
+//! Cost: O(points * attributes) per node. Nodes of up to 128 points, and samples, are left to
+//! [`mod@super::kernel`] where nothing but the loss decides and no label is weighed. Else nodes of up to
+//! 64 points are cut between any two values, larger ones between 64 stretches of codes, or between any
+//! two values if that leaves no allowable cut or cuts are chosen exactly. In large tables a node of more
+//! than 128 points is weighed on 64 of them, and its cut checked against all.
 
 use albers_classes::space::{LabelTree, Specialization};
 
 use crate::split::extent::{Extent, Weigher};
 use crate::split::rule::{Allowance, Rule, RuleScratch};
 use crate::split::{
-    Chooser, Point, Scratch, Split, kept_parts, place_of, sort_by_code, sort_by_part, value_of,
+    Chooser, Point, Scratch, Split, kept_parts, kernel, place_of, sort_by_code, sort_by_part,
+    value_of,
 };
 
 /// Nodes above this size may be weighed on a sample.
@@ -30,7 +32,7 @@ const SMALL_NODE: usize = 64;
 const N_BUCKETS: usize = 64;
 
 /// Labels with more children than this are only specialized into all of them.
-const MAX_SIBLINGS: usize = 64;
+pub(super) const MAX_SIBLINGS: usize = 64;
 
 /// The best split so far.
 struct Best {
@@ -84,13 +86,16 @@ fn choose_on_sample<const L: usize, const M: usize>(
     // Half as many again as the share of the least part, so that few choices turn out too small.
     let min_rows = allowance.min_rows * SAMPLE_ROWS * 3 / (points.len() * 2) + 1;
     let allowance = Allowance { min_rows, rule: None };
-    let split = best_split(chooser, &allowance, &sample, &[], scratch);
+    let split = match chooser.weighs_in_integers() {
+        true => kernel::choose(chooser, &allowance, &sample, &[], &mut scratch.board),
+        false => best_split(chooser, &allowance, &sample, &[], scratch),
+    };
     scratch.sample = sample;
     split
 }
 
 /// Whether all parts of a split satisfy the requirement.
-fn is_allowed<const L: usize, const M: usize>(
+pub(super) fn is_allowed<const L: usize, const M: usize>(
     chooser: &Chooser<'_, L, M>,
     allowance: &Allowance<'_>,
     split: Split,

@@ -64,11 +64,11 @@ impl<const L: usize, const M: usize> Extent<L, M> {
 /// Sets of more than 64 possible values are weighed by their range of codes, an upper bound.
 pub struct Weigher<'a, const L: usize, const M: usize> {
     /// Loss per code, for intervals and for large sets.
-    per_code: [f32; L],
+    pub(super) per_code: [f32; L],
     /// Attributes shown as small sets, with the loss per value.
-    sets: Vec<(usize, f32)>,
+    pub(super) sets: Vec<(usize, f32)>,
     /// Attributes shown as labels, with their weight.
-    labels: Vec<(usize, f32, &'a LabelTree)>,
+    pub(super) labels: Vec<(usize, f32, &'a LabelTree)>,
 }
 
 /// The most values a set may have to be followed bit by bit.

@@ -26,6 +26,9 @@ impl Allowance<'_> {
     }
 }
 
+/// What the parts of a node must satisfy, by the places of its points; nothing if it is a leaf.
+pub type Stop<'a> = dyn Fn(&[u32]) -> Option<Allowance<'a>> + Sync + 'a;
+
 /// What is asked of the rows of a part: a requirement itself, or that a sample lets expect it.
 pub trait Asked: Sync {
     /// What summaries of rows count.

@@ -39,6 +39,7 @@ pub fn check_cuts(seed: u64, n_rows: usize, n_attributes: usize, policy: Policy,
             labels_apart: false,
             is_exact: false,
             trust: None,
+            portfolio: None,
             grain: Grain::default(),
             seed: 0,
         };

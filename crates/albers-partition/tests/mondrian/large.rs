@@ -43,7 +43,7 @@ fn table(n_rows: usize, k: u64, criteria: &[Criterion]) -> Table {
 #[test]
 fn classes_of_a_large_table_satisfy_cannot_be_cut_and_tile_the_space() {
     let table = table(N_LARGE, 40, &[]);
-    for policy in [Policy::Compact, Policy::Median] {
+    for policy in [Policy::Compact, Policy::Median, Policy::Sizes] {
         let classes = table.classes(policy, true);
         table.check_every_class_holds(&classes);
         classes.iter().for_each(|class| table.check_minimal(class));
@@ -59,7 +59,7 @@ fn cells_of_the_sampled_top_that_violate_are_merged_until_they_satisfy() {
     // The whole table is just even enough; cells of some thousand rows often are not.
     for criterion in [Criterion::AlphaK { alpha: 0.502 }, Criterion::TCloseness { t: 0.002 }] {
         let table = table(N_SAMPLED, 40, &[criterion]);
-        for policy in [Policy::Compact, Policy::Median] {
+        for policy in [Policy::Compact, Policy::Median, Policy::Sizes] {
             let classes = table.classes(policy, false);
             table.check_every_class_holds(&classes);
             assert!(classes.len() > 1, "{criterion} leaves one class");

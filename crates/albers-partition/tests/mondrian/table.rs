@@ -4,6 +4,7 @@ use albers_classes::points::{Points, row_fingerprint};
 use albers_classes::space::{Axis, AxisKind, Shown, Space};
 use albers_partition::grain::Grain;
 use albers_partition::mondrian::{Plan, partition};
+use albers_partition::portfolio::Portfolio;
 use albers_partition::split::Policy;
 use albers_privacy::Facts;
 use albers_privacy::{ClassSummary, Criterion, GroundDistance, Requirement, SensitiveColumn};
@@ -88,6 +89,16 @@ impl Table {
 
     /// The classes that the partitioning finds, once it is seen that no row was lost or changed.
     pub fn classes(&self, policy: Policy, keep_regions: bool) -> Vec<Class> {
+        self.classes_by((policy, None), keep_regions, Grain::default())
+    }
+
+    /// The same by a portfolio, or with other sizes of what is cut at once.
+    pub fn classes_by(
+        &self,
+        (policy, portfolio): (Policy, Option<&Portfolio>),
+        keep_regions: bool,
+        grain: Grain,
+    ) -> Vec<Class> {
         // Two chunks, so that rows of both are brought together.
         let middle = self.n_rows / 2;
         let chunked =
@@ -104,7 +115,8 @@ impl Table {
             labels_apart: false,
             is_exact: false,
             trust: None,
-            grain: Grain::default(),
+            portfolio,
+            grain,
             seed: 0,
         };
         let groups = partition(points, None, &plan, &Silent).expect("nothing cancels it");

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use albers_classes::TargetCodes;
 use albers_classes::class_block::Groups;
 use albers_classes::points::{Points, row_fingerprint};
-use albers_classes::space::AxisKind;
+use albers_classes::space::{AxisKind, Specialization};
 use albers_partition::grain::Grain;
 use albers_partition::mondrian::Plan;
 use albers_partition::plan::PlannedWorkload;
@@ -26,11 +26,16 @@ pub struct Recoded {
 impl Recoded {
     /// Recodes a table by the loss that steps save.
     pub fn of(table: &Table, max_suppressed: usize) -> Recoded {
+        Recoded::from_start(table, max_suppressed, None)
+    }
+
+    /// The same, where one recoding goes on from given levels.
+    pub fn from_start(table: &Table, max_suppressed: usize, start: Option<&[usize]>) -> Recoded {
         let points = points_of(table);
         let fingerprint = points.fingerprint();
         let plan = plan_of(table, None);
-        let groups = partition(points, &SpecializePlan { plan: &plan, max_suppressed }, &Silent)
-            .expect("nothing cancels it");
+        let plan = SpecializePlan { plan: &plan, max_suppressed, start };
+        let groups = partition(points, &plan, &Silent).expect("nothing cancels it");
         Recoded::checked(table, fingerprint, &groups)
     }
 
@@ -71,6 +76,52 @@ impl Recoded {
         }
         assert_eq!(sum, fingerprint, "rows were lost or changed");
         Recoded { classes, n_left_out: left_out.row_idxs.len() }
+    }
+
+    /// What all rows lose; those that are left out lose everything.
+    pub fn loss(&self, table: &Table) -> f64 {
+        let all: f64 = table.space.axes.iter().map(|axis| axis.weight).sum();
+        let of_class = |class: &Class| {
+            let axes = table.space.axes.iter().zip(&class.region);
+            let row: f64 =
+                axes.map(|(axis, &(lo, hi))| axis.width(lo, hi).min(1.0) * axis.weight).sum();
+            class.rows.len() as f64 * row
+        };
+        self.classes.iter().map(of_class).sum::<f64>() + self.n_left_out as f64 * all
+    }
+
+    /// What all rows lose where every attribute that has labels shows those of a level, and any other
+    /// nothing; nothing if more rows than may be are left out then.
+    pub fn loss_at_levels(table: &Table, levels: &[usize], max_suppressed: usize) -> Option<f64> {
+        let part = |attribute: usize, row: usize| match &table.space.axes[attribute].kind {
+            AxisKind::Label(tree) if levels[attribute] < tree.height() => {
+                let level = levels[attribute];
+                tree.part_of(Specialization { level }, table.columns[attribute][row])
+            }
+            _ => 0,
+        };
+        let mut classes: BTreeMap<Vec<u32>, Vec<usize>> = BTreeMap::new();
+        for row in 0..table.n_rows {
+            let parts = (0..table.columns.len()).map(|attribute| part(attribute, row)).collect();
+            classes.entry(parts).or_default().push(row);
+        }
+        let mut ends: BTreeMap<(usize, u32), (u32, u32)> = BTreeMap::new();
+        for (attribute, column) in table.columns.iter().enumerate() {
+            for (row, &code) in column.iter().enumerate() {
+                let own = ends.entry((attribute, part(attribute, row))).or_insert((code, code));
+                *own = (own.0.min(code), own.1.max(code));
+            }
+        }
+        let (kept, left_out): (Vec<_>, Vec<_>) =
+            classes.into_iter().partition(|(_, rows)| table.holds(rows));
+        let n_left_out = left_out.iter().map(|(_, rows)| rows.len()).sum::<usize>();
+        let shown = |(parts, rows): (Vec<u32>, Vec<usize>)| {
+            let region = (0..).zip(parts).map(|(attribute, part)| ends[&(attribute, part)]);
+            Class { rows, region: region.collect() }
+        };
+        let classes = kept.into_iter().map(shown).collect();
+        let recoded = Recoded { classes, n_left_out };
+        (n_left_out <= max_suppressed.min(table.n_rows - 1)).then(|| recoded.loss(table))
     }
 
     /// What the classes show, with how many rows show it.
@@ -159,6 +210,7 @@ fn plan_of<'a>(table: &'a Table, workload: Option<PlannedWorkload<'a>>) -> Plan<
         labels_apart: false,
         is_exact: false,
         trust: None,
+        portfolio: None,
         grain: Grain::default(),
         seed: 0,
     }

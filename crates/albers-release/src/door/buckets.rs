@@ -23,6 +23,7 @@ pub(super) mod scatter;
 
 use albers_classes::Attribute;
 use albers_storage::memory_budget::Reservation;
+use albers_storage::threads;
 use albers_storage::watch::Watch;
 use albers_table::mix::mix;
 use albers_table::row::RowId;
@@ -164,11 +165,11 @@ impl<'a> Shuffle<'a> {
         let from = scatter::Numbers { first_class: *first_class, finer };
         let mut ready: Vec<Scattered> = Vec::new();
         // What was scattered in the last round goes to its buckets while the next is scattered.
-        for round in starts.chunks(2 * rayon::current_num_threads()).chain([&[][..]]) {
+        for round in starts.chunks(2 * threads::of_pool()).chain([&[][..]]) {
             watch.check()?;
             let last = std::mem::take(&mut ready);
             let (appended, scattered) = rayon::join(
-                || last.iter().try_for_each(|piece| append(plan, buckets, piece)),
+                || last.into_iter().try_for_each(|piece| append(plan, buckets, &piece)),
                 || -> Vec<Scattered> {
                     let scatter_from = |&start: &usize| {
                         let range = start..(start + CLASSES_PER_TASK).min(n_classes);

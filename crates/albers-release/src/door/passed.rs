@@ -15,7 +15,7 @@ use super::plan::DoorPlan;
 use crate::describe::Describer;
 use crate::error::Result;
 use crate::publish::{CarriedColumn, CellCounts, Payload};
-use crate::verify::{Class, Verified};
+use crate::verify::{Class, InMemory, Verified};
 
 /// Some rows that passed the door, or were left out before it, for those who measure them.
 pub enum Passed<'p, 'a> {
@@ -79,10 +79,14 @@ impl<'p, 'a> PassedClasses<'p, 'a> {
         self.classes.class(class_id)
     }
 
-    /// The published classes, by their place in the order of publication, in the order in which a
-    /// pass over all rows is fastest.
-    pub fn classes_by_memory(self) -> &'p [ClassId] {
+    /// The published classes in the order in which a pass over all rows is fastest.
+    pub fn classes_by_memory(self) -> &'p [InMemory] {
         self.classes.classes_by_memory()
+    }
+
+    /// A published class that is met in memory.
+    pub fn class_of(self, met: &'p InMemory) -> Class<'p> {
+        self.classes.class_of(met)
     }
 
     /// The number in its table of a row of the classes.
@@ -138,8 +142,8 @@ impl ClassSizes {
     }
 
     pub(super) fn add_all(&mut self, classes: &Verified<'_>) {
-        let published = ClassId::first(classes.n_classes());
-        published.for_each(|class_id| self.add(classes.class(class_id).n_rows() as u64));
+        let met = classes.classes_by_memory().iter();
+        met.for_each(|met| self.add(classes.class_of(met).n_rows() as u64));
     }
 }
 

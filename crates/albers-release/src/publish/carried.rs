@@ -1,31 +1,23 @@
-//! Columns that leave as they came, and the order of rows within a class.
+//! Columns that leave as they came.
 //!
 //! Guarantee: the field of a column tells of the cells that are published only. What leaves holds
 //! no bytes of other rows.
 
+mod hashes;
 mod payload;
 mod typing;
 
-use std::hash::{BuildHasher, Hasher};
-
 use albers_table::TableError;
-use albers_table::mix::mix;
 use albers_table::row::RowIdx;
 use arrow_array::cast::AsArray;
-use arrow_array::{
-    Array, ArrayRef, ArrowNativeTypeOp, StringArray, UInt32Array, downcast_primitive_array,
-    new_empty_array,
-};
-use arrow_cast::can_cast_types;
-use arrow_cast::display::{ArrayFormatter, FormatOptions};
-use arrow_schema::{ArrowError, DataType, Field};
+use arrow_array::{Array, ArrayRef, new_empty_array};
+use arrow_schema::{DataType, Field};
 use arrow_select::interleave::interleave;
-use arrow_select::take::take;
 use rayon::prelude::*;
-use rustc_hash::FxBuildHasher;
 
 use crate::error::{ReleaseError, Result};
 
+pub use hashes::{RowKeys, cell_hashes};
 pub use payload::{CarriedSurvey, Payload, PayloadField};
 pub use typing::{CellCounts, Typing};
 
@@ -84,7 +76,8 @@ impl CarriedColumn {
 
     /// What the cells of some rows look like.
     pub fn counts_of(&self, row_idxs: &[RowIdx]) -> Result<CellCounts> {
-        Ok(CellCounts::of(&self.as_read(row_idxs)?, self.typing))
+        let places = RowPlaces::of(std::slice::from_ref(self), row_idxs);
+        Ok(CellCounts::of(&self.as_read(&places)?, self.typing))
     }
 
     /// The column's field in a release whose cells look like this.
@@ -94,7 +87,12 @@ impl CarriedColumn {
 
     /// The cells of some rows, in the type of the release.
     pub fn take(&self, row_idxs: &[RowIdx], data_type: &DataType) -> Result<ArrayRef> {
-        let taken = self.as_read(row_idxs)?;
+        self.take_at(&RowPlaces::of(std::slice::from_ref(self), row_idxs), data_type)
+    }
+
+    /// The same of rows whose places were found before.
+    pub fn take_at(&self, rows: &RowPlaces<'_>, data_type: &DataType) -> Result<ArrayRef> {
+        let taken = self.as_read(rows)?;
         if taken.data_type() == data_type {
             return Ok(taken);
         }
@@ -106,13 +104,20 @@ impl CarriedColumn {
     }
 
     /// The cells of some rows as they were read.
-    fn as_read(&self, row_idxs: &[RowIdx]) -> Result<ArrayRef> {
-        if row_idxs.is_empty() {
+    fn as_read(&self, rows: &RowPlaces<'_>) -> Result<ArrayRef> {
+        if rows.row_idxs.is_empty() {
             return Ok(new_empty_array(&self.read_as));
         }
-        let places: Vec<(usize, usize)> = row_idxs.iter().map(|&row| self.place_of(row)).collect();
+        let own_places: Vec<(usize, usize)>;
+        let places = match rows.first_rows == self.first_rows {
+            true => &rows.places,
+            false => {
+                own_places = places_in(&self.first_rows, rows.row_idxs);
+                &own_places
+            }
+        };
         let chunks: Vec<&dyn Array> = self.chunks.iter().map(AsRef::as_ref).collect();
-        let taken = interleave(&chunks, &places)
+        let taken = interleave(&chunks, places)
             .map_err(|_| self.refused("cannot be put in another order"))?;
         // What was unfolded leaves as the text that every reader knows. Views would hold the text
         // of all rows.
@@ -148,8 +153,7 @@ impl CarriedColumn {
     }
 
     fn place_of(&self, row: RowIdx) -> (usize, usize) {
-        let chunk = self.first_rows.partition_point(|&first| first <= row) - 1;
-        (chunk, row.index() - self.first_rows[chunk].index())
+        place_in(&self.first_rows, row)
     }
 
     fn refused(&self, problem: &str) -> ReleaseError {
@@ -159,6 +163,35 @@ impl CarriedColumn {
             hint: "convert the column to text, or leave it out".into(),
         })
     }
+}
+
+/// Where some rows lie in the chunks of columns that were read together: found once for all of them.
+pub struct RowPlaces<'r> {
+    row_idxs: &'r [RowIdx],
+    /// The first row of each chunk, and the chunk of each row with its place there.
+    first_rows: &'r [RowIdx],
+    places: Vec<(usize, usize)>,
+}
+
+impl<'r> RowPlaces<'r> {
+    /// The places of rows in some columns.
+    pub fn of(columns: &'r [CarriedColumn], row_idxs: &'r [RowIdx]) -> RowPlaces<'r> {
+        let first_rows = columns.first().map_or(&[][..], |column| &column.first_rows);
+        let places = match first_rows.is_empty() {
+            true => Vec::new(),
+            false => places_in(first_rows, row_idxs),
+        };
+        RowPlaces { row_idxs, first_rows, places }
+    }
+}
+
+fn places_in(first_rows: &[RowIdx], row_idxs: &[RowIdx]) -> Vec<(usize, usize)> {
+    row_idxs.iter().map(|&row| place_in(first_rows, row)).collect()
+}
+
+fn place_in(first_rows: &[RowIdx], row: RowIdx) -> (usize, usize) {
+    let chunk = first_rows.partition_point(|&first| first <= row) - 1;
+    (chunk, row.index() - first_rows[chunk].index())
 }
 
 /// What a cell takes whose size does not depend on what it holds.
@@ -210,159 +243,6 @@ fn published_field(
 ) -> Field {
     let typed = published.data_type(typing).filter(|_| read_as == &DataType::Utf8);
     Field::new(name, typed.unwrap_or_else(|| read_as.clone()), published.has_missing())
-}
-
-/// A number per row that depends on the seed and on what the row's carried cells hold.
-///
-/// Rows of a class are ordered by it: whoever knows the seed still learns nothing of the order in
-/// which the rows came in.
-pub struct RowKeys {
-    keys: Vec<u64>,
-}
-
-impl RowKeys {
-    /// The keys of all rows; none are needed when nothing is carried. A column whose cells cannot
-    /// be told apart is refused: its rows would leave in the order of the input.
-    pub fn of(carried: &[CarriedColumn], seed: u64) -> Result<Option<RowKeys>> {
-        let Some(first) = carried.first() else { return Ok(None) };
-        let n_rows = first.chunks.iter().map(|chunk| chunk.len()).sum();
-        let mut keys = vec![mix(seed ^ 0xbb67_ae85_84ca_a73b); n_rows];
-        for column in carried {
-            for (chunk, &first_row) in column.chunks.iter().zip(&column.first_rows) {
-                let start = first_row.index();
-                add_hashes(chunk, &mut keys[start..start + chunk.len()])
-                    .map_err(|_| column.refused("have no text form"))?;
-            }
-        }
-        Ok(Some(RowKeys { keys }))
-    }
-
-    /// The keys, by row number.
-    pub fn into_keys(self) -> Vec<u64> {
-        self.keys
-    }
-
-    /// The key of a row.
-    pub(crate) fn key_of(&self, row: usize) -> u64 {
-        self.keys[row]
-    }
-
-    /// Puts the rows of a class in order.
-    pub fn order(&self, row_idxs: &mut [RowIdx]) {
-        row_idxs.sort_unstable_by_key(|row| self.keys[row.index()]);
-    }
-}
-
-/// A number for each cell that tells the texts of a column apart, all but surely; nothing where
-/// there is no value.
-pub fn cell_hashes(chunk: &ArrayRef) -> std::result::Result<Vec<Option<u64>>, ArrowError> {
-    let mut hashes = vec![0; chunk.len()];
-    add_hashes(chunk, &mut hashes)?;
-    let nulls = chunk.logical_nulls();
-    let is_null = |row_idx| nulls.as_ref().is_some_and(|nulls| nulls.is_null(row_idx));
-    let cells = hashes.into_iter().enumerate();
-    Ok(cells.map(|(row_idx, hash)| (!is_null(row_idx)).then_some(hash)).collect())
-}
-
-fn add_hashes(chunk: &ArrayRef, keys: &mut [u64]) -> std::result::Result<(), ArrowError> {
-    match chunk.data_type() {
-        DataType::Utf8 => add_text_hashes(chunk.as_string::<i32>().iter(), keys),
-        DataType::LargeUtf8 => add_text_hashes(chunk.as_string::<i64>().iter(), keys),
-        DataType::Utf8View => add_text_hashes(chunk.as_string_view().iter(), keys),
-        DataType::Binary => add_byte_hashes(chunk.as_binary::<i32>().iter(), keys),
-        DataType::LargeBinary => add_byte_hashes(chunk.as_binary::<i64>().iter(), keys),
-        DataType::BinaryView => add_byte_hashes(chunk.as_binary_view().iter(), keys),
-        _ => add_value_hashes(chunk, keys)?,
-    }
-    Ok(())
-}
-
-/// For values that are not text. Their type alone decides how they are hashed: what else lies in
-/// the chunk, which is a matter of the order of the input, does not.
-fn add_value_hashes(chunk: &ArrayRef, keys: &mut [u64]) -> std::result::Result<(), ArrowError> {
-    let own = chunk.data_type();
-    // Points in time may have no text form, but they are counts of ticks.
-    let is_ticks = own.is_temporal() && can_cast_types(own, &DataType::Int64);
-    let values = match is_ticks {
-        true => arrow_cast::cast(chunk, &DataType::Int64)?,
-        false => chunk.clone(),
-    };
-    // Rows of a class show the same: one text for all of them is enough.
-    let (firsts, run_of) = match run_starts(&values) {
-        Some(starts) => (take(&values, &UInt32Array::from(starts.clone()), None)?, Some(starts)),
-        None => (values, None),
-    };
-    let n_nulls = firsts.logical_null_count();
-    match arrow_cast::cast(&firsts, &DataType::Utf8) {
-        Ok(texts) if texts.logical_null_count() == n_nulls => {
-            match run_of {
-                None => add_text_hashes(texts.as_string::<i32>().iter(), keys),
-                Some(starts) => add_run_hashes(texts.as_string::<i32>(), &starts, keys),
-            }
-            Ok(())
-        }
-        _ => add_formatted_hashes(chunk, keys),
-    }
-}
-
-/// Where runs of equal cells start, for numbers that mostly repeat the cell before them.
-fn run_starts(values: &ArrayRef) -> Option<Vec<u32>> {
-    let starts: Vec<u32> = downcast_primitive_array!(
-        values => {
-            let (cells, nulls) = (values.values(), values.nulls());
-            let is_null = |row: usize| nulls.is_some_and(|nulls| nulls.is_null(row));
-            let is_new = |&row: &u32| {
-                let row = row as usize;
-                row == 0 || is_null(row) != is_null(row - 1) || cells[row].is_ne(cells[row - 1])
-            };
-            (0..cells.len() as u32).filter(is_new).collect()
-        },
-        _ => return None
-    );
-    (2 * starts.len() < values.len()).then_some(starts)
-}
-
-/// Adds the hash of each text to the keys of its run.
-fn add_run_hashes(texts: &StringArray, starts: &[u32], keys: &mut [u64]) {
-    let ends = starts[1..].iter().map(|&start| start as usize).chain([keys.len()]);
-    for ((text, &start), end) in texts.iter().zip(starts).zip(ends.collect::<Vec<_>>()) {
-        let hash = hash_of(text.map(str::as_bytes));
-        keys[start as usize..end].iter_mut().for_each(|key| *key = mix(*key ^ hash));
-    }
-}
-
-fn add_text_hashes<'t>(texts: impl Iterator<Item = Option<&'t str>>, keys: &mut [u64]) {
-    add_byte_hashes(texts.map(|text| text.map(str::as_bytes)), keys);
-}
-
-fn add_byte_hashes<'t>(cells: impl Iterator<Item = Option<&'t [u8]>>, keys: &mut [u64]) {
-    for (cell, key) in cells.zip(keys) {
-        *key = mix(*key ^ hash_of(cell));
-    }
-}
-
-/// For cells of any other type that can be shown.
-fn add_formatted_hashes(chunk: &ArrayRef, keys: &mut [u64]) -> std::result::Result<(), ArrowError> {
-    let options = FormatOptions::new().with_display_error(false);
-    let formatter = ArrayFormatter::try_new(chunk.as_ref(), &options)?;
-    let nulls = chunk.logical_nulls();
-    let mut texts = Vec::with_capacity(keys.len());
-    for row_idx in 0..chunk.len() {
-        let is_null = nulls.as_ref().is_some_and(|nulls| nulls.is_null(row_idx));
-        let text = formatter.value(row_idx).try_to_string()?;
-        texts.push((!is_null).then_some(text));
-    }
-    add_text_hashes(texts.iter().map(Option::as_deref), keys);
-    Ok(())
-}
-
-fn hash_of(cell: Option<&[u8]>) -> u64 {
-    let mut hasher = FxBuildHasher.build_hasher();
-    match cell {
-        None => hasher.write_u8(0),
-        Some(bytes) => hasher.write(bytes),
-    }
-    hasher.finish()
 }
 
 #[cfg(test)]

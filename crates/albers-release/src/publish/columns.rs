@@ -62,17 +62,15 @@ impl FeatureColumn {
         Field::new(&self.name, data_type, true)
     }
 
-    /// The column's array for a slab of rows; `feature` is its place among the features.
+    /// What each piece of a slab shows; `feature` is the column's place among the features.
     pub(super) fn array(&self, slab: &Slab, feature: usize) -> ArrayRef {
         let values = slab.features_of(feature);
         match self.kind {
             FeatureKind::Integer => {
-                let values = repeat(slab, values.map(|value| value.as_integer()));
-                Arc::new(Int64Array::from(values))
+                Arc::new(values.map(|value| value.as_integer()).collect::<Int64Array>())
             }
             FeatureKind::Number => {
-                let values = repeat(slab, values.map(|value| value.as_number()));
-                Arc::new(Float64Array::from(values))
+                Arc::new(values.map(|value| value.as_number()).collect::<Float64Array>())
             }
         }
     }
@@ -112,7 +110,7 @@ pub fn fields(describer: &Describer<'_>, values: Values, facts: &ShownFacts) -> 
     fields
 }
 
-/// The arrays of an attribute's fields, for a slab of rows.
+/// The arrays of an attribute's fields: what each piece of a slab shows.
 pub fn arrays(
     describer: &Describer<'_>,
     slab: &Slab,
@@ -125,18 +123,12 @@ pub fn arrays(
     }
     let cells = slab.cells_of(attribute);
     if values == Values::Interval || describer.attribute().shown != Shown::Interval {
-        let mut builder = StringBuilder::with_capacity(slab.n_rows, slab.n_rows * 8);
+        let mut builder = StringBuilder::with_capacity(slab.sizes.len(), slab.sizes.len() * 8);
         let mut text = String::new();
-        for (cell, &size) in cells.zip(&slab.sizes) {
+        for cell in cells {
             text.clear();
             describer.write_text(cell, &mut text);
-            for _ in 0..size {
-                if text.is_empty() {
-                    builder.append_null();
-                } else {
-                    builder.append_value(&text);
-                }
-            }
+            builder.append_option((!text.is_empty()).then_some(&text));
         }
         return vec![Arc::new(builder.finish())];
     }
@@ -151,11 +143,11 @@ pub fn arrays(
     let data_type = bounds_type(describer, facts);
     let array_of = |end: fn((OrderedValue, OrderedValue)) -> OrderedValue| {
         let ends: Vec<_> = bounds.iter().map(|bounds| bounds.ends.map(end)).collect();
-        value_array(describer, slab, &ends, &data_type, facts.has_missing_alone)
+        value_array(describer, &ends, &data_type, facts.has_missing_alone)
     };
     let mut arrays = vec![array_of(|(lo, _)| lo), array_of(|(_, hi)| hi)];
     if facts.shows_missing {
-        let flags = repeat(slab, bounds.iter().map(|bounds| bounds.with_missing));
+        let flags: Vec<bool> = bounds.iter().map(|bounds| bounds.with_missing).collect();
         arrays.push(Arc::new(BooleanArray::from(flags)));
     }
     if values == Values::Mean {
@@ -208,12 +200,11 @@ fn is_same_kind(own: &DataType, column_type: ColumnType) -> bool {
 /// One value of an attribute's domain for each piece of a class, as an array of a type.
 pub(super) fn value_array(
     describer: &Describer<'_>,
-    slab: &Slab,
     values: &[Option<OrderedValue>],
     data_type: &DataType,
     has_nulls: bool,
 ) -> ArrayRef {
-    let nulls = has_nulls.then(|| nulls_of(slab, values));
+    let nulls = has_nulls.then(|| nulls_of(values));
     let ticks = |value: &Option<OrderedValue>| match *value {
         Some(OrderedValue::Ticks(ticks)) => ticks,
         Some(OrderedValue::Float(_)) => unreachable!("floats are not written as ticks"),
@@ -222,7 +213,7 @@ pub(super) fn value_array(
     macro_rules! of_ticks {
         ($type:ty, $from:expr) => {{
             let values = values.iter().map(|value| $from(ticks(value)));
-            primitive::<$type>(slab, values, nulls, data_type)
+            primitive::<$type>(values, nulls, data_type)
         }};
     }
     match data_type {
@@ -262,9 +253,9 @@ pub(super) fn value_array(
             };
             if *data_type == DataType::Float32 {
                 let values = values.iter().map(|value| float(value) as f32);
-                primitive::<Float32Type>(slab, values, nulls, data_type)
+                primitive::<Float32Type>(values, nulls, data_type)
             } else {
-                primitive::<Float64Type>(slab, values.iter().map(float), nulls, data_type)
+                primitive::<Float64Type>(values.iter().map(float), nulls, data_type)
             }
         }
     }
@@ -282,26 +273,15 @@ pub(super) fn unit_at(describer: &Describer<'_>, scale: i8) -> i64 {
 }
 
 pub(super) fn primitive<T: ArrowPrimitiveType>(
-    slab: &Slab,
     values: impl Iterator<Item = T::Native>,
     nulls: Option<NullBuffer>,
     data_type: &DataType,
 ) -> ArrayRef {
-    let values = repeat(slab, values);
-    let array = PrimitiveArray::<T>::new(values.into(), nulls);
+    let array = PrimitiveArray::<T>::new(values.collect(), nulls);
     Arc::new(array.with_data_type(data_type.clone()))
 }
 
-/// Which rows have a value.
-pub(super) fn nulls_of<V>(slab: &Slab, values: &[Option<V>]) -> NullBuffer {
-    NullBuffer::from(repeat(slab, values.iter().map(Option::is_some)))
-}
-
-/// One value per piece of a class, repeated for its rows.
-pub(super) fn repeat<V: Copy>(slab: &Slab, values: impl Iterator<Item = V>) -> Vec<V> {
-    let mut repeated = Vec::with_capacity(slab.n_rows);
-    for (value, &size) in values.zip(&slab.sizes) {
-        repeated.extend(std::iter::repeat_n(value, size as usize));
-    }
-    repeated
+/// Which pieces have a value.
+pub(super) fn nulls_of<V>(values: &[Option<V>]) -> NullBuffer {
+    values.iter().map(Option::is_some).collect()
 }

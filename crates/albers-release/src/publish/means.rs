@@ -27,7 +27,7 @@ pub(super) fn field(describer: &Describer<'_>, bounds: &DataType) -> Field {
     Field::new(format!("{name}_mean"), mean_type(describer, bounds), true)
 }
 
-/// The field's array, for a slab of rows.
+/// The field's array: what each piece of a slab shows.
 pub(super) fn array(
     describer: &Describer<'_>,
     slab: &Slab,
@@ -39,7 +39,7 @@ pub(super) fn array(
     let DataType::Decimal128(_, scale) = data_type else {
         let value = |mean: &Option<Mean>| -> Option<OrderedValue> { mean.map(Mean::value) };
         let values: Vec<_> = means.iter().map(value).collect();
-        return value_array(describer, slab, &values, &data_type, true);
+        return value_array(describer, &values, &data_type, true);
     };
     // Digits that nothing shown needs are zeros.
     let unit = i128::from(unit_at(describer, scale - 1));
@@ -47,8 +47,8 @@ pub(super) fn array(
         Some(Mean::Tenths(tenths)) => tenths / unit,
         Some(Mean::Float(_)) | None => 0,
     });
-    let nulls = Some(nulls_of(slab, &means));
-    primitive::<Decimal128Type>(slab, tenths, nulls, &data_type)
+    let nulls = Some(nulls_of(&means));
+    primitive::<Decimal128Type>(tenths, nulls, &data_type)
 }
 
 /// The type of means beside bounds of a type.

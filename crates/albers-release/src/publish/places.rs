@@ -6,7 +6,7 @@ use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, BooleanArray};
 use arrow_schema::{DataType, Field};
 
-use super::columns::{nulls_of, primitive, repeat};
+use super::columns::{nulls_of, primitive};
 use super::slab::Slab;
 use crate::describe::{Describer, PlaceNumbers, ShownFacts};
 
@@ -27,7 +27,7 @@ pub(super) fn fields(describer: &Describer<'_>, facts: &ShownFacts) -> Vec<Field
     fields
 }
 
-/// The arrays of these fields, for a slab of rows.
+/// The arrays of these fields: what each piece of a slab shows.
 pub(super) fn arrays(
     describer: &Describer<'_>,
     slab: &Slab,
@@ -42,14 +42,14 @@ pub(super) fn arrays(
         })
         .collect();
     let array_of = |end: fn((i64, i64)) -> i64| {
-        let nulls = facts.has_missing_alone.then(|| nulls_of(slab, &places));
+        let nulls = facts.has_missing_alone.then(|| nulls_of(&places));
         let values = places.iter().map(|places| places.map_or(0, end));
-        primitive::<Int64Type>(slab, values, nulls, &DataType::Int64)
+        primitive::<Int64Type>(values, nulls, &DataType::Int64)
     };
     let mut arrays = vec![array_of(|(lo, _)| lo), array_of(|(_, hi)| hi)];
     if tells_of_missing(describer, facts) {
         let flags = slab.cells_of(attribute).map(|cell| describer.tells_of_missing(cell));
-        arrays.push(Arc::new(BooleanArray::from(repeat(slab, flags))));
+        arrays.push(Arc::new(BooleanArray::from(flags.collect::<Vec<bool>>())));
     }
     arrays
 }

@@ -27,7 +27,7 @@ pub struct SlabLimits {
 impl Default for SlabLimits {
     fn default() -> SlabLimits {
         // Far below the 2 GiB that one array of text can hold.
-        SlabLimits { n_rows: 1 << 18, n_bytes: 256 << 20 }
+        SlabLimits { n_rows: 1 << 16, n_bytes: 16 << 20 }
     }
 }
 

@@ -120,7 +120,7 @@ impl<'a> StoredTable<'a> {
 
     /// Some rows: the leaf of each, and their cells that leave as they came, column by column.
     pub fn batch(&self, leaf_of: &[Option<u32>], carried: &[ArrayRef]) -> Result<RecordBatch> {
-        let sorted = SortedRows::of(leaf_of);
+        let sorted = LeavesOfRows::of(leaf_of);
         let slab = Slab::of_pieces(
             sorted.sizes.clone(),
             sorted.leaves.iter().flat_map(|&leaf| self.leaves.of(leaf)).copied().collect(),
@@ -164,7 +164,7 @@ impl<'a> StoredTable<'a> {
         &self,
         attribute: usize,
         slab: &Slab,
-        sorted: &SortedRows,
+        sorted: &LeavesOfRows,
         first: usize,
     ) -> Vec<ArrayRef> {
         let describer = &self.leaves.describers[attribute];
@@ -180,32 +180,33 @@ impl<'a> StoredTable<'a> {
     }
 }
 
-/// Rows that have a leaf, leaf by leaf, and the way back.
-struct SortedRows {
+/// The leaves of some rows, with the numbers of their rows.
+struct LeavesOfRows {
     leaves: Vec<u32>,
     sizes: Vec<u32>,
-    /// The place of each row among them; nothing for a row without a leaf.
+    /// The place of each row's leaf among them; nothing for a row without a leaf.
     places: UInt32Array,
 }
 
-impl SortedRows {
-    fn of(leaf_of: &[Option<u32>]) -> SortedRows {
+impl LeavesOfRows {
+    fn of(leaf_of: &[Option<u32>]) -> LeavesOfRows {
         let mut rows: Vec<(u32, u32)> =
             (0u32..).zip(leaf_of).filter_map(|(row, leaf)| Some(((*leaf)?, row))).collect();
         rows.sort_unstable();
         let mut places = vec![None; leaf_of.len()];
-        for (place, &(_, row)) in (0u32..).zip(&rows) {
-            places[row as usize] = Some(place);
+        let (mut leaves, mut sizes) = (Vec::new(), Vec::new());
+        for (place, of_leaf) in (0u32..).zip(rows.chunk_by(|a, b| a.0 == b.0)) {
+            of_leaf.iter().for_each(|&(_, row)| places[row as usize] = Some(place));
+            leaves.push(of_leaf[0].0);
+            sizes.push(of_leaf.len() as u32);
         }
-        let runs = rows.chunk_by(|a, b| a.0 == b.0);
-        let (leaves, sizes) = runs.map(|run| (run[0].0, run.len() as u32)).unzip();
-        SortedRows { leaves, sizes, places: places.into() }
+        LeavesOfRows { leaves, sizes, places: places.into() }
     }
 
-    /// Sorted cells in the order of the rows.
-    fn in_order(&self, sorted: &ArrayRef) -> ArrayRef {
-        let cells = take(sorted.as_ref(), &self.places, None).expect("every place is there");
-        match sorted.data_type() {
+    /// The cells of leaves, in the order of the rows.
+    fn in_order(&self, of_leaves: &ArrayRef) -> ArrayRef {
+        let cells = take(of_leaves.as_ref(), &self.places, None).expect("every place is there");
+        match of_leaves.data_type() {
             DataType::Utf8 if self.places.null_count() > 0 => {
                 let texts = cells.as_any().downcast_ref::<StringArray>();
                 let texts = texts.expect("an array of text");

@@ -397,7 +397,7 @@ impl<'t> Case<'t> {
             spilled_bytes: 0,
         };
         for (passage, path) in passages.into_iter().zip(&paths) {
-            passage.seal()?.name()?;
+            albers_table::sink::name_all(vec![passage.seal()?])?;
             let bytes = std::fs::read(path).expect("the release is there");
             outcome.texts.push(String::from_utf8_lossy(&bytes).into_owned());
             outcome.files.push(bytes);

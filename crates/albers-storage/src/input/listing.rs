@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use glob::MatchOptions;
 
+use crate::positioned::uninterrupted;
 use crate::{Result, StorageError};
 
 /// The characters that make a name a pattern.
@@ -22,7 +23,7 @@ pub struct Entry {
 pub fn entries_of(folder: &Path) -> Result<Vec<Entry>> {
     let read_error = |source| StorageError::Read { path: folder.to_owned(), source };
     let mut entries = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(read_error)? {
+    for entry in uninterrupted(|| std::fs::read_dir(folder)).map_err(read_error)? {
         let path = entry.map_err(read_error)?.path();
         let name = path.file_name().unwrap_or_default().as_encoded_bytes();
         if !name.starts_with(b".") {

@@ -8,6 +8,12 @@ const CGROUP_ROOT: &str = "/sys/fs/cgroup";
 /// Version 1 writes the largest page number where there is no limit.
 const NO_LIMIT_BYTES: u64 = 1 << 62;
 
+/// What a job may take when nobody says how much: a quarter of the machine.
+pub fn default_bytes() -> u64 {
+    const UNKNOWN_MACHINE_BYTES: u64 = 4 << 30;
+    machine_memory_bytes().unwrap_or(UNKNOWN_MACHINE_BYTES) / 4
+}
+
 /// The memory of the machine, or the limit of a control group around this process if that is less;
 /// nothing where Linux does not tell.
 pub fn machine_memory_bytes() -> Option<u64> {

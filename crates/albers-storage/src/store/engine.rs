@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::io::{self, ErrorKind};
 use std::ops::{Deref, DerefMut};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use redb::{Builder, Database, RepairSession, StorageBackend};
 
 use super::disk::DiskFile;
+use crate::decoding::guarded;
 
 /// The result of what the engine is asked to do.
 pub(super) type EngineResult<T> = Result<T, redb::Error>;
@@ -48,7 +48,7 @@ pub(super) fn caught<T, E: Into<redb::Error>>(
     work: impl FnOnce() -> Result<T, E>,
 ) -> EngineResult<T> {
     // What the engine was doing when it panicked is never looked at again.
-    match catch_unwind(AssertUnwindSafe(work)) {
+    match guarded(work) {
         Ok(done) => done.map_err(Into::into),
         Err(_) => Err(redb::Error::Corrupted("the engine cannot read it".to_owned())),
     }

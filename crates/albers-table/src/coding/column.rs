@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use albers_storage::memory_budget;
 use arrow_schema::DataType;
 use rustc_hash::FxHashMap;
 
@@ -181,7 +182,8 @@ impl ColumnSurvey {
             CodingPlan::Ordered => (self.into_ordered(&column), None),
             CodingPlan::Categories { hierarchy, by_frequency } => {
                 let mut hierarchy = hierarchy.cloned();
-                hierarchy.as_mut().map(HierarchySpec::read_file).transpose()?;
+                let limit_bytes = memory_budget::default_bytes();
+                hierarchy.as_mut().map(|own| own.read_file_within(limit_bytes)).transpose()?;
                 let (values, rows) = self.into_values(column_type);
                 let order = match by_frequency {
                     true => SiblingOrder::ByFrequency(&rows),

@@ -14,6 +14,7 @@ use super::CodingPlan;
 use crate::chunk::{Cells, ColumnChunk, TickUnit, tick_bounds};
 use crate::distinct_sample::DistinctSample;
 use crate::domain::scale::{self, all_keys};
+use crate::hierarchy::HierarchySpec;
 use crate::mix::mix;
 use crate::schema::ColumnType;
 use crate::{Result, TableError};
@@ -234,6 +235,12 @@ impl ColumnSurvey {
         let n_estimated = self.estimate.as_ref().map_or(0, DistinctSample::n_distinct) as usize;
         let n_values = self.keys.len() + self.names.len() + n_estimated;
         n_values * VALUE_BYTES + self.name_bytes * 3
+    }
+
+    /// About what a hierarchy of the values that were seen takes while it is made.
+    pub fn hierarchy_bytes(&self, spec: &HierarchySpec) -> usize {
+        let numbers: Vec<String> = self.keys.keys().map(i64::to_string).collect();
+        spec.memory_bytes(self.names().chain(numbers.iter().map(String::as_str)).collect())
     }
 
     /// Whether the values turned out to lie so far apart that all of them must be known: another

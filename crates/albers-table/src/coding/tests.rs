@@ -110,7 +110,7 @@ fn plan() -> impl Strategy<Value = (bool, Option<HierarchySpec>)> {
         Some(HierarchySpec::Suppress),
         Some(HierarchySpec::Prefix),
         Some("ranges:5,20".parse().unwrap()),
-        Some(HierarchySpec::Dates),
+        Some(HierarchySpec::Dates(Default::default())),
         Some(rows),
     ]);
     (any::<bool>(), spec)
@@ -122,14 +122,16 @@ fn plan_for<'a>(
     as_category: bool,
     spec: Option<&'a HierarchySpec>,
 ) -> CodingPlan<'a> {
-    let fits = |spec: &&HierarchySpec| match spec {
+    let fits = |spec: &&HierarchySpec| match spec.whole() {
         HierarchySpec::Suppress => true,
         HierarchySpec::Prefix => matches!(column_type, ColumnType::Text | ColumnType::Integer),
         HierarchySpec::Ranges(_) => {
             matches!(column_type, ColumnType::Integer | ColumnType::Decimal | ColumnType::Float)
         }
-        HierarchySpec::Dates => column_type == ColumnType::Date,
-        HierarchySpec::Rows(_) | HierarchySpec::File(_) => column_type == ColumnType::Text,
+        HierarchySpec::Dates(_) => column_type == ColumnType::Date,
+        HierarchySpec::Rows(_) | HierarchySpec::File(_) | HierarchySpec::AtLeast(..) => {
+            column_type == ColumnType::Text
+        }
     };
     if column_type.is_ordered() && !as_category {
         return CodingPlan::Ordered;

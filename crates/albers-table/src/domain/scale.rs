@@ -264,19 +264,19 @@ impl Scale {
         self.codes.get(place).copied().unwrap_or(code)
     }
 
-    /// The ticks of a code.
+    /// The ticks of a code; nothing where all cells are missing.
     pub fn ticks(&self, code: u32) -> Option<i64> {
         match &self.values {
-            Values::Ticks(ticks, _) => Some(ticks[self.place(code)]),
+            Values::Ticks(ticks, _) => ticks.get(self.place(code)).copied(),
             Values::Floats(_) => None,
         }
     }
 
-    /// The number of a code.
+    /// The number of a code; nothing where all cells are missing.
     pub fn float(&self, code: u32) -> Option<f64> {
         match &self.values {
             Values::Ticks(..) => None,
-            Values::Floats(floats) => Some(floats[self.place(code)]),
+            Values::Floats(floats) => floats.get(self.place(code)).copied(),
         }
     }
 

@@ -139,7 +139,7 @@ impl Builder {
             .into_iter()
             .map(|(label, id)| (label, lowest[id as usize].expect("every label has a node")))
             .collect();
-        Ok(Hierarchy { levels, node_by_label, added_top, is_given: false })
+        Ok(Hierarchy { levels, node_by_label, added_top, is_given: false, finest: 0 })
     }
 
     fn label_id(&mut self, label: &str) -> u32 {

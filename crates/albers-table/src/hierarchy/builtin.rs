@@ -1,4 +1,4 @@
-//! Hierarchies that need no file: `prefix`, `dates` and `suppress`.
+//! Hierarchies that need no file: `prefix` and `suppress`.
 //!
 //! Rules: a label that reads like a value of the data but stands for other values is refused, as
 //! in files. `prefix` takes text, codes and whole numbers (postal codes without leading zeros are
@@ -6,7 +6,6 @@
 
 use super::builder::Builder;
 use super::{Hierarchy, Place, TOP};
-use crate::calendar::DateText;
 use crate::schema::ColumnType;
 use crate::{Result, TableError};
 
@@ -51,40 +50,6 @@ pub(super) fn prefix(
     builder.finish().map_err(|_| ambiguous(place))
 }
 
-/// Day (above a timestamp), month `2024-03`, quarter `2024-Q1`, year `2024`, `*`.
-pub(super) fn dates(
-    place: &Place,
-    column_type: ColumnType,
-    values: &[String],
-) -> Result<Hierarchy> {
-    let has_time = match column_type {
-        ColumnType::Date => false,
-        ColumnType::Timestamp => true,
-        _ => return Err(wrong_type(place, column_type, "dates needs dates or timestamps")),
-    };
-    let mut builder = Builder::new(if has_time { 5 } else { 4 });
-    let mut n_refused = 0usize;
-    for value in values {
-        let Some((day, n_month)) = day_and_month(value) else {
-            n_refused += 1;
-            continue;
-        };
-        // A day ends in -MM-DD, however many digits its year has.
-        let (month, year) = (&day[..day.len() - 3], &day[..day.len() - 6]);
-        let quarter = format!("{year}-Q{}", n_month.div_ceil(3));
-        let path = [day, month, &quarter, year, TOP];
-        let path = if has_time { &path[..] } else { &path[1..] };
-        builder.add(0, value, path).map_err(|_| ambiguous(place))?;
-    }
-    if n_refused > 0 {
-        return Err(place.error(
-            format!("{n_refused} of {} values do not start with a day, YYYY-MM-DD", values.len()),
-            "write the hierarchy as a file",
-        ));
-    }
-    builder.finish().map_err(|_| ambiguous(place))
-}
-
 /// The value or `*`.
 pub(super) fn suppress(place: &Place, values: &[String]) -> Result<Hierarchy> {
     let mut builder = Builder::new(1);
@@ -114,12 +79,4 @@ pub(super) fn ambiguous(place: &Place) -> TableError {
         "a value of the column reads like the label of a group of other values",
         "write the hierarchy as a file, with labels that are no values",
     )
-}
-
-/// `2024-03-15` and 3 of a text that starts with that day.
-fn day_and_month(text: &str) -> Option<(&str, u8)> {
-    let found = DateText::at_start_of(text.as_bytes())?;
-    let goes_on = found.rest.first().is_some_and(u8::is_ascii_digit);
-    let date = found.date().filter(|_| !goes_on)?;
-    Some((&text[..text.len() - found.rest.len()], date.month))
 }

@@ -19,15 +19,15 @@
 //! - A leaf is matched to values in canonical form. It may come twice, with the same path.
 //! - Empty fields are refused: a published empty cell would read as a missing one.
 //! - If the top level has several labels, a root `*` is added.
+//! - A row has at most 255 fields.
 
+pub(super) mod inspect;
 mod records;
 pub(super) mod rows;
 
-use std::io::Read;
 use std::path::Path;
 
-use albers_storage::StorageError;
-use albers_storage::input::open_unpacked;
+use albers_storage::input::read_whole;
 use rustc_hash::FxHashSet;
 
 use self::records::{Malformed, Record, Records};
@@ -40,6 +40,8 @@ use crate::{Result, TableError};
 /// In order of preference; the comma comes last because it is common inside labels.
 const DELIMITERS: [char; 4] = [';', '\t', '|', ','];
 const N_SNIFFED_ROWS: usize = 1000;
+/// More than anybody means; searches go between levels, and what they keep grows with the pairs.
+const MAX_LEVELS: usize = 255;
 
 /// The values of the column, to tell which leaves occur.
 struct Column<'a> {
@@ -48,7 +50,11 @@ struct Column<'a> {
     values: FxHashSet<&'a str>,
 }
 
-impl Column<'_> {
+impl<'a> Column<'a> {
+    fn new(name: &'a str, column_type: ColumnType, values: &'a [String]) -> Column<'a> {
+        Column { name, column_type, values: values.iter().map(String::as_str).collect() }
+    }
+
     fn has(&self, leaf: &str) -> bool {
         canonical(self.column_type, leaf).is_some_and(|leaf| self.values.contains(leaf.as_str()))
     }
@@ -61,29 +67,40 @@ pub(super) fn build(
     column_type: ColumnType,
     values: &[String],
 ) -> Result<Hierarchy> {
+    let column = Column::new(place.column, column_type, values);
+    let records = header_and_rows(bytes, place, &column)?;
+    let builder = gather(&records, place, column_type)?;
+    check_complete(&builder, &column, place)?;
+    builder.finish().map_err(|conflict| refusal(conflict, place))
+}
+
+/// The rows of a file, without a header.
+fn header_and_rows<'t>(bytes: &'t [u8], place: &Place, column: &Column) -> Result<Vec<Record<'t>>> {
     let text = decode(bytes, place)?;
-    let values: FxHashSet<&str> = values.iter().map(String::as_str).collect();
-    let column = Column { name: place.column, column_type, values };
-    let delimiter = sniff_delimiter(text, &column);
-    let records: Vec<Record> = Records::new(text, delimiter)
+    let delimiter = sniff_delimiter(text, column);
+    let mut records: Vec<Record> = Records::new(text, delimiter)
         .collect::<std::result::Result<_, Malformed>>()
         .map_err(|Malformed { line, problem }| {
             let hint = "double quotes inside a quoted field, and close it before the delimiter";
             place.error_at(Some(line), problem, hint)
         })?;
-    let records = if has_header(&records, &column) { &records[1..] } else { &records[..] };
-    let builder = gather(records, place, column_type)?;
-    check_complete(&builder, &column, place)?;
-    builder.finish().map_err(|conflict| refusal(conflict, place))
+    if has_header(&records, column) {
+        records.remove(0);
+    }
+    match records.iter().find(|record| record.fields.len() > MAX_LEVELS) {
+        None => Ok(records),
+        Some(Record { line, fields }) => Err(place.error_at(
+            Some(*line),
+            format!("a hierarchy has at most {MAX_LEVELS} levels, found {}", fields.len()),
+            "leave out levels that nobody needs, or check that this is the column's hierarchy",
+        )),
+    }
 }
 
-/// The bytes of a file, unpacked.
-pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    open_unpacked(path)?
-        .read_to_end(&mut bytes)
-        .map_err(|source| StorageError::Read { path: path.to_owned(), source })?;
-    Ok(bytes)
+/// The bytes of a file, unpacked; refused if they would take more than this while they become a
+/// hierarchy.
+pub(super) fn read(path: &Path, limit_bytes: u64) -> Result<Vec<u8>> {
+    Ok(read_whole(path, "the file of a hierarchy", limit_bytes)?)
 }
 
 fn decode<'a>(bytes: &'a [u8], place: &Place) -> Result<&'a str> {

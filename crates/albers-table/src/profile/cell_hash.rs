@@ -6,6 +6,7 @@ use rustc_hash::FxBuildHasher;
 
 use crate::chunk::{Cells, ColumnChunk, TickUnit};
 use crate::mix::mix;
+use crate::row::RowId;
 
 /// Stands for a missing cell in the row sample.
 const MISSING_HASH: u64 = 0x6d69_7373_696e_6721;
@@ -72,6 +73,18 @@ impl<'a> HashedChunk<'a> {
                 }
             }
         }
+    }
+
+    /// A hash of all cells and of the rows that they stand in, from a row of the table on. Those of
+    /// all chunks of a column, added up, are equal for columns of equal cells.
+    pub fn fingerprint(&self, first_row: RowId) -> u64 {
+        let mut holes = self.chunk.missing.iter().copied().peekable();
+        let cell = |row_idx: usize| {
+            let is_missing = holes.next_if_eq(&(row_idx as u32)).is_some();
+            let hash = if is_missing { MISSING_HASH } else { self.hash(row_idx) };
+            mix(hash ^ mix((first_row + row_idx as u64).get()))
+        };
+        (0..self.chunk.n_rows()).map(cell).fold(0, u64::wrapping_add)
     }
 
     /// Half of each row's hash, as the row sample keeps it. The rows are ascending.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
-use super::{Sealed, Sink, WriteOptions, check_columns};
+use super::{RunBatch, Sealed, Sink, WriteOptions, check_columns};
 use crate::Result;
 
 /// Keeps the batches of a table.
@@ -74,7 +74,8 @@ impl Sink for BatchSink {
     }
 
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        check_columns(self.schema.as_ref().expect("a table begins before its rows"), batch)?;
+        let schema = self.schema.as_ref().expect("a table begins before its rows");
+        check_columns(schema, &RunBatch::of_rows(batch))?;
         self.batches.push(batch.clone());
         Ok(())
     }
@@ -100,7 +101,7 @@ impl Sealed for SealedBatches {
         Ok(())
     }
 
-    fn name(&mut self) -> Result<()> {
+    fn appear(&mut self) -> Result<()> {
         if let Some(waiting) = self.waiting.take() {
             *lock(&self.collected) = waiting;
         }

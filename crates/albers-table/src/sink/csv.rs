@@ -5,7 +5,6 @@
 //! of one column a missing value is `""` too: readers skip empty lines.
 
 use std::io::{self, Write};
-use std::ops::Range;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -14,19 +13,15 @@ use arrow_array::types::{
     UInt32Type, UInt64Type,
 };
 use arrow_array::{
-    Array, BooleanArray, LargeStringArray, PrimitiveArray, RecordBatch, StringArray,
-    StringViewArray,
+    Array, BooleanArray, LargeStringArray, PrimitiveArray, StringArray, StringViewArray,
 };
 use arrow_buffer::NullBuffer;
-use arrow_cast::cast;
 use arrow_schema::{DataType, Schema, TimeUnit};
-use rayon::prelude::*;
 
 use super::cell;
+use super::lines::{LineFormat, LineWriter};
+use super::runs::RunBatch;
 use crate::{Result, TableError};
-
-/// Rows that one thread turns into text at a time.
-const PIECE_ROWS: usize = 1 << 13;
 
 const MILLISECONDS_PER_DAY: i64 = 86_400_000;
 
@@ -48,11 +43,34 @@ pub(super) fn check_types(schema: &Schema) -> Result<()> {
 pub(super) struct CsvWriter<W> {
     output: W,
     delimiter: u8,
-    /// Text of consecutive rows, made in parallel; kept for its memory.
-    pieces: Vec<Vec<u8>>,
+    lines: LineWriter,
 }
 
-impl<W: Write> CsvWriter<W> {
+/// Cells between delimiters.
+struct CsvLines {
+    delimiter: u8,
+    missing: &'static [u8],
+}
+
+impl LineFormat for CsvLines {
+    #[inline]
+    fn push_cell(&self, out: &mut Vec<u8>, column_idx: usize, column: &Column<'_>, place: usize) {
+        if column_idx > 0 {
+            out.push(self.delimiter);
+        }
+        if column.nulls.as_ref().is_some_and(|nulls| nulls.is_null(place)) {
+            out.extend_from_slice(self.missing);
+        } else {
+            column.cells.push(out, place, self.delimiter);
+        }
+    }
+
+    fn push_end(&self, out: &mut Vec<u8>) {
+        out.push(b'\n');
+    }
+}
+
+impl<W: Write + Send> CsvWriter<W> {
     /// Starts the text with its header, whose types were checked.
     pub(super) fn new(mut output: W, schema: &Schema, delimiter: u8) -> io::Result<CsvWriter<W>> {
         let mut header = Vec::new();
@@ -64,39 +82,15 @@ impl<W: Write> CsvWriter<W> {
         }
         header.push(b'\n');
         output.write_all(&header)?;
-        Ok(CsvWriter { output, delimiter, pieces: Vec::new() })
+        Ok(CsvWriter { output, delimiter, lines: LineWriter::default() })
     }
 
-    /// Appends the rows of a batch.
-    pub(super) fn write(&mut self, batch: &RecordBatch) -> io::Result<()> {
-        // Dictionaries become plain first; all else is borrowed.
-        let plain: Vec<_> = batch
-            .columns()
-            .iter()
-            .map(|column| match column.data_type() {
-                DataType::Dictionary(_, values) => {
-                    cast(column, values).expect("a dictionary unfolds into its values")
-                }
-                _ => column.clone(),
-            })
-            .collect();
-        let columns: Vec<Column<'_>> =
-            plain.iter().map(|column| Column::of(column.as_ref())).collect();
-        let row_starts: Vec<usize> = (0..batch.num_rows()).step_by(PIECE_ROWS).collect();
-        // As many pieces at a time as there are threads bound the memory at any size of the batch.
-        for starts in row_starts.chunks(rayon::current_num_threads().max(1)) {
-            self.pieces.resize_with(starts.len(), Vec::new);
-            let delimiter = self.delimiter;
-            self.pieces.par_iter_mut().zip(starts).for_each(|(piece, &start)| {
-                piece.clear();
-                let end = (start + PIECE_ROWS).min(batch.num_rows());
-                push_rows(piece, &columns, start..end, delimiter);
-            });
-            for piece in &self.pieces {
-                self.output.write_all(piece)?;
-            }
-        }
-        Ok(())
+    /// Appends some rows.
+    pub(super) fn write(&mut self, rows: &RunBatch) -> io::Result<()> {
+        // Readers skip an empty line, so the only column has no empty cells.
+        let missing: &[u8] = if rows.columns().len() == 1 { b"\"\"" } else { b"" };
+        let format = CsvLines { delimiter: self.delimiter, missing };
+        self.lines.write(&mut self.output, rows, &format)
     }
 
     /// What was written to.
@@ -105,29 +99,42 @@ impl<W: Write> CsvWriter<W> {
     }
 }
 
-/// Appends the lines of some rows.
-fn push_rows(out: &mut Vec<u8>, columns: &[Column<'_>], rows: Range<usize>, delimiter: u8) {
-    // Readers skip an empty line, so the only column has no empty cells.
-    let missing: &[u8] = if columns.len() == 1 { b"\"\"" } else { b"" };
-    for row_idx in rows {
-        for (idx, column) in columns.iter().enumerate() {
-            if idx > 0 {
-                out.push(delimiter);
-            }
-            if column.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row_idx)) {
-                out.extend_from_slice(missing);
-            } else {
-                column.cells.push(out, row_idx, delimiter);
-            }
+/// The values of a column of some rows or runs.
+pub(super) struct Column<'a> {
+    nulls: Option<NullBuffer>,
+    cells: Cells<'a>,
+}
+
+impl Column<'_> {
+    /// Appends the value of a row as JSON: numbers and booleans as they are, all else as text.
+    pub(super) fn push_json(&self, out: &mut Vec<u8>, row: usize) {
+        if self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
+            out.extend_from_slice(b"null");
+            return;
         }
-        out.push(b'\n');
+        let is_bare = match &self.cells {
+            Cells::Text(values) => return push_json_text(out, values.value(row)),
+            Cells::LargeText(values) => return push_json_text(out, values.value(row)),
+            Cells::TextView(values) => return push_json_text(out, values.value(row)),
+            Cells::Date32(_) | Cells::Date64(_) | Cells::Timestamp { .. } => false,
+            // JSON has no infinities.
+            Cells::Float32(values) => values[row].is_finite(),
+            Cells::Float64(values) => values[row].is_finite(),
+            _ => true,
+        };
+        if !is_bare {
+            out.push(b'"');
+        }
+        self.cells.push(out, row, b',');
+        if !is_bare {
+            out.push(b'"');
+        }
     }
 }
 
-/// The values of a column of one batch.
-struct Column<'a> {
-    nulls: Option<NullBuffer>,
-    cells: Cells<'a>,
+/// Appends a text as JSON.
+pub(super) fn push_json_text(out: &mut Vec<u8>, text: &str) {
+    serde_json::to_writer(out, text).expect("a buffer takes all");
 }
 
 enum Cells<'a> {
@@ -170,8 +177,8 @@ fn is_writable(data_type: &DataType) -> bool {
 }
 
 impl<'a> Column<'a> {
-    /// The values of an array whose type [`is_writable`].
-    fn of(array: &'a dyn Array) -> Column<'a> {
+    /// The values of an array whose type [`is_writable`], and no dictionary.
+    pub(super) fn of(array: &'a dyn Array) -> Column<'a> {
         let cells = match array.data_type() {
             DataType::Null => Cells::Null,
             DataType::Boolean => Cells::Boolean(array.as_boolean()),
@@ -273,7 +280,7 @@ fn push_milliseconds(out: &mut Vec<u8>, milliseconds: i64) {
 
 /// Appends text, in quotes if it would not read back as one cell without them.
 #[inline]
-pub(super) fn push_text(out: &mut Vec<u8>, text: &[u8], delimiter: u8) {
+pub(crate) fn push_text(out: &mut Vec<u8>, text: &[u8], delimiter: u8) {
     let is_special = |byte: &u8| matches!(byte, b'"' | b'\n' | b'\r') || *byte == delimiter;
     if !text.is_empty() && !text.iter().any(is_special) {
         out.extend_from_slice(text);

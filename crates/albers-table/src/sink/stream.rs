@@ -10,15 +10,16 @@ use std::sync::Arc;
 use albers_storage::StorageError;
 use albers_storage::digest::Digested;
 use albers_storage::input::InputFile;
+use albers_storage::output::{Place, Purpose, SealedFile, begin_stream};
 use albers_storage::scratch::ScratchFile;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
-use super::file::{SealedFiles, text_file};
+use super::file::text_file;
 use super::writer::{TableWriter, check_types};
-use super::{Sealed, Sink, WriteOptions};
+use super::{RunBatch, Sealed, Sink, WriteOptions};
+use crate::Result;
 use crate::format::Format;
-use crate::{Result, TableError};
 
 const BUFFER_BYTES: usize = 1 << 20;
 
@@ -28,7 +29,8 @@ pub struct StreamSink {
     name: String,
     format: Format,
     folder: PathBuf,
-    manifest: Option<PathBuf>,
+    manifest: Option<Place>,
+    purpose: Purpose,
     writer: Option<TableWriter<BufWriter<Digested<ScratchFile>>>>,
 }
 
@@ -42,7 +44,21 @@ impl StreamSink {
         manifest: Option<PathBuf>,
     ) -> StreamSink {
         let (name, folder) = (name.to_owned(), folder.to_owned());
-        StreamSink { output, name, format, folder, manifest, writer: None }
+        let manifest = manifest.map(|path| Place::look(&path));
+        let purpose = Purpose::Appear;
+        StreamSink { output, name, format, folder, manifest, purpose, writer: None }
+    }
+
+    /// The same stream, whose manifest replaces nothing.
+    pub fn only_new(mut self) -> StreamSink {
+        self.manifest = self.manifest.map(|place| Place::free(place.path()));
+        self
+    }
+
+    /// The same stream for a purpose: nothing leaves to it where it is only rehearsed.
+    pub fn with_purpose(mut self, purpose: Purpose) -> StreamSink {
+        self.purpose = purpose;
+        self
     }
 }
 
@@ -59,6 +75,10 @@ impl Sink for StreamSink {
         self.format.is_typed()
     }
 
+    fn shows_bounds(&self) -> bool {
+        self.format.shows_bounds()
+    }
+
     fn begin(&mut self, schema: SchemaRef, options: WriteOptions) -> Result<()> {
         check_types(self.format, &schema)?;
         let scratch = Digested::new(ScratchFile::create(&self.folder)?);
@@ -69,8 +89,12 @@ impl Sink for StreamSink {
     }
 
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.write_runs(&RunBatch::of_rows(batch))
+    }
+
+    fn write_runs(&mut self, rows: &RunBatch) -> Result<()> {
         let writer = self.writer.as_mut().expect("a table begins before its rows");
-        writer.write(batch, |source| write_error(&self.folder, source))
+        writer.write(rows, |source| write_error(&self.folder, source))
     }
 
     fn seal(self: Box<Self>) -> Result<Box<dyn Sealed>> {
@@ -86,8 +110,9 @@ impl Sink for StreamSink {
             folder: self.folder,
             table: Some(Arc::new(scratch.into_input()?)),
             digest,
-            manifest: SealedFiles::new(Vec::new()),
-            manifest_path: self.manifest,
+            manifest: None,
+            place: self.manifest,
+            purpose: self.purpose,
             has_left: false,
         }))
     }
@@ -100,8 +125,9 @@ struct SealedStream {
     folder: PathBuf,
     table: Option<Arc<InputFile>>,
     digest: String,
-    manifest: SealedFiles,
-    manifest_path: Option<PathBuf>,
+    manifest: Option<SealedFile>,
+    place: Option<Place>,
+    purpose: Purpose,
     has_left: bool,
 }
 
@@ -139,35 +165,29 @@ impl Sealed for SealedStream {
     }
 
     fn attach(&mut self, manifest: &str) -> Result<()> {
-        if let Some(path) = &self.manifest_path {
-            self.manifest.add(text_file(path, manifest)?.seal()?);
+        if let Some(place) = &self.place {
+            self.manifest = Some(text_file(self.purpose, place, manifest)?.seal()?.last());
         }
         Ok(())
     }
 
-    fn name(&mut self) -> Result<()> {
-        // The manifest first: it can be taken back.
-        self.manifest.name()?;
+    fn files(&mut self) -> Vec<SealedFile> {
+        self.manifest.take().into_iter().collect()
+    }
+
+    fn appear(&mut self) -> Result<()> {
         let Some(table) = self.table.take() else { return Ok(()) };
-        let sent = self.send(&table);
-        match self.manifest.has_names() {
-            true => sent.map_err(|source| TableError::Withdrawn {
-                source: Box::new(source),
-                left: self.manifest.withdraw().err().into_iter().collect(),
-            }),
-            false => sent,
+        if self.purpose == Purpose::Rehearse {
+            return Ok(());
         }
+        begin_stream();
+        self.send(&table)
     }
 
     fn withdraw(&mut self) -> std::result::Result<(), String> {
-        let manifest = self.manifest.withdraw();
-        let sent = match std::mem::take(&mut self.has_left) {
+        match std::mem::take(&mut self.has_left) {
             true => Err(format!("what went to {} (it cannot be taken back)", self.name)),
             false => Ok(()),
-        };
-        match (sent, manifest) {
-            (Err(sent), Err(manifest)) => Err(format!("{sent}, {manifest}")),
-            (sent, manifest) => sent.and(manifest),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Files read back as the batches that were written, or there is no file.
 
 mod ends;
+mod runs;
 
 use std::io::Read as _;
 use std::path::PathBuf;
@@ -202,7 +203,7 @@ fn parquet_row_groups_hold_at_most_a_million_rows() {
 #[test]
 fn an_unknown_ending_is_refused_with_a_hint() {
     let folder = tempfile::tempdir().unwrap();
-    for name in ["t.xlsx", "t", "t.gz", "t.parquet.gz", "csv"] {
+    for name in ["t", "t.gz", "t.parquet.gz", "csv"] {
         let path = folder.path().join(name);
         let error = begun(&path, mixed_batch().schema()).err().unwrap();
         assert!(matches!(error, TableError::File { .. }), "{name}");
@@ -251,7 +252,7 @@ fn a_target_that_became_a_folder_fails_at_the_end_and_leaves_nothing_else() {
         let writer = begun(&path, mixed_batch().schema()).unwrap();
         std::fs::create_dir_all(path.join("inside")).unwrap();
         let error = writer.finish().unwrap_err();
-        assert!(matches!(error, TableError::Storage(StorageError::Write { .. })), "{error}");
+        assert!(matches!(error, TableError::Storage(StorageError::Overtaken { .. })), "{error}");
         std::fs::remove_dir_all(&path).unwrap();
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "{name}");
     }

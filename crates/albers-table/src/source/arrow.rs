@@ -4,16 +4,21 @@ mod code;
 
 use std::sync::{Mutex, PoisonError};
 
+use albers_storage::threads;
+use albers_storage::wording;
+use albers_storage::wording::Field;
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, DataType, SchemaRef};
 use rayon::prelude::*;
 
-use self::code::{code_array, native_type};
+use self::code::{TextCells, code_array, native_type};
 use super::{
     ColumnRequest, ReadOptions, RequestedTypes, Scan, Source, SourceChunk, SourceColumn, Stamp,
     Wanted, check_names, place_of, table_error,
 };
+use crate::notation::Notation;
 use crate::row::RowId;
+use crate::schema::ColumnType;
 use crate::{Result, TableError};
 
 /// Larger batches are cut into chunks of this many rows.
@@ -45,16 +50,47 @@ pub(super) fn types_of(
     table: &str,
     columns: &[SourceColumn],
     requests: &[ColumnRequest],
+    options: &ReadOptions,
 ) -> Result<RequestedTypes> {
-    let mut types = RequestedTypes { column_types: Vec::new(), data_types: Vec::new() };
+    let mut types = RequestedTypes::plain(Vec::new(), Vec::new());
     for request in requests {
         let column = &columns[place_of(table, columns, &request.name)?];
         let data_type = column.data_type.as_ref().expect("columns of a typed source have types");
         let native = native_type(&request.name, data_type)?;
-        types.column_types.push(request.column_type.unwrap_or(native));
+        let (kind, notation) = said_of(request, native, options)?;
+        types.column_types.push(kind);
+        types.notations.push(notation);
         types.data_types.push(Some(data_type.clone()));
     }
     Ok(types)
+}
+
+/// The type of a column, and how its cells are written as far as somebody said it: typed cells are
+/// what they are, and those of texts are not told from the rows.
+fn said_of(
+    request: &ColumnRequest,
+    native: ColumnType,
+    options: &ReadOptions,
+) -> Result<(ColumnType, Notation)> {
+    let is_text = native == ColumnType::Text;
+    if let Some(format) = options.date_format(&request.name) {
+        if !is_text {
+            return Err(TableError::Column {
+                column: request.name.clone(),
+                problem: format!("its cells are of type {native}, and have no format of dates"),
+                hint: wording!["drop ", Field::DateFormat, " for it"],
+            });
+        }
+        let told = if format.has_time() { ColumnType::Timestamp } else { ColumnType::Date };
+        return Ok((request.column_type.unwrap_or(told), Notation::Dates(format.clone())));
+    }
+    let kind = request.column_type.unwrap_or(native);
+    let is_number = matches!(kind, ColumnType::Integer | ColumnType::Decimal | ColumnType::Float);
+    let notation = match options.decimal {
+        Some(mark) if is_text && is_number => Notation::Numbers(mark),
+        _ => Notation::Plain,
+    };
+    Ok((kind, notation))
 }
 
 /// Where a batch stands in its table.
@@ -79,7 +115,11 @@ pub(super) fn chunk_of(
     for (request_idx, request) in wanted.requests.iter().enumerate() {
         let array = batch.column(places[request_idx]);
         if request.coded {
-            let cells = code_array(array, wanted.column_types[request_idx], wanted.options);
+            let text = TextCells {
+                is_missing: &|cell| wanted.is_missing(request_idx, cell),
+                notation: &wanted.types.notations[request_idx],
+            };
+            let cells = code_array(array, wanted.types.column_types[request_idx], &text);
             coded.push(cells.map_err(|(row_idx, problem)| TableError::Cell {
                 table: at.table.to_owned(),
                 place: format!("row {}", at.row_in_part + row_idx as u64),
@@ -165,7 +205,7 @@ impl Source for BatchSource {
     }
 
     fn types(&self, requests: &[ColumnRequest]) -> Result<RequestedTypes> {
-        types_of(&self.name, &self.columns, requests)
+        types_of(&self.name, &self.columns, requests, &self.options)
     }
 
     fn scan<'s>(
@@ -173,8 +213,7 @@ impl Source for BatchSource {
         requests: &'s [ColumnRequest],
         types: &'s RequestedTypes,
     ) -> Result<Box<dyn Scan + 's>> {
-        let wanted =
-            Wanted::new(&self.name, &self.columns, requests, &types.column_types, &self.options)?;
+        let wanted = Wanted::new(&self.name, &self.columns, requests, types, &self.options)?;
         let batches: Box<dyn Iterator<Item = _> + Send + 's> = match &self.batches {
             BatchSupply::Once(batches) => {
                 let taken = batches.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -256,7 +295,7 @@ impl BatchScan<'_> {
     /// As many stretches of rows as there are threads; fewer at the end, or before something wrong.
     fn next_slices(&mut self) -> Vec<(RowId, RecordBatch)> {
         let mut slices = Vec::new();
-        while slices.len() < rayon::current_num_threads().max(1) && self.fault.is_none() {
+        while slices.len() < threads::of_pool() && self.fault.is_none() {
             match self.next_slice() {
                 Ok(Some(slice)) => {
                     let first_row = self.next_row;

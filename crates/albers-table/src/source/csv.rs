@@ -13,6 +13,7 @@
 //! record is refused, unless the options say what it is.
 //!
 //! - `blocks`: the first line, and blocks of whole records.
+//! - `layout`: where the names stand, and what separates cells.
 //! - `header`: whether the first line holds names.
 //! - `records`: the cells of a block.
 //! - `parser`: a block into a chunk.
@@ -21,23 +22,33 @@
 
 mod blocks;
 mod header;
+mod layout;
 mod parser;
 mod records;
 mod scan;
 mod types;
 
 use std::io::Read;
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use self::blocks::{BLOCK_BYTES, BlockReader};
+use albers_storage::StorageError;
+
+use self::blocks::{BlockReader, ReadHeader};
 use self::header::FirstLine;
+use self::layout::Layout;
 use self::parser::BlockParser;
 use self::records::{BlankLines, Records};
+use super::allowance::{Allowance, BLOCK_BYTES};
+use super::encoding::Detected;
+use super::places::Places;
 use super::{
-    ColumnRequest, ReadOptions, RequestedTypes, SourceColumn, Wanted, check_names, table_error,
+    ColumnRequest, ReadOptions, Remark, Remarks, RequestedTypes, SourceColumn, TextEncoding,
+    Wanted, check_names, encoding, table_error,
 };
 use crate::Result;
 
+pub(super) use self::layout::DELIMITERS;
 pub(super) use self::scan::{TextPart, TextParts, TextScan};
 pub(super) use self::types::TypeSamples;
 
@@ -46,13 +57,28 @@ pub(super) use self::types::TypeSamples;
 pub(super) struct TextSizes {
     /// Bytes of a block.
     pub(super) block_bytes: usize,
+    /// Bytes that are looked at before the first row is read; the same in any memory, since they
+    /// tell whether the first line holds names.
+    pub(super) first_bytes: usize,
     /// Rows of which types are told before all rows are seen.
     pub(super) first_rows: usize,
+    /// What long records may take.
+    pub(super) allowance: Allowance,
 }
 
-impl Default for TextSizes {
-    fn default() -> TextSizes {
-        TextSizes { block_bytes: BLOCK_BYTES, first_rows: 20_000 }
+impl TextSizes {
+    /// For somebody who reads with these options.
+    pub(super) fn within(options: &ReadOptions) -> TextSizes {
+        let allowance = Allowance::of(options);
+        let block_bytes = allowance.block_bytes();
+        TextSizes { block_bytes, first_bytes: BLOCK_BYTES, first_rows: 20_000, allowance }
+    }
+
+    /// Absurdly small ones.
+    #[cfg(test)]
+    pub(super) fn tiny(block_bytes: usize, first_rows: usize) -> TextSizes {
+        let allowance = Allowance::default();
+        TextSizes { block_bytes, first_bytes: block_bytes, first_rows, allowance }
     }
 }
 
@@ -60,16 +86,24 @@ impl Default for TextSizes {
 pub(super) struct TextTable {
     name: String,
     given_delimiter: Option<u8>,
-    header: Option<bool>,
+    options: ReadOptions,
     sizes: TextSizes,
+    /// How letters are stored as bytes.
+    encoding: TextEncoding,
     delimiter: u8,
     columns: Vec<SourceColumn>,
+    /// Columns behind these that have neither names nor cells.
+    n_empty_columns: usize,
+    /// What was found out about it so far.
+    remarks: Remarks,
     /// The first rows, of which types are told before all rows are seen.
     first_rows: Vec<u8>,
     /// How many lines and bytes the first block has, and whether it is all there is.
     first_block: FirstBlock,
     /// The text from the first block on, until somebody reads it.
     started: Mutex<Option<TextPart>>,
+    /// What messages call its lines.
+    places: Places,
 }
 
 /// What is known of a text from its first block.
@@ -91,9 +125,13 @@ impl TextTable {
         options: &ReadOptions,
         sizes: TextSizes,
     ) -> Result<TextTable> {
-        let mut blocks = BlockReader::new(name, input, given_delimiter, sizes.block_bytes);
-        let columns = read_columns(&mut blocks, options.header)?;
-        let block = blocks.next_block()?.unwrap_or_default();
+        let (input, encoding) = in_utf_8(name, input, options)?;
+        let mut blocks = BlockReader::new(name, input, given_delimiter, sizes);
+        let (columns, header) = read_columns(&mut blocks, options)?;
+        let remarks = Remarks::default();
+        remark_on(&remarks, &columns, &header, encoding.filter(|_| options.encoding.is_none()));
+        let n_empty_columns = header.layout.n_empty_columns;
+        let block = blocks.first_block()?.unwrap_or_default();
         let n_lines = count_lines(&block);
         let first_block = FirstBlock { n_lines, n_bytes: block.len(), is_whole: blocks.is_done() };
         let blank_lines = BlankLines::of(columns.len());
@@ -104,14 +142,29 @@ impl TextTable {
         Ok(TextTable {
             name: name.to_owned(),
             given_delimiter,
-            header: options.header,
+            options: options.clone(),
             sizes,
+            encoding: encoding.unwrap_or(TextEncoding::UTF_8),
             delimiter: blocks.delimiter,
+            n_empty_columns,
+            remarks,
             first_rows: block[..n_first_bytes].to_vec(),
             first_block,
-            started: Mutex::new(Some(TextPart::new(name, columns.len(), block, blocks))),
+            started: Mutex::new(Some(TextPart::new(
+                name,
+                (columns.len(), n_empty_columns),
+                blocks.again(block),
+            ))),
             columns,
+            places: Places::default(),
         })
+    }
+
+    /// The same; messages call its lines so.
+    pub(super) fn with_places(mut self, places: Places) -> TextTable {
+        let started = self.started.get_mut().unwrap_or_else(PoisonError::into_inner);
+        *started = started.take().map(|part| part.with_places(places.clone()));
+        TextTable { places, ..self }
     }
 
     /// What people call it.
@@ -142,20 +195,36 @@ impl TextTable {
         }
     }
 
-    /// Its rows from the first on. What was read of them already is not read again, but only the
-    /// first time; then `reopen` gives the bytes anew.
+    /// How it is read.
+    pub(super) fn options(&self) -> &ReadOptions {
+        &self.options
+    }
+
+    /// What was found out about it so far, to which scans add.
+    pub(super) fn remarks(&self) -> &Remarks {
+        &self.remarks
+    }
+
+    /// How letters are stored, where all rows may tell it: nobody said it, and the first did not.
+    pub(super) fn has_open_encoding(&self) -> bool {
+        self.options.encoding.is_none() && self.encoding == TextEncoding::UTF_8
+    }
+
+    /// Its rows from the first on, in another encoding than its own if one is given. What was read
+    /// of them already is not read again, but only the first time; then `reopen` gives the bytes
+    /// anew.
     pub(super) fn part(
         &self,
+        other_encoding: Option<TextEncoding>,
         reopen: impl FnOnce() -> Result<Box<dyn Read + Send>>,
     ) -> Result<TextPart> {
         let started = self.started.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(part) = started {
+        if let Some(part) = started.filter(|_| other_encoding.is_none()) {
             return Ok(part);
         }
-        let TextTable { given_delimiter, header, sizes, .. } = *self;
-        let mut blocks =
-            BlockReader::new(&self.name, reopen()?, given_delimiter, sizes.block_bytes);
-        let columns = read_columns(&mut blocks, header)?;
+        let input = encoding::decoded(reopen()?, other_encoding.unwrap_or(self.encoding));
+        let mut blocks = BlockReader::new(&self.name, input, self.given_delimiter, self.sizes);
+        let (columns, _) = read_columns(&mut blocks, &self.options)?;
         if columns != self.columns || blocks.delimiter != self.delimiter {
             return Err(table_error(
                 &self.name,
@@ -163,13 +232,14 @@ impl TextTable {
                 "try again when nobody writes to it",
             ));
         }
-        Ok(TextPart::new(&self.name, columns.len(), Vec::new(), blocks))
+        let n_columns = (columns.len(), self.n_empty_columns);
+        let part = TextPart::new(&self.name, n_columns, blocks);
+        Ok(part.with_places(self.places.clone()))
     }
 
     /// Looks at the first rows, as long as there are too few.
     pub(super) fn sample(&self, wanted: &Wanted<'_>, samples: &mut TypeSamples) {
-        let parser =
-            BlockParser { wanted, delimiter: self.delimiter, n_columns: self.columns.len() };
+        let parser = BlockParser::new(wanted, self.delimiter, self.columns.len());
         parser.sample(&self.first_rows, samples);
     }
 
@@ -180,10 +250,11 @@ impl TextTable {
         requests: &[ColumnRequest],
         options: &ReadOptions,
     ) -> Result<RequestedTypes> {
-        let wanted = Wanted::new(self.name(), &self.columns, requests, &[], options)?;
+        let none = RequestedTypes::plain(Vec::new(), Vec::new());
+        let wanted = Wanted::new(self.name(), &self.columns, requests, &none, options)?;
         let mut samples = TypeSamples::of_first(self.sizes.first_rows, requests);
         self.sample(&wanted, &mut samples);
-        Ok(samples.types(requests))
+        Ok(samples.types(requests, options))
     }
 }
 
@@ -206,9 +277,56 @@ fn check_first_line(
     check_names(table, columns, are_names)
 }
 
-fn read_columns(blocks: &mut BlockReader, header: Option<bool>) -> Result<Vec<SourceColumn>> {
-    let names = blocks.read_header(header)?;
-    Ok(names.into_iter().map(|name| SourceColumn { name, data_type: None }).collect())
+fn read_columns(
+    blocks: &mut BlockReader,
+    options: &ReadOptions,
+) -> Result<(Vec<SourceColumn>, ReadHeader)> {
+    let header = blocks.read_header(options)?;
+    let column = |name: &String| SourceColumn { name: name.clone(), data_type: None };
+    Ok((header.names.iter().map(column).collect(), header))
+}
+
+/// The text in UTF-8, and the encoding if it had another.
+fn in_utf_8(
+    table: &str,
+    input: Box<dyn Read + Send>,
+    options: &ReadOptions,
+) -> Result<(Box<dyn Read + Send>, Option<TextEncoding>)> {
+    let read_error = |source| StorageError::Read { path: PathBuf::from(table), source };
+    let (input, found) = match options.encoding {
+        Some(said) => (input, said),
+        None => {
+            let (first, input) = encoding::peek(input, BLOCK_BYTES).map_err(read_error)?;
+            match encoding::detect(&first, first.len() < BLOCK_BYTES) {
+                Detected::Surely(found) => (input, found),
+                Detected::Perhaps(found) => return Err(encoding::unclear(table, found)),
+            }
+        }
+    };
+    let other = Some(found).filter(|&found| found != TextEncoding::UTF_8);
+    Ok((encoding::decoded(input, found), other))
+}
+
+/// Says what nobody has said of a text and its first lines told.
+fn remark_on(
+    remarks: &Remarks,
+    columns: &[SourceColumn],
+    header: &ReadHeader,
+    encoding: Option<TextEncoding>,
+) {
+    let Layout { n_title_lines, n_empty_columns, is_first_unnamed, .. } = header.layout;
+    if let Some(encoding) = encoding {
+        remarks.add(Remark::Encoding(encoding));
+    }
+    if n_title_lines > 0 {
+        remarks.add(Remark::TitleLines { n_lines: n_title_lines });
+    }
+    if is_first_unnamed || header.is_first_empty {
+        remarks.add(Remark::Unnamed { column: columns[0].name.clone() });
+    }
+    if n_empty_columns > 0 {
+        remarks.add(Remark::EmptyColumns { n_columns: n_empty_columns });
+    }
 }
 
 fn count_lines(block: &[u8]) -> u64 {

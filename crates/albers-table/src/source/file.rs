@@ -4,17 +4,23 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use albers_storage::input::{self, InputFile, Packing};
+use albers_storage::input::{self, InputFile};
 
-use super::csv::{TextPart, TextScan, TextSizes, TextTable};
+use super::allowance::Allowance;
+use super::content::Content;
+use super::csv::{TextPart, TextScan, TextSizes};
+use super::json_lines::Keys;
 use super::parquet::{ParquetScan, ParquetTable};
+use super::sheet::SheetText;
+use super::text::{FileText, TextKind};
 use super::{
-    ColumnRequest, ReadOptions, RequestedTypes, Scan, Source, SourceColumn, Stamp, Wanted,
+    ColumnRequest, Layout, ReadOptions, Remark, RequestedTypes, Scan, Source, SourceColumn, Stamp,
+    TextEncoding, Wanted,
 };
 use crate::Result;
 use crate::format::Format;
 
-/// A CSV, TSV or Parquet file. It is opened once, however often it is scanned.
+/// A file of text, JSON Lines or Parquet, or a workbook. It is opened once, however often it is scanned.
 pub struct FileSource {
     file: Arc<InputFile>,
     options: ReadOptions,
@@ -23,19 +29,20 @@ pub struct FileSource {
 
 /// What a file holds.
 pub(super) enum FileTable {
-    /// Text, and how it is packed.
-    Text(Box<TextTable>, Packing),
+    /// Text, or what becomes text.
+    Text(Box<FileText>),
     /// Parquet.
     Parquet(Arc<ParquetTable>),
 }
 
 impl FileSource {
-    /// Opens a file in the format that is given, or else told by the ending of its name.
+    /// Opens a file in the format that is given, or else told by its first bytes and the ending of
+    /// its name.
     ///
     /// The delimiter of a text is told from its header, unless the options give it or the format is
     /// given as TSV.
     pub fn open(path: &Path, format: Option<Format>, options: &ReadOptions) -> Result<FileSource> {
-        FileSource::open_sized(path, format, options, Arc::default(), TextSizes::default())
+        FileSource::open_sized(path, format, options, Arc::default(), TextSizes::within(options))
     }
 
     /// The same; the bytes that are read count into `read_bytes`, and text is read in these sizes.
@@ -48,20 +55,51 @@ impl FileSource {
     ) -> Result<FileSource> {
         // A folder or a pipe is refused as such, whatever its ending.
         let file = Arc::new(input::open(path)?.counted_by(read_bytes));
+        FileSource::of_file(file, path, format, options, sizes)
+    }
+
+    /// A file that is open, and what it is called.
+    pub(super) fn of_file(
+        file: Arc<InputFile>,
+        path: &Path,
+        given: Option<Format>,
+        options: &ReadOptions,
+        sizes: TextSizes,
+    ) -> Result<FileSource> {
         let name = path.display().to_string();
-        let table = match format.map_or_else(|| Format::for_reading(path), Ok)? {
+        let Content { format, packing } = Content::of((&name, path), &file, given)?;
+        let text = |kind| -> Result<FileTable> {
+            let delimiter = given_delimiter(given, options);
+            let text = FileText::open((&name, &file), kind, delimiter, options, sizes)?;
+            Ok(FileTable::Text(Box::new(text)))
+        };
+        let table = match format {
             Format::Parquet => {
-                FileTable::Parquet(Arc::new(ParquetTable::open(&name, file.clone())?))
+                FileTable::Parquet(Arc::new(ParquetTable::open(&name, file.clone(), options)?))
             }
-            Format::Csv | Format::Tsv => {
-                let packing = Packing::of(path);
-                let delimiter = given_delimiter(format, options);
-                let text = file.unpacked(packing)?;
-                let table = TextTable::open(&name, text, delimiter, options, sizes)?;
-                FileTable::Text(Box::new(table), packing)
+            Format::Csv | Format::Tsv => text(TextKind::Plain(packing))?,
+            Format::JsonLines => {
+                let keys = Keys::of(
+                    &name,
+                    file.unpacked(packing, options.limit_bytes)?,
+                    Allowance::of(options),
+                )?;
+                text(TextKind::JsonLines(packing, Arc::new(keys)))?
+            }
+            Format::Sheet => {
+                text(TextKind::Sheet(Arc::new(SheetText::of(&name, &file, options)?)))?
             }
         };
-        Ok(FileSource { file, options: options.clone(), table })
+        let options = match &table {
+            FileTable::Text(text) => text.table().options().clone(),
+            FileTable::Parquet(_) => options.clone(),
+        };
+        Ok(FileSource { file, options, table })
+    }
+
+    /// How it is read.
+    pub(super) fn options(&self) -> &ReadOptions {
+        &self.options
     }
 
     /// What it holds.
@@ -70,40 +108,55 @@ impl FileSource {
     }
 
     /// Its text from the first row on.
-    pub(super) fn text_part(&self, table: &TextTable, packing: Packing) -> Result<TextPart> {
-        table.part(|| Ok(self.file.unpacked(packing)?))
+    pub(super) fn text_part(
+        &self,
+        text: &FileText,
+        other_encoding: Option<TextEncoding>,
+    ) -> Result<TextPart> {
+        text.part(&self.file, other_encoding)
     }
 }
 
 impl Source for FileSource {
     fn name(&self) -> &str {
         match &self.table {
-            FileTable::Text(table, _) => table.name(),
+            FileTable::Text(text) => text.table().name(),
             FileTable::Parquet(table) => table.name(),
         }
     }
 
     fn columns(&self) -> &[SourceColumn] {
         match &self.table {
-            FileTable::Text(table, _) => table.columns(),
+            FileTable::Text(text) => text.table().columns(),
             FileTable::Parquet(table) => table.columns(),
         }
     }
 
     fn delimiter(&self) -> Option<u8> {
         match &self.table {
-            FileTable::Text(table, _) => Some(table.delimiter()),
+            FileTable::Text(text) => Some(text.table().delimiter()),
             FileTable::Parquet(_) => None,
+        }
+    }
+
+    fn layout(&self) -> Layout {
+        match &self.table {
+            FileTable::Text(text) => text.layout(),
+            FileTable::Parquet(_) => Layout::Typed,
         }
     }
 
     fn n_rows(&self) -> Option<u64> {
         match &self.table {
-            FileTable::Text(table, Packing::Plain) => {
-                Some(table.estimated_rows(self.file.n_bytes()))
-            }
-            FileTable::Text(..) => None,
+            FileTable::Text(text) => text.estimated_rows(&self.file),
             FileTable::Parquet(table) => Some(table.n_rows()),
+        }
+    }
+
+    fn remarks(&self) -> Vec<Remark> {
+        match &self.table {
+            FileTable::Text(text) => text.table().remarks().all(),
+            FileTable::Parquet(_) => Vec::new(),
         }
     }
 
@@ -114,8 +167,8 @@ impl Source for FileSource {
 
     fn types(&self, requests: &[ColumnRequest]) -> Result<RequestedTypes> {
         match &self.table {
-            FileTable::Text(table, _) => table.types(requests, &self.options),
-            FileTable::Parquet(table) => table.types(requests),
+            FileTable::Text(text) => text.table().types(requests, &self.options),
+            FileTable::Parquet(table) => table.types(requests, &self.options),
         }
     }
 
@@ -124,12 +177,14 @@ impl Source for FileSource {
         requests: &'s [ColumnRequest],
         types: &'s RequestedTypes,
     ) -> Result<Box<dyn Scan + 's>> {
-        let wanted =
-            Wanted::new(self.name(), self.columns(), requests, &types.column_types, &self.options)?;
+        let wanted = Wanted::new(self.name(), self.columns(), requests, types, &self.options)?;
         Ok(match &self.table {
-            FileTable::Text(table, packing) => {
-                let mut part = Some(self.text_part(table, *packing)?);
-                Box::new(TextScan::new(table.name(), wanted, Box::new(move || Ok(part.take()))))
+            FileTable::Text(text) => {
+                let table = text.table();
+                let mut part = Some(self.text_part(text, types.encoding)?);
+                let scan = TextScan::new(table.name(), wanted, Box::new(move || Ok(part.take())));
+                let scan = scan.remarking(table.remarks());
+                Box::new(scan.with_open_encoding(table.has_open_encoding()))
             }
             FileTable::Parquet(table) => {
                 let mut table = Some(table.clone());

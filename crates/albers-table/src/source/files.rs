@@ -11,15 +11,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use albers_storage::input;
 
 use super::arrow::types_of;
-use super::csv::{TextParts, TextScan, TextSizes, TypeSamples};
+use super::csv::{TextParts, TextScan, TextSizes, TextTable, TypeSamples};
 use super::file::{FileSource, FileTable};
 use super::parquet::{ParquetParts, ParquetScan};
 use super::{
-    ColumnRequest, ReadOptions, RequestedTypes, Scan, Source, SourceColumn, Stamp, Wanted,
-    table_error,
+    ColumnRequest, Layout, ReadOptions, Remark, Remarks, RequestedTypes, Scan, Source,
+    SourceColumn, Stamp, Wanted, table_error,
 };
 use crate::format::Format;
-use crate::schema::ColumnType;
 use crate::{Result, TableError};
 
 /// Types are told from no more files than this, since they all stay open.
@@ -30,7 +29,7 @@ const MAX_SAMPLED_FILES: usize = 64;
 pub struct FilesSource {
     name: String,
     paths: Vec<PathBuf>,
-    format: Format,
+    layout: Layout,
     given_format: Option<Format>,
     options: ReadOptions,
     sizes: TextSizes,
@@ -40,6 +39,7 @@ pub struct FilesSource {
     /// The first files, open, until a scan reads them.
     waiting: Mutex<Vec<Option<FileSource>>>,
     read_bytes: Arc<AtomicU64>,
+    remarks: Remarks,
 }
 
 impl FilesSource {
@@ -50,7 +50,7 @@ impl FilesSource {
         format: Option<Format>,
         options: &ReadOptions,
     ) -> Result<FilesSource> {
-        FilesSource::open_sized(paths, format, options, TextSizes::default())
+        FilesSource::open_sized(paths, format, options, TextSizes::within(options))
     }
 
     /// The same; text is read in these sizes.
@@ -63,7 +63,9 @@ impl FilesSource {
         let Some(first_path) = paths.first() else {
             return Err(table_error("the input", "there are no files", "name at least one"));
         };
-        let told_format = format.map_or_else(|| common_format(&paths), Ok)?;
+        if format.is_none() {
+            check_formats(&paths)?;
+        }
         let read_bytes = Arc::new(AtomicU64::new(0));
         let first = FileSource::open_sized(first_path, format, options, read_bytes.clone(), sizes)?;
         let n_bytes =
@@ -73,15 +75,16 @@ impl FilesSource {
                 1 => first.name().to_owned(),
                 n_files => format!("{} and {} more files", first.name(), n_files - 1),
             },
-            format: told_format,
+            layout: first.layout(),
             given_format: format,
-            options: options.clone(),
+            options: first.options().clone(),
             sizes,
             columns: first.columns().to_vec(),
             delimiter: first.delimiter(),
             n_rows: estimated_rows(&first, n_bytes[0], n_bytes.iter().sum()),
             waiting: Mutex::new(vec![Some(first)]),
             read_bytes,
+            remarks: Remarks::default(),
             paths,
         })
     }
@@ -104,6 +107,18 @@ impl FilesSource {
             self.read_bytes.clone(),
             self.sizes,
         )?;
+        if file.layout() != self.layout {
+            return Err(table_error(
+                file.name(),
+                format!(
+                    "the file is {}, but {} is {}",
+                    file.layout().words(),
+                    self.paths[0].display(),
+                    self.layout.words()
+                ),
+                "read files of one format as one table",
+            ));
+        }
         if file.columns() != self.columns {
             return Err(self.other_columns(file.name(), file.columns()));
         }
@@ -127,6 +142,11 @@ impl FilesSource {
         table_error(table, problem, "give all files the same columns in the same order")
     }
 
+    /// Adds what was found out about one of the files.
+    fn remark_on(&self, table: &TextTable) {
+        table.remarks().all().into_iter().for_each(|remark| self.remarks.add(remark));
+    }
+
     fn waiting(&self) -> MutexGuard<'_, Vec<Option<FileSource>>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -134,14 +154,16 @@ impl FilesSource {
     /// The types of text, told from the first rows of the first files: a scan tells if those of
     /// all rows are others.
     fn text_types(&self, requests: &[ColumnRequest]) -> Result<RequestedTypes> {
-        let wanted = self.wanted(requests, &[])?;
+        let none = RequestedTypes::plain(Vec::new(), Vec::new());
+        let wanted = self.wanted(requests, &none)?;
         let mut samples = TypeSamples::of_first(self.sizes.first_rows, requests);
         let mut n_bytes = 0;
         for file_idx in 0..self.paths.len().min(MAX_SAMPLED_FILES) {
             let file = self.file(file_idx)?;
-            let FileTable::Text(table, _) = file.table() else {
-                unreachable!("all files have the format of the first")
+            let FileTable::Text(text) = file.table() else {
+                unreachable!("all files have the layout of the first")
             };
+            let table = text.table();
             table.sample(&wanted, &mut samples);
             let first_block = table.first_block();
             n_bytes += first_block.n_bytes;
@@ -150,19 +172,19 @@ impl FilesSource {
                 waiting.push(None);
             }
             waiting[file_idx] = Some(file);
-            if samples.is_enough() || !first_block.is_whole || n_bytes >= self.sizes.block_bytes {
+            if samples.is_enough() || !first_block.is_whole || n_bytes >= self.sizes.first_bytes {
                 break;
             }
         }
-        Ok(samples.types(requests))
+        Ok(samples.types(requests, &self.options))
     }
 
     fn wanted<'a>(
         &'a self,
         requests: &'a [ColumnRequest],
-        column_types: &'a [ColumnType],
+        types: &'a RequestedTypes,
     ) -> Result<Wanted<'a>> {
-        Wanted::new(&self.name, &self.columns, requests, column_types, &self.options)
+        Wanted::new(&self.name, &self.columns, requests, types, &self.options)
     }
 }
 
@@ -179,8 +201,16 @@ impl Source for FilesSource {
         self.delimiter
     }
 
+    fn layout(&self) -> Layout {
+        self.layout
+    }
+
     fn n_rows(&self) -> Option<u64> {
         self.n_rows
+    }
+
+    fn remarks(&self) -> Vec<Remark> {
+        self.remarks.all()
     }
 
     fn stamp(&self) -> Option<Stamp> {
@@ -190,9 +220,9 @@ impl Source for FilesSource {
     }
 
     fn types(&self, requests: &[ColumnRequest]) -> Result<RequestedTypes> {
-        match self.format {
-            Format::Parquet => types_of(&self.name, &self.columns, requests),
-            Format::Csv | Format::Tsv => self.text_types(requests),
+        match self.layout {
+            Layout::Typed => types_of(&self.name, &self.columns, requests, &self.options),
+            _ => self.text_types(requests),
         }
     }
 
@@ -201,10 +231,10 @@ impl Source for FilesSource {
         requests: &'s [ColumnRequest],
         types: &'s RequestedTypes,
     ) -> Result<Box<dyn Scan + 's>> {
-        let wanted = self.wanted(requests, &types.column_types)?;
+        let wanted = self.wanted(requests, types)?;
         let mut files = (0..self.paths.len()).map(|file_idx| self.file(file_idx));
-        Ok(match self.format {
-            Format::Parquet => {
+        Ok(match self.layout {
+            Layout::Typed => {
                 let parts: ParquetParts<'s> = Box::new(move || {
                     let Some(file) = files.next().transpose()? else { return Ok(None) };
                     match file.table() {
@@ -214,17 +244,18 @@ impl Source for FilesSource {
                 });
                 Box::new(ParquetScan::new(wanted, parts))
             }
-            Format::Csv | Format::Tsv => {
+            _ => {
                 let parts: TextParts<'s> = Box::new(move || {
                     let Some(file) = files.next().transpose()? else { return Ok(None) };
                     match file.table() {
-                        FileTable::Text(table, packing) => {
-                            Ok(Some(file.text_part(table, *packing)?))
+                        FileTable::Text(text) => {
+                            self.remark_on(text.table());
+                            Ok(Some(file.text_part(text, None)?))
                         }
                         FileTable::Parquet(_) => unreachable!("all files are text"),
                     }
                 });
-                Box::new(TextScan::new(&self.name, wanted, parts))
+                Box::new(TextScan::new(&self.name, wanted, parts).remarking(&self.remarks))
             }
         })
     }
@@ -234,8 +265,8 @@ impl Source for FilesSource {
     }
 }
 
-/// The format of all files, told by the endings of their names.
-fn common_format(paths: &[PathBuf]) -> Result<Format> {
+/// Refuses files of several formats, told by the endings of their names.
+fn check_formats(paths: &[PathBuf]) -> Result<()> {
     let format = Format::for_reading(&paths[0])?;
     for path in paths {
         let other = Format::for_reading(path)?;
@@ -247,7 +278,7 @@ fn common_format(paths: &[PathBuf]) -> Result<Format> {
             ));
         }
     }
-    Ok(format)
+    Ok(())
 }
 
 /// How many rows so many bytes have, if all files are like the first.
@@ -309,7 +340,8 @@ fn tables_of_folder(folder: &Path) -> Result<Vec<PathBuf>> {
         true => Err(table_error(
             &name,
             "the folder holds no tables",
-            "tables end in .csv, .tsv or .parquet, text perhaps packed as .gz or .zst",
+            "tables end in .csv, .tsv, .jsonl, .parquet, .xlsx or .ods, text perhaps packed as \
+             .gz or .zst",
         )),
         false => Ok(tables),
     }

@@ -21,6 +21,7 @@ mod bytes;
 
 use albers_storage::StorageError;
 use albers_storage::spill::{Block, SpillStore};
+use albers_storage::threads;
 use rayon::prelude::*;
 
 use super::{Scan, SourceChunk};
@@ -98,7 +99,7 @@ where
     F: FnOnce(&SpillStore) -> albers_storage::Result<Vec<u8>> + Send,
 {
     fn next_round(&mut self) -> Result<Vec<SourceChunk>> {
-        let n_threads = rayon::current_num_threads().max(1);
+        let n_threads = threads::of_pool();
         let round: Vec<F> = self.blocks.by_ref().take(n_threads).collect();
         let store = self.store;
         round

@@ -12,18 +12,20 @@ use albers_storage::scratch::ScratchFile;
 use albers_storage::wording;
 use albers_storage::wording::Field;
 
-use super::csv::{TextScan, TextSizes, TextTable};
-use super::file::given_delimiter;
+use super::content::{PARQUET_MAGIC, ZIP_MAGIC};
+use super::csv::{TextScan, TextSizes, TextTable, TypeSamples};
+use super::file::{FileSource, given_delimiter};
+use super::foreign::Foreign;
 use super::parquet::{ParquetScan, ParquetTable};
 use super::{
-    ColumnRequest, ReadOptions, RequestedTypes, Scan, Source, SourceColumn, Stamp, Wanted,
+    ColumnRequest, ReadOptions, Remark, RequestedTypes, Scan, Source, SourceColumn, Stamp, Wanted,
     table_error,
 };
 use crate::format::Format;
 use crate::{Result, TableError};
 
-/// The bytes with which every Parquet file begins.
-const PARQUET_MAGIC: &[u8] = b"PAR1";
+/// Bytes of a stream that tell what it is.
+const FIRST_BYTES: usize = 512;
 
 /// A table that is read from a stream. Text can be scanned once, and again as long as its types are
 /// not settled; Parquet is put aside as a whole before anything of it is read, and can be scanned
@@ -53,7 +55,8 @@ impl StreamText {
         let Some(reader) = self.replay.reader()? else {
             return Err(TableError::ReadTwice { table: name.to_owned() });
         };
-        let text = unpacked(BufReader::new(reader), self.packing);
+        let limit_bytes = self.table.options().limit_bytes;
+        let text = unpacked(BufReader::new(reader), self.packing, limit_bytes);
         Ok(text.map_err(|source| StorageError::Read { path: PathBuf::from(name), source })?)
     }
 }
@@ -78,7 +81,7 @@ impl StreamSource {
         format: Option<Format>,
         options: &ReadOptions,
     ) -> Result<StreamSource> {
-        StreamSource::text_sized(folder, reader, name, format, options, TextSizes::default())
+        StreamSource::text_sized(folder, reader, name, format, options, TextSizes::within(options))
     }
 
     /// The same; the text is read in these sizes.
@@ -95,20 +98,46 @@ impl StreamSource {
         let counted = CountedReader::new(reader, read_bytes.clone());
         let replay = Arc::new(Replay::new(Box::new(counted), folder));
         let reader = replay.reader()?.expect("nothing was read, so nothing is forgotten");
-        let (first, all) = peek(reader).map_err(read_error)?;
-        if format.is_none() && first == PARQUET_MAGIC {
+        let (first, all) = peek(reader, FIRST_BYTES).map_err(read_error)?;
+        if format.is_none() && first.starts_with(PARQUET_MAGIC) {
             return Err(table_error(
                 name,
                 "this is Parquet, not text",
                 wording!["say so with ", Field::From.of("parquet")],
             ));
         }
+        if format.is_none() && ZIP_MAGIC.iter().any(|magic| first.starts_with(magic)) {
+            return Err(table_error(
+                name,
+                "this is a spreadsheet or an archive of zip, not text",
+                wording!["if it is .xlsx or .ods, say so with ", Field::From.of("sheet")],
+            ));
+        }
+        if let Some(foreign) = Foreign::of_content(&first) {
+            return Err(foreign.refuse(name));
+        }
         let packing = Packing::of_content(&first);
-        let text = unpacked(all, packing).map_err(read_error)?;
+        let text = unpacked(all, packing, options.limit_bytes).map_err(read_error)?;
         let delimiter = given_delimiter(format, options);
         let table = TextTable::open(name, text, delimiter, options, sizes)?;
         let table = StreamTable::Text(Box::new(StreamText { table, replay, packing }));
         Ok(StreamSource { read_bytes, options: options.clone(), table })
+    }
+
+    /// A table that must be read more than once, or not from its first byte on: it is copied to a
+    /// file without a name in `folder`.
+    pub fn put_aside(
+        mut reader: Box<dyn Read + Send>,
+        name: &str,
+        folder: &Path,
+        format: Format,
+        options: &ReadOptions,
+    ) -> Result<FileSource> {
+        let mut scratch = ScratchFile::create(folder)?;
+        copy(&mut reader, &mut scratch, name)?;
+        let file = Arc::new(scratch.into_input()?);
+        let (path, format) = (Path::new(name), Some(format));
+        FileSource::of_file(file, path, format, options, TextSizes::within(options))
     }
 
     /// A Parquet file, whose end must be read first: it is copied to a file without a name in
@@ -122,7 +151,7 @@ impl StreamSource {
         let mut scratch = ScratchFile::create(folder)?;
         let n_bytes = copy(&mut reader, &mut scratch, name)?;
         let file = Arc::new(scratch.into_input()?);
-        let table = StreamTable::Parquet(Arc::new(ParquetTable::open(name, file)?));
+        let table = StreamTable::Parquet(Arc::new(ParquetTable::open(name, file, options)?));
         let read_bytes = Arc::new(AtomicU64::new(n_bytes));
         Ok(StreamSource { read_bytes, options: options.clone(), table })
     }
@@ -177,6 +206,13 @@ impl Source for StreamSource {
         }
     }
 
+    fn remarks(&self) -> Vec<Remark> {
+        match &self.table {
+            StreamTable::Text(text) => text.table.remarks().all(),
+            StreamTable::Parquet(_) => Vec::new(),
+        }
+    }
+
     fn stamp(&self) -> Option<Stamp> {
         match &self.table {
             StreamTable::Text(_) => None,
@@ -187,7 +223,7 @@ impl Source for StreamSource {
     fn types(&self, requests: &[ColumnRequest]) -> Result<RequestedTypes> {
         match &self.table {
             StreamTable::Text(text) => text.table.types(requests, &self.options),
-            StreamTable::Parquet(table) => table.types(requests),
+            StreamTable::Parquet(table) => table.types(requests, &self.options),
         }
     }
 
@@ -196,16 +232,17 @@ impl Source for StreamSource {
         requests: &'s [ColumnRequest],
         types: &'s RequestedTypes,
     ) -> Result<Box<dyn Scan + 's>> {
-        let wanted =
-            Wanted::new(self.name(), self.columns(), requests, &types.column_types, &self.options)?;
+        let wanted = Wanted::new(self.name(), self.columns(), requests, types, &self.options)?;
         Ok(match &self.table {
             StreamTable::Text(text) => {
-                let mut part = Some(text.table.part(|| text.reopen())?);
-                if requests.iter().all(|request| request.column_type.is_some()) {
+                let mut part = Some(text.table.part(types.encoding, || text.reopen())?);
+                if !TypeSamples::are_open(requests) && !text.table.has_open_encoding() {
                     text.replay.forget();
                 }
                 let parts = Box::new(move || Ok(part.take()));
-                let scan = TextScan::new(text.table.name(), wanted, parts);
+                let scan = TextScan::new(text.table.name(), wanted, parts)
+                    .remarking(text.table.remarks())
+                    .with_open_encoding(text.table.has_open_encoding());
                 Box::new(scan.when_settled(Box::new(|| text.replay.forget())))
             }
             StreamTable::Parquet(table) => {

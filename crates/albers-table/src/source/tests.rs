@@ -2,7 +2,9 @@
 //! often than it must.
 
 mod batches;
+mod damaged;
 mod files;
+mod notations;
 mod order;
 mod settled;
 mod spill;
@@ -19,7 +21,7 @@ use albers_storage::watch::Silent;
 use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray};
 
 use super::*;
-use crate::chunk::Cells;
+use crate::chunk::{Cells, ColumnChunk};
 use crate::sink::{FileSink, Sink as _, WriteOptions};
 
 /// All columns, coded and carried.

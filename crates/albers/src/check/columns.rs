@@ -59,8 +59,7 @@ impl AuditedColumns {
         let (requests, types) = &self.counted;
         let mut all = (self.requests.clone(), self.types.clone());
         all.0.extend_from_slice(requests);
-        all.1.column_types.extend_from_slice(&types.column_types);
-        all.1.data_types.extend_from_slice(&types.data_types);
+        all.1.append(types.clone());
         all
     }
 

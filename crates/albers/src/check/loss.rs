@@ -9,6 +9,8 @@
 use albers_measure::published::WeighedColumn;
 use albers_measure::{Classes, PublishedLoss};
 use albers_release::parse::names_of;
+use albers_table::hierarchy::HierarchySpec;
+use albers_table::hierarchy::dates::DateLevel;
 use rustc_hash::FxHashSet;
 
 use super::texts::{ANY, ShownTexts, WITH_MISSING, end_of, ends_of};
@@ -70,7 +72,11 @@ fn lost(own: &PublishedColumn, texts: &Texts) -> Option<f64> {
         ("interval" | PLACES, _) => lost_by_intervals(texts),
         ("set", _) => Some(lost_by_sets(texts)),
         ("label", Some("suppress")) => lost_by_labels(texts, |_| Some(0.0)),
-        ("label", Some("dates")) => lost_by_labels(texts, date_share),
+        ("label", Some(dates)) if dates == "dates" || dates.starts_with("dates:") => {
+            let HierarchySpec::Dates(levels) = dates.parse().ok()? else { return None };
+            let levels = levels.above_day();
+            lost_by_labels(texts, |label| date_share(label, &levels))
+        }
         ("label", Some("prefix")) => {
             let shown = texts.iter().filter(|(text, _)| !is_any(text));
             let lengths = shown.map(|(text, _)| unquoted(text).chars().count());
@@ -118,18 +124,15 @@ fn unquoted(label: &str) -> String {
     names_of(label).into_iter().next().unwrap_or_default()
 }
 
-/// The share of the levels above the day.
-fn date_share(label: &str) -> Option<f64> {
+/// The share of the levels above the day, of which any value is the last.
+fn date_share(label: &str, levels: &[DateLevel]) -> Option<f64> {
     // Years of more digits have a sign.
     if label.starts_with(['+', '-']) {
         return None;
     }
-    Some(match label.len() {
-        4 => 0.75,
-        7 if label.contains('Q') => 0.5,
-        7 => 0.25,
-        _ => 0.0,
-    })
+    let Some(level) = DateLevel::of_label(label) else { return Some(0.0) };
+    let place = levels.iter().position(|own| *own == level)?;
+    Some((place + 1) as f64 / (levels.len() + 1) as f64)
 }
 
 /// The share of the height of an interval of one of these sizes.

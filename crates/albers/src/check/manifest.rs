@@ -60,7 +60,7 @@ pub fn check_release(
     release: &dyn Source,
     manifest: &Manifest,
     digest: &str,
-    threshold: f64,
+    threshold: Option<f64>,
     watch: &dyn Watch,
 ) -> Result<CheckReport> {
     let looked = Looked::beside(manifest);
@@ -73,7 +73,7 @@ pub(super) fn compared(
     job: &Job,
     (release, looked): (&dyn Source, Looked<'_>),
     (manifest, digest): (&Manifest, &str),
-    threshold: f64,
+    threshold: Option<f64>,
     watch: &dyn Watch,
 ) -> Result<(CheckReport, Vec<ConcernedRows>)> {
     let described = Described::read(manifest)?;

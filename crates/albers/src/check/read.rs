@@ -89,9 +89,9 @@ pub(super) fn read<'s>(
 ) -> Result<ReadRows<'s>> {
     let stamp = source.stamp();
     let intake = match Intake::read(source, columns, wants_rows, (memory, watch)) {
-        Err(TableError::OtherTypes { mut column_types, .. }) => {
-            column_types.truncate(columns.requests.len());
-            columns.types.column_types = column_types;
+        Err(TableError::OtherTypes { mut types, .. }) => {
+            types.truncate(columns.requests.len());
+            columns.types = *types;
             Intake::read(source, columns, wants_rows, (memory, watch))?
         }
         outcome => outcome?,

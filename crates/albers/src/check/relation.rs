@@ -8,6 +8,7 @@ use albers_classes::ClassId;
 use albers_measure::Classes;
 use albers_measure::relation::{Cover, Relation, relation_of};
 use albers_release::parse::names_of;
+use albers_table::hierarchy::dates::days_of_label;
 use albers_table::value::{days_of_month, month_of_days, parse_date};
 use rustc_hash::FxHashMap;
 
@@ -128,7 +129,9 @@ fn notation_told(told: &PublishedColumn) -> Option<Notation> {
         ("interval" | PLACES, _) => Notation::Intervals,
         ("set", _) => Notation::Sets,
         ("label", Some("prefix")) => Notation::Prefixes,
-        ("label", Some("dates")) => Notation::Dates,
+        ("label", Some(dates)) if dates == "dates" || dates.starts_with("dates:") => {
+            Notation::Dates
+        }
         ("label", Some("suppress")) => Notation::Values,
         ("label", Some(ranges)) if ranges.starts_with("ranges:") => Notation::Intervals,
         _ => return None,
@@ -178,11 +181,15 @@ fn stem(text: &str) -> &str {
     text.strip_suffix(ANY).unwrap_or(text)
 }
 
-/// A day, or all days of a month, a quarter or a year.
+/// A day, or all days of a week, a month, a quarter, a year or several.
 fn date_label(text: &str) -> Option<Cover> {
     const DAY_MICROSECONDS: f64 = 86_400e6;
     let missing = text.starts_with(WITH_MISSING);
     let label = stem(text);
+    if let Some(days) = days_of_label(label) {
+        let (first, end) = (days.start as f64, days.end as f64);
+        return Some(Cover::range(first * DAY_MICROSECONDS, end * DAY_MICROSECONDS - 1.0, missing));
+    }
     let (first, n_months) = match (label.len(), label.split_once("-Q")) {
         (4, _) => (format!("{label}-01-01"), 12),
         (7, Some((year, quarter))) => {

@@ -4,6 +4,8 @@
 //! Guarantee: counts of values are exact up to a number of distinct ones, the same in any memory,
 //! and beyond it estimates, which is said.
 
+use std::convert::Infallible;
+
 use albers_measure::audit::SensitiveReached;
 use albers_measure::exposure::{Exposure, ExposurePlan, HashedRows};
 use albers_measure::risk::Risk;
@@ -145,9 +147,11 @@ impl CellCounts {
         let (kept, identifiers) = chunk.counted.split_at(n_kept);
         if n_kept > 0 {
             let told = |&hash: &u64| (hash != MISSING).then_some(hash);
-            let kept: Vec<Vec<Option<u64>>> =
-                kept.iter().map(|cells| cells.iter().map(told).collect()).collect();
-            self.kept.add(&HashedRows { shown: &chunk.shown, kept: &kept, secrets: &[] });
+            let cells = |column: usize| -> std::result::Result<Vec<Option<u64>>, Infallible> {
+                Ok(kept[column].iter().map(told).collect())
+            };
+            let rows = HashedRows { shown: &chunk.shown, secrets: &[] };
+            let Ok(()) = self.kept.add(&rows, cells);
         }
         for (counts, cells) in self.identifiers.iter_mut().zip(identifiers) {
             let told = cells.iter().filter(|&&hash| hash != MISSING);

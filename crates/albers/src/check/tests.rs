@@ -61,7 +61,7 @@ fn within(job: &Job, table: &dyn Source, limit_bytes: usize) -> CheckReport {
     audit_within(
         job,
         (table, &mut Looked::default()),
-        0.2,
+        Some(0.2),
         &Memory::new(limit_bytes, None),
         &Silent,
     )
@@ -139,9 +139,14 @@ fn values_that_do_not_fit_are_refused_with_what_would_do() {
     let mut text = "age_min,age_max,zip,person,disease,pay\n".to_owned();
     (0..2000).for_each(|row| writeln!(text, "1,2,z,p,d{row},1").unwrap());
     let memory = Memory::new(FEW_BYTES, None);
-    let refused =
-        audit_within(&job(false), (&stream(&text), &mut Looked::default()), 0.2, &memory, &Silent)
-            .unwrap_err();
+    let refused = audit_within(
+        &job(false),
+        (&stream(&text), &mut Looked::default()),
+        Some(0.2),
+        &memory,
+        &Silent,
+    )
+    .unwrap_err();
     assert_eq!(refused.kind(), crate::error::ErrorKind::Memory);
 }
 
@@ -173,7 +178,7 @@ fn an_audit_can_be_cancelled_in_both_passes_and_between_buckets() {
         match audit_within(
             &job(false),
             (&stream(&text), &mut Looked::default()),
-            0.2,
+            Some(0.2),
             &memory,
             &watch,
         ) {

@@ -135,15 +135,18 @@ impl Context<'_> {
     ) -> Option<CodebookHierarchy> {
         // Where no labels are shown, no word of a hierarchy is in the manifest either.
         published.hierarchy.as_ref()?;
-        Some(match self.plan.hierarchy_of(&published.name)? {
+        Some(match self.plan.hierarchy_of(&published.name)?.whole() {
             HierarchySpec::File(_) => return None,
             HierarchySpec::Rows(rows) => {
                 CodebookHierarchy::File { rows: rows.fields(&published.name, known)? }
             }
             HierarchySpec::Prefix => CodebookHierarchy::Prefix,
             spec @ HierarchySpec::Ranges(_) => CodebookHierarchy::Ranges { spec: spec.to_string() },
-            HierarchySpec::Dates => CodebookHierarchy::Dates,
+            HierarchySpec::Dates(levels) => {
+                CodebookHierarchy::Dates { spec: (!levels.are_usual()).then(|| levels.to_string()) }
+            }
             HierarchySpec::Suppress => CodebookHierarchy::Suppress,
+            HierarchySpec::AtLeast(..) => unreachable!("a whole hierarchy is no part of one"),
         })
     }
 
@@ -271,8 +274,8 @@ fn type_under(
     known: &[String],
     by_cells: Option<ColumnType>,
 ) -> Option<ColumnType> {
-    match spec {
-        HierarchySpec::File(_) | HierarchySpec::Suppress => None,
+    match spec.whole() {
+        HierarchySpec::File(_) | HierarchySpec::Suppress | HierarchySpec::AtLeast(..) => None,
         HierarchySpec::Rows(rows) => {
             let mut counts = CellCounts::nothing();
             let rows = rows.fields(&published.name, known)?;
@@ -288,7 +291,7 @@ fn type_under(
             _ if spec.to_string().contains('.') => Some(ColumnType::Decimal),
             _ => Some(ColumnType::Integer),
         },
-        HierarchySpec::Dates => match by_cells {
+        HierarchySpec::Dates(_) => match by_cells {
             Some(ColumnType::Timestamp) => by_cells,
             _ => Some(ColumnType::Date),
         },

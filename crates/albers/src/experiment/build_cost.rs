@@ -96,6 +96,7 @@ impl Sales {
             grain: Grain::exact(),
             is_exact: true,
             trust: None,
+            portfolio: None,
             seed: 0,
         };
         let mut cell = Cell::new(self.points[..n_rows].to_vec());

@@ -2,11 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use albers_storage::StorageError;
 use albers_storage::wording;
 use albers_storage::wording::Field;
 
-use super::is_standard;
+use super::{is_standard, text_of};
 use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::report::Codebook;
@@ -27,10 +26,9 @@ pub fn codebook_beside(release: &Path) -> Option<PathBuf> {
 }
 
 /// The codebook that stands beside a release, if there is one.
-pub fn codebook_of(release: &Path) -> Result<Option<Codebook>> {
+pub fn codebook_of(job: &Job, release: &Path) -> Result<Option<Codebook>> {
     let Some(path) = codebook_beside(release) else { return Ok(None) };
-    let text = std::fs::read_to_string(&path)
-        .map_err(|source| StorageError::Read { path: path.clone(), source })?;
+    let text = text_of(job, &path, "the codebook")?;
     let codebook = serde_json::from_str(&text).map_err(|error| {
         Error::usage(
             format!(

@@ -3,7 +3,6 @@
 //! Guarantee: what is counted are the sizes of published classes, which anybody can count on the
 //! release, so that the finding may stand in its manifest.
 
-use albers_classes::ClassId;
 use albers_privacy::Requirement;
 use albers_release::FEWEST_VALUES;
 use albers_release::door::Passed;
@@ -21,8 +20,10 @@ impl SmallClasses {
     /// Adds some classes.
     pub(crate) fn add(&mut self, passed: &Passed<'_, '_>) {
         match passed {
-            Passed::Classes(classes) => ClassId::first(classes.n_classes())
-                .for_each(|class_id| self.add_class(classes.class(class_id).n_rows() as u64)),
+            Passed::Classes(classes) => {
+                let met = classes.classes_by_memory().iter();
+                met.for_each(|met| self.add_class(classes.class_of(met).n_rows() as u64));
+            }
             Passed::Giant(class) => self.add_class(class.n_rows),
             Passed::GiantRows(_) | Passed::LeftOut(_) => {}
         }

@@ -1,13 +1,14 @@
 //! Findings that are counted on the cells that are published, as they are written.
 //!
 //! ```text
-//!   door ──batches──► CountedSink ──batches──► sink
-//!                          │
-//!                      Exposure ──► findings
+//!   door ──runs──► CountedSink ──runs──► sink
+//!                       │
+//!                   Exposure ──► findings
 //! ```
 //!
 //! Guarantee: what is found depends on the release alone, so that it may stand in its manifest.
-//! Cost: a hash per row and published column, where columns are kept or sensitive.
+//! Cost: a hash per class and column that it shows, and per row and column that is kept or
+//! sensitive, where there are some.
 
 use std::sync::{Arc, Mutex};
 
@@ -19,7 +20,7 @@ use albers_privacy::Criterion;
 use albers_release::publish::cell_hashes;
 use albers_table::mix::mix;
 use albers_table::schema::{ColumnType, Role};
-use albers_table::sink::{Sealed, Sink, WriteOptions};
+use albers_table::sink::{RunBatch, RunColumn, Sealed, Sink, WriteOptions};
 use albers_table::{Result as TableResult, TableError};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
@@ -85,28 +86,39 @@ impl PublishedCounts {
         self.kept.is_empty() && self.secrets.is_empty()
     }
 
-    fn add(&self, batch: &RecordBatch) -> TableResult<()> {
-        let schema = batch.schema_ref();
-        let hashes = |name: &str| -> TableResult<Vec<Option<u64>>> {
-            let column = batch.column_by_name(name).ok_or_else(|| unfit(name))?;
-            cell_hashes(column).map_err(|_| unfit(name))
-        };
-        let mut shown = vec![0; batch.num_rows()];
-        for field in schema.fields().iter().filter(|own| !self.carried.contains(own.name())) {
-            for (hash, cell) in shown.iter_mut().zip(hashes(field.name())?) {
-                *hash = mix(*hash ^ cell.unwrap_or(0));
-            }
-        }
-        let kept: Vec<_> = self.kept.iter().map(|name| hashes(name)).collect::<TableResult<_>>()?;
+    fn add(&self, rows: &RunBatch) -> TableResult<()> {
+        let shown = self.shown_hashes(rows)?;
         let missing_as_value = |cells: Vec<Option<u64>>| -> Vec<u64> {
             cells.into_iter().map(Option::unwrap_or_default).collect()
         };
         let shared = self.secrets.iter().chain(&self.targets);
-        let secrets: Vec<_> =
-            shared.map(|name| hashes(name).map(missing_as_value)).collect::<TableResult<_>>()?;
-        let rows = HashedRows { shown: &shown, kept: &kept, secrets: &secrets };
-        self.exposure.lock().expect("no thread panics while it counts").add(&rows);
-        Ok(())
+        let secrets: Vec<_> = shared
+            .map(|name| row_hashes(rows, name).map(missing_as_value))
+            .collect::<TableResult<_>>()?;
+        let hashed = HashedRows { shown: &shown, secrets: &secrets };
+        let kept = |column: usize| row_hashes(rows, &self.kept[column]);
+        self.exposure.lock().expect("no thread panics while it counts").add(&hashed, kept)
+    }
+
+    /// What is shown beside carried cells, one number for each row: where classes show all of it, it
+    /// is looked at once for each of them.
+    fn shown_hashes(&self, rows: &RunBatch) -> TableResult<Vec<u64>> {
+        let fields = rows.schema().fields().iter().zip(rows.columns());
+        let shown: Vec<_> =
+            fields.filter(|(field, _)| !self.carried.contains(field.name())).collect();
+        let are_of_runs = shown.iter().all(|(_, own)| matches!(own, RunColumn::OfRuns(_)));
+        let n_cells = if are_of_runs { rows.run_rows().len() } else { rows.n_rows() };
+        let mut hashes = vec![0; n_cells];
+        for (field, column) in shown {
+            let cells = match are_of_runs {
+                true => cell_hashes(column.cells()).map_err(|_| unfit(field.name()))?,
+                false => row_hashes(rows, field.name())?,
+            };
+            for (hash, cell) in hashes.iter_mut().zip(cells) {
+                *hash = mix(*hash ^ cell.unwrap_or(0));
+            }
+        }
+        Ok(if are_of_runs { repeated(rows, &hashes) } else { hashes })
     }
 
     /// What was found in a release of at least `k` rows a class, which lists so many values of each
@@ -141,6 +153,26 @@ impl PublishedCounts {
         findings.extend(lists.filter_map(|(own, n_listed)| text_list(own, (*n_listed)?)));
         findings
     }
+}
+
+/// A number for the cell of each row in a column.
+fn row_hashes(rows: &RunBatch, name: &str) -> TableResult<Vec<Option<u64>>> {
+    let place = rows.schema().index_of(name).map_err(|_| unfit(name))?;
+    let column = &rows.columns()[place];
+    let hashes = cell_hashes(column.cells()).map_err(|_| unfit(name))?;
+    Ok(match column {
+        RunColumn::OfRows(_) => hashes,
+        RunColumn::OfRuns(_) => repeated(rows, &hashes),
+    })
+}
+
+/// What runs have, once for each of their rows.
+fn repeated<T: Copy>(rows: &RunBatch, of_runs: &[T]) -> Vec<T> {
+    let mut of_rows = Vec::with_capacity(rows.n_rows());
+    for (&own, &n_rows) in of_runs.iter().zip(rows.run_rows()) {
+        of_rows.extend(std::iter::repeat_n(own, n_rows as usize));
+    }
+    of_rows
 }
 
 /// A finding that nothing hides anybody.
@@ -338,13 +370,21 @@ impl Sink for CountedSink {
         self.sink.is_typed()
     }
 
+    fn shows_bounds(&self) -> bool {
+        self.sink.shows_bounds()
+    }
+
     fn begin(&mut self, schema: SchemaRef, options: WriteOptions) -> TableResult<()> {
         self.sink.begin(schema, options)
     }
 
     fn write(&mut self, batch: &RecordBatch) -> TableResult<()> {
-        self.counts.add(batch)?;
-        self.sink.write(batch)
+        self.write_runs(&RunBatch::of_rows(batch))
+    }
+
+    fn write_runs(&mut self, rows: &RunBatch) -> TableResult<()> {
+        self.counts.add(rows)?;
+        self.sink.write_runs(rows)
     }
 
     fn seal(self: Box<Self>) -> TableResult<Box<dyn Sealed>> {

@@ -18,6 +18,9 @@ const ROLES: &str = "\
 #   (none)       dropped
 ";
 
+/// Characters of a line of comment, without its mark.
+const COMMENT_CHARS: usize = 78;
+
 /// The text of the job file.
 pub fn text(report: &InitReport, request: &InitRequest, k: u64) -> Result<String> {
     let folder = absolute(request.job.parent().unwrap_or(Path::new("")))?;
@@ -32,7 +35,7 @@ pub fn text(report: &InitReport, request: &InitRequest, k: u64) -> Result<String
     );
     text.push_str(&sets_as_comment(report));
     for note in &report.notes {
-        text.push_str(&format!("# Note: {}.\n", plain(note)));
+        text.push_str(&comment(&format!("Note: {}.", plain(note))));
     }
     text.push_str(&format!(
         "\n# {} rows, {} columns. Paths are relative to this file.\ninput = {}\noutput = {}\n\n",
@@ -48,12 +51,26 @@ pub fn text(report: &InitReport, request: &InitRequest, k: u64) -> Result<String
     if let Some(header) = request.header {
         text.push_str(&format!("header = {header}\n"));
     }
+    if let Some(sheet) = &request.sheet {
+        text.push_str(&format!("sheet = {}\n", quoted(sheet)));
+    }
     if !request.missing.is_empty() {
         let tokens: Vec<String> = request.missing.iter().map(|token| quoted(token)).collect();
         text.push_str(&format!("missing = [{}]\n", tokens.join(", ")));
     }
+    if let Some(encoding) = request.text.encoding {
+        text.push_str(&format!("encoding = {}\n", quoted(encoding.name())));
+    }
+    if let Some(decimal) = request.text.decimal {
+        text.push_str(&format!("decimal = {}\n", quoted(decimal.name())));
+    }
     for column in &report.columns {
         text.push_str(&column_as_table(column));
+        let mut formats = request.text.date_formats.iter();
+        if let Some((_, format)) = formats.find(|(name, _)| *name == column.name) {
+            let comment = if column.role.is_some() { "" } else { "# " };
+            text.push_str(&format!("{comment}date-format = {}\n", quoted(&format.to_string())));
+        }
     }
     Ok(text)
 }
@@ -73,10 +90,13 @@ fn sets_as_comment(report: &InitReport) -> String {
 
 fn column_as_table(column: &ColumnProposal) -> String {
     let mut text = format!("\n[columns.{}]\n# {}\n", quoted(&column.name), counts(column));
-    text.push_str(&format!("# Why: {}.\n", plain(&column.reason)));
+    text.push_str(&comment(&format!("Why: {}.", plain(&column.reason))));
+    for sentence in &column.relations {
+        text.push_str(&comment(&format!("Beware: {}.", plain(sentence))));
+    }
     match &column.role {
         Some(role) => text.push_str(&format!("role = {}\n", quoted(role))),
-        None if column.column_type.is_some() => text.push_str("# role = \"keep\"\n"),
+        None if column.may_be_kept => text.push_str("# role = \"keep\"\n"),
         None => {}
     }
     for line in &column.suggestions {
@@ -105,6 +125,28 @@ fn counts(column: &ColumnProposal) -> String {
         column.missing,
         percent(column.unique_share)
     )
+}
+
+/// A comment, in lines that end between words.
+fn comment(text: &str) -> String {
+    wrapped(text, COMMENT_CHARS).iter().map(|line| format!("# {line}\n")).collect()
+}
+
+/// Text in lines of at most so many characters; a longer word stands alone.
+pub fn wrapped(text: &str, n_chars: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("there is always a line");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + 1 + word.chars().count() <= n_chars {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
 }
 
 /// A TOML string that fits on one line, also as a key.
@@ -161,10 +203,13 @@ fn output_beside(input: &Path) -> PathBuf {
     let unpacked = if is_packed { name.rfind('.').unwrap_or(name.len()) } else { name.len() };
     let dot = name[..unpacked].rfind('.').filter(|&at| at >= start).unwrap_or(unpacked);
     let output = input.with_file_name(format!("{}.anonymized{}", &name[..dot], &name[dot..]));
-    if Format::of(&output).is_some() {
+    if Format::of(&output).is_some_and(|format| format != Format::Sheet) {
         return output;
     }
-    let ending = Format::of(input).unwrap_or(Format::Csv).name();
+    let ending = match Format::for_reading(input) {
+        Ok(format @ (Format::JsonLines | Format::Parquet | Format::Tsv)) => format.name(),
+        _ => Format::Csv.name(),
+    };
     input.with_file_name(format!("{}.anonymized.{ending}", &name[..dot]))
 }
 

@@ -4,6 +4,7 @@
 //! dropped: publishing what nobody has looked at is the user's choice to make.
 
 use albers_table::profile::ColumnProfile;
+use albers_table::profile::shape::Look;
 use albers_table::schema::{ColumnType, Role};
 
 use crate::findings::is_list_of_itself;
@@ -16,13 +17,25 @@ const MAX_SENSITIVE_VALUES_PER_ROW: f64 = 0.5;
 const MAX_SUGGESTED_L: u64 = 3;
 /// Codes that are shorter have no prefix worth publishing; longer ones are no codes.
 const PREFIX_CHARS: std::ops::RangeInclusive<usize> = 3..=20;
+/// Whole numbers of one length, and texts of one word and length, are codes from so many
+/// characters on.
+const CODE_WIDTH: usize = 5;
+/// Texts of so many words in the mean are sentences.
+const SENTENCE_WORDS: f64 = 4.0;
 
 /// The reason of a column that has none.
 const NOTHING_SPEAKS: &str = "nothing speaks for a role; dropped unless you give it one";
 
+/// The reason of numbers that are measured: they tell rows apart, but name nobody.
+const MEASUREMENT: &str =
+    "a measurement: nearly every row has a number of its own, which names nobody by itself";
+
 /// The reason of a column that must not be a quasi-identifier as it is.
 const FREE_TEXT: &str =
     "free text, which would be published as a list of itself; give it a hierarchy as quasi";
+
+/// The reason of a column of sentences.
+const SENTENCES: &str = "free text of many words, in which names and other secrets may stand";
 
 /// What a decision looks at.
 pub struct Facts<'a> {
@@ -47,6 +60,8 @@ pub struct Choice {
     pub is_open: bool,
     /// Whether it may be the column that tells which rows belong to one person.
     pub may_be_subject: bool,
+    /// Whether the job file offers to publish it as it is.
+    pub may_be_kept: bool,
 }
 
 /// A hierarchy, taken or only suggested.
@@ -55,7 +70,7 @@ pub struct Shape {
     /// The hierarchy that the job uses.
     pub hierarchy: Option<&'static str>,
     /// Lines that the user may take over.
-    pub suggestions: Vec<&'static str>,
+    pub suggestions: Vec<String>,
 }
 
 impl Facts<'_> {
@@ -75,37 +90,93 @@ impl Facts<'_> {
 
     /// Whether it is text that nothing generalizes, of values that are mostly one row's each.
     pub fn is_free_text(&self) -> bool {
-        let is_text = matches!(self.column_type, ColumnType::Text | ColumnType::Code);
         let n_single = self.profile.n_unique.round() as u64;
-        is_text
+        self.is_text()
             && shape(self).hierarchy.is_none()
             && is_list_of_itself(self.profile.n_distinct, n_single)
     }
 
+    /// Whether its cells may be names or numbers of something. Numbers with fractions never are.
     fn can_name_rows(&self) -> bool {
-        matches!(self.column_type, ColumnType::Text | ColumnType::Code | ColumnType::Integer)
+        let is_flag = self.profile.n_distinct <= 2 && self.n_rows > 10;
+        !is_flag
+            && match self.column_type {
+                ColumnType::Text | ColumnType::Code | ColumnType::Integer => true,
+                ColumnType::Decimal | ColumnType::Float => self.profile.shape.all_whole,
+                ColumnType::Boolean | ColumnType::Date | ColumnType::Timestamp => false,
+            }
+    }
+
+    fn is_number(&self) -> bool {
+        matches!(self.column_type, ColumnType::Integer | ColumnType::Decimal | ColumnType::Float)
+    }
+
+    fn is_text(&self) -> bool {
+        matches!(self.column_type, ColumnType::Text | ColumnType::Code)
+    }
+
+    fn is_point_in_time(&self) -> bool {
+        matches!(self.column_type, ColumnType::Date | ColumnType::Timestamp)
+    }
+
+    /// What its values look like, if that is what identifies rows. Whole numbers may be measured:
+    /// they are numbers of something if they were counted on or all have as many digits.
+    fn look_of_identifiers(&self) -> Option<&'static str> {
+        let shape = &self.profile.shape;
+        let is_coded = shape.same_width.is_some_and(|width| width >= CODE_WIDTH);
+        match self.column_type {
+            ColumnType::Integer if shape.is_dense => Some("are numbers that were counted on"),
+            ColumnType::Integer if is_coded => Some("are numbers of one length"),
+            ColumnType::Text | ColumnType::Code => match shape.look {
+                Look::Emails => Some("look like addresses of mail"),
+                Look::Uuids => Some("look like keys of a database"),
+                Look::Codes => Some("look like codes"),
+                Look::Names => Some("look like names of people"),
+                Look::Plain if is_coded && shape.n_words == 1.0 => Some("look like codes"),
+                Look::Plain => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Whether most rows have a text of many words of their own.
+    fn is_sentences(&self) -> bool {
+        let is_varied = 2 * self.profile.n_distinct >= self.n_filled();
+        self.is_text() && is_varied && self.profile.shape.n_words >= SENTENCE_WORDS
     }
 }
 
 impl Choice {
     fn role(role: Role, reason: impl Into<String>) -> Choice {
         let is_open = role == Role::Quasi;
-        Choice { role: Some(role), reason: reason.into(), is_open, may_be_subject: false }
+        let (may_be_subject, may_be_kept) = (false, true);
+        Choice { role: Some(role), reason: reason.into(), is_open, may_be_subject, may_be_kept }
     }
 
     /// Makes it a quasi-identifier for a further reason, unless it has a role.
     pub fn make_quasi(&mut self, reason: String) {
         if self.role.is_none() {
             self.role = Some(Role::Quasi);
-            self.reason = match self.reason.as_str() {
-                NOTHING_SPEAKS => reason,
-                earlier => format!("{earlier}; {reason}"),
-            };
+            self.add_reason(reason);
         }
     }
 
+    /// Says one more thing of it.
+    pub fn add_reason(&mut self, reason: String) {
+        self.reason = match self.reason.as_str() {
+            NOTHING_SPEAKS => reason,
+            earlier => format!("{earlier}; {reason}"),
+        };
+    }
+
     fn none(reason: impl Into<String>, is_open: bool) -> Choice {
-        Choice { role: None, reason: reason.into(), is_open, may_be_subject: false }
+        let (may_be_subject, may_be_kept) = (false, true);
+        Choice { role: None, reason: reason.into(), is_open, may_be_subject, may_be_kept }
+    }
+
+    /// A column that is dropped, and that the job file does not offer to publish.
+    fn dropped(reason: impl Into<String>) -> Choice {
+        Choice { may_be_kept: false, ..Choice::none(reason, false) }
     }
 }
 
@@ -114,7 +185,7 @@ impl Choice {
 pub fn choose(facts: &Facts<'_>) -> Choice {
     let choice = by_name_and_counts(facts);
     match choice.is_open && facts.is_free_text() {
-        true => Choice::none(FREE_TEXT, false),
+        true => Choice::dropped(FREE_TEXT),
         false => choice,
     }
 }
@@ -127,29 +198,58 @@ fn by_name_and_counts(facts: &Facts<'_>) -> Choice {
     if profile.n_distinct == 1 && profile.n_missing == 0 && facts.n_rows > 1 {
         return Choice::none("all rows have the same value", false);
     }
+    let what = names::meaning(facts.name).unwrap_or_default();
     match names::hint(facts.name) {
         Some(Hint::Direct) if facts.can_name_rows() => {
-            Choice::role(Role::Identifier, "by its name it names a person or leads to one")
+            Choice::role(Role::Identifier, format!("by its name {what}"))
         }
         Some(Hint::PersonId) if facts.can_name_rows() => choose_person_id(facts),
-        Some(Hint::Postal) => Choice::role(Role::Quasi, "a postal code, which others know"),
-        Some(Hint::Quasi) => Choice::role(Role::Quasi, "by its name others know it of a person"),
-        Some(Hint::Sensitive) => choose_sensitive(facts),
-        _ if facts.is_nearly_unique() && facts.can_name_rows() => {
-            Choice::role(Role::Identifier, "nearly every row has a value of its own")
+        Some(Hint::Postal | Hint::Quasi) => {
+            Choice::role(Role::Quasi, format!("by its name {what}"))
         }
-        _ => Choice::none(NOTHING_SPEAKS, true),
+        Some(Hint::Event) if facts.is_point_in_time() || facts.is_number() => {
+            Choice::role(Role::Quasi, format!("by its name {what}"))
+        }
+        Some(Hint::Notes) if facts.is_text() => Choice::dropped(format!("by its name {what}")),
+        Some(Hint::Sensitive) => choose_sensitive(facts, what),
+        Some(Hint::Id) if facts.is_nearly_unique() && facts.can_name_rows() => {
+            Choice::role(Role::Identifier, format!("by its name {what}, one per row"))
+        }
+        _ => by_counts(facts),
+    }
+}
+
+/// What the values of a column speak for whose name says nothing.
+fn by_counts(facts: &Facts<'_>) -> Choice {
+    if facts.profile.shape.is_row_number {
+        let reason = "the numbers of the rows, in their order: they tell nothing else";
+        return Choice::role(Role::Identifier, reason);
+    }
+    if facts.is_sentences() {
+        return Choice::dropped(SENTENCES);
+    }
+    let look = facts.look_of_identifiers().filter(|_| facts.is_nearly_unique());
+    if let Some(look) = look {
+        let reason = format!("nearly every row has a value of its own, and they {look}");
+        return Choice::role(Role::Identifier, reason);
+    }
+    if facts.is_point_in_time() {
+        return Choice::role(Role::Quasi, "a date or time, which others may know of a person");
+    }
+    match facts.is_number() && facts.is_nearly_unique() {
+        true => Choice::none(MEASUREMENT, true),
+        false => Choice::none(NOTHING_SPEAKS, true),
     }
 }
 
 /// A column whose cells are no numbers, dates or texts.
 pub fn unreadable() -> Choice {
-    Choice::none("its cells are of a type that cannot be anonymized", false)
+    Choice::dropped("its cells are of a type that cannot be anonymized")
 }
 
 fn choose_person_id(facts: &Facts<'_>) -> Choice {
     if facts.is_nearly_unique() || facts.n_rows == 1 {
-        return Choice::role(Role::Identifier, "the number of a person, one per row");
+        return Choice::role(Role::Identifier, "the number of a person or record, one per row");
     }
     let per_value = facts.n_filled() as f64 / facts.profile.n_distinct as f64;
     let reason = format!(
@@ -159,15 +259,18 @@ fn choose_person_id(facts: &Facts<'_>) -> Choice {
     Choice { may_be_subject: true, ..Choice::role(Role::Identifier, reason) }
 }
 
-fn choose_sensitive(facts: &Facts<'_>) -> Choice {
+fn choose_sensitive(facts: &Facts<'_>, what: &str) -> Choice {
     let n_distinct = facts.profile.n_distinct;
     if n_distinct as f64 > MAX_SENSITIVE_VALUES_PER_ROW * facts.n_rows as f64 {
         return Choice::none(
-            "sensitive by its name, but with too many values to publish them as they are",
+            format!(
+                "sensitive, by its name {what}, but with too many values to publish them as they are"
+            ),
             true,
         );
     }
-    Choice::role(Role::Sensitive, "sensitive by its name, with few values for so many rows")
+    let reason = format!("sensitive, by its name {what}, with few values for so many rows");
+    Choice::role(Role::Sensitive, reason)
 }
 
 /// The l-diversity that a sensitive column can have.
@@ -179,24 +282,28 @@ pub fn suggested_l(profile: &ColumnProfile) -> Option<u64> {
 pub fn shape(facts: &Facts<'_>) -> Shape {
     let is_postal = names::hint(facts.name) == Some(Hint::Postal);
     let profile = facts.profile;
+    let taken = |hierarchy| Shape { hierarchy: Some(hierarchy), suggestions: Vec::new() };
+    let offered = |lines: &[&str]| {
+        let suggestions = lines.iter().map(|&line| line.to_owned()).collect();
+        Shape { hierarchy: None, suggestions }
+    };
     match facts.column_type {
         ColumnType::Text | ColumnType::Code
-            if profile.all_digits && PREFIX_CHARS.contains(&profile.n_longest_chars) =>
+            if (profile.all_digits || is_postal)
+                && PREFIX_CHARS.contains(&profile.n_longest_chars) =>
         {
-            Shape { hierarchy: Some("prefix"), suggestions: Vec::new() }
+            taken("prefix")
         }
-        ColumnType::Date if profile.all_plain_days => {
-            Shape { hierarchy: Some("dates"), suggestions: Vec::new() }
+        ColumnType::Date if profile.all_plain_days => taken("dates"),
+        ColumnType::Timestamp => offered(&[r#"hierarchy = "dates""#]),
+        ColumnType::Integer if is_postal => {
+            offered(&[r#"type = "code""#, r#"hierarchy = "prefix""#])
         }
-        ColumnType::Timestamp => {
-            Shape { hierarchy: None, suggestions: vec![r#"hierarchy = "dates""#] }
-        }
-        ColumnType::Integer if is_postal => Shape {
-            hierarchy: None,
-            suggestions: vec![r#"type = "code""#, r#"hierarchy = "prefix""#],
-        },
-        ColumnType::Integer => {
-            Shape { hierarchy: None, suggestions: vec![r#"hierarchy = "ranges:5,10,20""#] }
+        ColumnType::Integer | ColumnType::Decimal | ColumnType::Float => {
+            let sizes =
+                profile.shape.round_width.and_then(|width| width.sizes(profile.shape.all_whole));
+            let line = sizes.map(|sizes| format!(r#"hierarchy = "ranges:{sizes}""#));
+            Shape { hierarchy: None, suggestions: line.into_iter().collect() }
         }
         _ => Shape::default(),
     }
@@ -204,6 +311,8 @@ pub fn shape(facts: &Facts<'_>) -> Shape {
 
 #[cfg(test)]
 mod tests {
+    use albers_table::profile::shape::ValueShape;
+
     use super::*;
 
     fn profile(n_distinct: u64, n_missing: u64, n_unique: f64) -> ColumnProfile {
@@ -215,6 +324,8 @@ mod tests {
             all_digits: false,
             n_longest_chars: 0,
             all_plain_days: false,
+            shape: ValueShape::default(),
+            fingerprint: 0,
         }
     }
 
@@ -225,10 +336,7 @@ mod tests {
 
     #[test]
     fn roles_follow_from_names_and_counts() {
-        use ColumnType::{Float, Integer, Text};
-        assert_eq!(role_of("ticket", Text, 990), Some(Role::Identifier));
-        assert_eq!(role_of("ticket", Integer, 1_000), Some(Role::Identifier));
-        assert_eq!(role_of("voltage", Float, 1_000), None, "a measurement is no name");
+        use ColumnType::{Date, Float, Integer, Text};
         assert_eq!(role_of("zip", Integer, 1_000), Some(Role::Quasi));
         assert_eq!(role_of("age", Integer, 80), Some(Role::Quasi));
         assert_eq!(role_of("disease", Text, 12), Some(Role::Sensitive));
@@ -236,6 +344,41 @@ mod tests {
         assert_eq!(role_of("disease", Text, 1), None, "a constant tells nothing");
         assert_eq!(role_of("colour", Text, 8), None);
         assert_eq!(role_of("last name", Text, 200), Some(Role::Identifier));
+        assert_eq!(role_of("mobile", Text, 2), None, "a flag names nobody");
+        assert_eq!(role_of("discharge date", Date, 300), Some(Role::Quasi));
+        assert_eq!(role_of("day", Date, 300), Some(Role::Quasi));
+        assert_eq!(role_of("comment", Text, 10), None);
+        assert_eq!(role_of("ticket no", Integer, 990), Some(Role::Identifier));
+    }
+
+    #[test]
+    fn identifiers_look_like_some_and_measurements_do_not() {
+        use ColumnType::{Decimal, Float, Integer, Text};
+        let role = |column_type, shape: ValueShape| {
+            let own = ColumnProfile { shape, ..profile(990, 0, 980.0) };
+            choose(&Facts { name: "x", column_type, profile: &own, n_rows: 1_000 })
+        };
+        let plain = ValueShape::default;
+        let whole = || ValueShape { all_whole: true, ..plain() };
+        let is_identifier = |choice: Choice| choice.role == Some(Role::Identifier);
+        assert!(is_identifier(role(Integer, ValueShape { is_dense: true, ..whole() })));
+        assert!(is_identifier(role(Integer, ValueShape { same_width: Some(7), ..whole() })));
+        assert!(!is_identifier(role(Integer, ValueShape { same_width: Some(3), ..whole() })));
+        for column_type in [Integer, Decimal, Float] {
+            let choice = role(column_type, whole());
+            assert_eq!((choice.role, choice.reason.as_str()), (None, MEASUREMENT));
+        }
+        assert!(!is_identifier(role(Decimal, ValueShape { is_dense: true, ..whole() })));
+        for look in [Look::Emails, Look::Uuids, Look::Codes, Look::Names] {
+            assert!(is_identifier(role(Text, ValueShape { look, ..plain() })));
+        }
+        let row_number = ValueShape { is_row_number: true, is_dense: true, ..whole() };
+        assert!(role(Integer, row_number).reason.starts_with("the numbers of the rows"));
+        let sentences = role(Text, ValueShape { n_words: 6.0, ..plain() });
+        assert_eq!(
+            (sentences.role, sentences.may_be_kept, sentences.is_open),
+            (None, false, false)
+        );
     }
 
     #[test]

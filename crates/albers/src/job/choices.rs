@@ -142,6 +142,24 @@ impl Split {
     }
 }
 
+/// How much `auto` tries to lose less.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Effort {
+    /// One way.
+    Fast,
+    /// Several ways, the one that loses least.
+    #[default]
+    Balanced,
+    /// The same, and local recoding.
+    Best,
+}
+
+choices!(Effort {
+    Fast: "fast", "Cuts that lose least, and nothing else";
+    Balanced: "balanced", "Six ways to cut, the one that loses least (default)";
+    Best: "best", "The same, and local recoding: the table must fit in memory";
+});
+
 /// How a table is cut that need not fit in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum External {

@@ -245,6 +245,7 @@ pub(crate) mod as_texts {
 /// Words of a job file and the choices that they stand for.
 pub(crate) mod as_word {
     use albers_storage::choice::Choice;
+    use albers_storage::spelling;
     use serde::{Deserialize, Deserializer, Serializer};
 
     /// Writes the word, if there is a choice.
@@ -264,7 +265,10 @@ pub(crate) mod as_word {
     ) -> Result<Option<C>, D::Error> {
         let word = String::deserialize(deserializer)?;
         C::of_name(&word).map(Some).ok_or_else(|| {
-            let names = format!("'{word}' is none of {}", C::names());
+            let names = C::ALL.iter().map(|choice| choice.name());
+            let question = spelling::question(&word, names);
+            let question = question.map(|own| format!("; {own}")).unwrap_or_default();
+            let names = format!("'{word}' is none of {}{question}", C::names());
             serde::de::Error::custom(match C::why_not(&word) {
                 Some(why) => format!("{names}: {why}"),
                 None => names,

@@ -1,9 +1,13 @@
 //! Batches: rows in, rows out, rows replaced, or the whole table compared.
 
+use albers_storage::choice::Choice as _;
 use albers_storage::store::Changes;
 use albers_storage::watch::{Phase, Watch};
+use albers_storage::wording;
+use albers_storage::wording::Field;
+use albers_table::notation::Notation;
 use albers_table::row::RowId;
-use albers_table::source::{Source, SourceChunk, for_each_chunk};
+use albers_table::source::{ColumnRequest, RequestedTypes, Source, SourceChunk, for_each_chunk};
 
 use super::catalogue::{PENDING, PendingKey, Records as _, encoded};
 use super::decide::{Kind, Known, Purpose, RowSet, remove};
@@ -14,6 +18,7 @@ use super::report::BatchReport;
 use super::state::State;
 use super::stored_table::{StoredTable, key_requests, place_in};
 use crate::error::{Error, Result};
+use crate::job::Job;
 use crate::memory::Memory;
 use crate::plan::Plan;
 use crate::rows::{KnownColumns, Reading, Rows, Wanted};
@@ -49,10 +54,12 @@ impl Batch<'_> {
         }
         let schema = state.schema()?;
         let (requests, types) = schema.asked(source)?;
+        check_said(&state.job.job, requests, &types)?;
         let _memory = memory.budget.try_reserve("a batch of rows", 2 * limit_bytes)?;
         watch.phase(Phase::Read, source.n_rows());
-        let mut scan = source.scan(requests, types)?;
-        Intake::new(state, changes, purpose, limit_bytes).take(scan.as_mut(), *watch)
+        let mut scan = source.scan(requests, &types)?;
+        let taken = Intake::new(state, changes, purpose, limit_bytes).take(scan.as_mut(), *watch);
+        taken.map_err(Error::of_rows_read_once)
     }
 
     /// Removes the rows whose keys a source has.
@@ -217,6 +224,27 @@ impl Batch<'_> {
     }
 }
 
+/// Batches of an index come one after another, and each must be read as the others are: what is not
+/// written as the program writes it is said in the job.
+fn check_said(job: &Job, requests: &[ColumnRequest], types: &RequestedTypes) -> Result<()> {
+    for (request, notation) in requests.iter().zip(&types.notations) {
+        let name = &request.name;
+        let format = job.columns.get(name).and_then(|column| column.date_format.as_ref());
+        let setting = match notation {
+            Notation::Numbers(mark) if job.decimal.is_none() => Field::Decimal.of(mark.name()),
+            Notation::Dates(told) if format.is_none() => {
+                Field::DateFormat.of_column(name, told.to_string())
+            }
+            _ => continue,
+        };
+        return Err(Error::usage(
+            format!("column '{name}' is written in a notation that the index was not told"),
+            wording!["create the index with ", setting, ", so that all batches are read alike"],
+        ));
+    }
+    Ok(())
+}
+
 /// The first rows of an index settle the types of its columns and their codes.
 fn first_rows(
     state: &mut State,
@@ -240,6 +268,7 @@ fn first_rows(
     let Rows::Outside(mut surveyed) = reading.read_known(known, wanted)? else {
         unreachable!("a survey was asked for")
     };
+    check_said(&job, &surveyed.known.requests, &surveyed.known.types)?;
     surveyed.sample.clear();
     let again = surveyed.again.take();
     let known = surveyed.known;

@@ -38,6 +38,12 @@ impl IndexJob {
                  another key",
             ));
         }
+        if job.columns.values().any(|column| column.finest.is_some()) {
+            return Err(Error::usage(
+                wording![Field::Finest, " has no effect on an index"],
+                "drop it, and give a hierarchy that begins with what may be shown",
+            ));
+        }
         let mut job = job.clone();
         job.method = Some(Method::Rtree);
         // Where things come from and go to is said with every command.
@@ -132,9 +138,20 @@ fn refused(job: &Job) -> Vec<(bool, Wording, &'static str)> {
             wording![if job.external.is_some() { Field::External } else { Field::Exact }],
             "its cuts are made before its later rows have come",
         ),
+        (
+            job.effort.is_some() || job.disjoint == Some(true),
+            wording![if job.effort.is_some() { Field::Effort } else { Field::Disjoint }],
+            "its cuts are made before its later rows have come",
+        ),
+        (
+            job.suppress.is_some(),
+            wording![Field::Suppress],
+            "rows that one release leaves out are in the next, and both together tell of them",
+        ),
         (job.model.is_some(), wording![Field::Model], "its cuts change as rows come and go"),
         (!job.also_k.is_empty(), wording![Field::AlsoK], later),
         (job.granularity.is_some(), wording![Field::Granularity], later),
+        (job.fan_out.is_some(), wording![Field::FanOut], "its nodes have at most 4 children"),
         (
             job.dendrogram.is_some(),
             wording![Field::Dendrogram],

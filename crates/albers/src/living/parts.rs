@@ -16,6 +16,7 @@ use super::ledger::GoneFacts;
 use super::row_number::RowNumber;
 use super::state::read_rows;
 use crate::error::{Error, Result};
+use crate::memory::no_thread;
 
 /// Where the parts of an index are while its buffers are emptied. New parts are written by a thread
 /// of their own, while others are mended.
@@ -75,7 +76,8 @@ impl Shelf {
     ) -> Result<T> {
         let (jobs, asked) = sync_channel(MOST_WAITING);
         std::thread::scope(|scope| {
-            scope.spawn(move || asked.into_iter().for_each(|job| self.write(coding, changes, job)));
+            let write = move || asked.into_iter().for_each(|job| self.write(coding, changes, job));
+            std::thread::Builder::new().spawn_scoped(scope, write).map_err(|_| no_thread())?;
             work(Shelving { shelf: self, jobs })
         })
     }

@@ -8,6 +8,9 @@ use crate::report::Report;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct BatchReport {
+    /// Whether the index is as it was, since that was all that was asked for.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub dry_run: bool,
     /// Rows that were not there before.
     pub inserted: u64,
     /// Rows that hold something else now.

@@ -181,6 +181,7 @@ impl Growth {
                 labels_apart: false,
                 is_exact: false,
                 trust: None,
+                portfolio: None,
                 grain: cuts.grain,
                 seed: schema.plan.show.seed,
             },

@@ -149,6 +149,7 @@ impl ShownTable {
             may_overlap,
             has_history: true,
             tops: None,
+            chosen: None,
             passes: None,
             generalization: None,
             notes,

@@ -120,15 +120,15 @@ impl Schema {
             columns.iter().find(|own| own.name == name).and_then(|own| own.data_type.clone())
         };
         let data_types = plan.columns.iter().map(|own| data_type(&own.name)).collect();
-        let types = RequestedTypes { column_types: stored.types.clone(), data_types };
+        let types = RequestedTypes::plain(stored.types.clone(), data_types);
         if types.column_types.len() != plan.columns.len() {
             return Err(damaged("its columns are not those of its job"));
         }
         let known = KnownColumns::stored(&plan, types.clone());
         let requests = requests_of(&plan, &types, key);
         let mut types = types;
-        types.column_types.extend([ColumnType::Text; 2]);
-        types.data_types.extend([data_type(key), data_type(key)]);
+        let of_key = vec![data_type(key), data_type(key)];
+        types.append(RequestedTypes::plain(vec![ColumnType::Text; 2], of_key));
         let names = plan.columns.iter().filter(|own| is_carried(own)).map(|own| own.name.as_str());
         let field = |(name, read_as): (&str, &String)| {
             Ok(PayloadField::as_read(name, parsed_type(read_as)?))
@@ -151,7 +151,7 @@ impl Schema {
 
     /// What is asked of a batch, and the types that its cells must have; refuses one whose columns
     /// are others.
-    pub(super) fn asked(&self, source: &dyn Source) -> Result<(&[ColumnRequest], &RequestedTypes)> {
+    pub(super) fn asked(&self, source: &dyn Source) -> Result<(&[ColumnRequest], RequestedTypes)> {
         for (request, data_type) in self.requests.iter().zip(&self.types.data_types) {
             let place = place_in(source, &request.name)?;
             let own = &source.columns()[place].data_type;
@@ -172,7 +172,12 @@ impl Schema {
                 ));
             }
         }
-        Ok((&self.requests, &self.types))
+        let mut types = self.types.clone();
+        if source.delimiter().is_some() {
+            // Each batch is written in its own way.
+            types.notations = source.types(&self.requests)?.notations;
+        }
+        Ok((&self.requests, types))
     }
 
     /// What a chunk of a batch holds beside its values: keys, contents, and what is carried.

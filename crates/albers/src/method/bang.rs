@@ -82,6 +82,7 @@ pub(super) fn publish<'r>(
             labels_apart: false,
             is_exact: false,
             trust: None,
+            portfolio: None,
             grain,
             seed: run.plan.show.seed,
         },

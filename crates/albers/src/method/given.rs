@@ -18,8 +18,8 @@
 use albers_classes::FeatureValue;
 use albers_classes::class_block::{ClassBlock, Groups};
 use albers_classes::space::Shown;
-use albers_measure::Classes;
 use albers_measure::released::{Pairing, ReleasedColumn, loss_of_released};
+use albers_measure::{Classes, ColumnSteps};
 use albers_privacy::{ClassSummary, Facts, Requirement};
 use albers_release::door::{Door, RowStore, TableRows};
 use albers_table::row::RowIdx;
@@ -106,6 +106,7 @@ impl GivenRelease<'_> {
             may_overlap: false,
             has_history: false,
             tops: None,
+            chosen: None,
             passes: None,
             generalization: None,
             notes: paired.notes,
@@ -204,7 +205,9 @@ impl PairedRelease {
             let release = self.released.name.clone();
             return Err(Error::DoesNotDescribe { release, columns: differing });
         }
-        Ok(loss_of_released(&columns, &self.classes, table.n_rows, None).0.ncp)
+        let steps: Vec<ColumnSteps> =
+            columns.iter().map(|own| ColumnSteps::declared(&own.attribute.domain)).collect();
+        Ok(loss_of_released((&columns, &steps), &self.classes, table.n_rows, None).0.ncp)
     }
 }
 

@@ -11,6 +11,7 @@ use albers_classes::packed::RowBlock;
 use albers_index::buffer_tree::{BufferTree, BulkPlan, Giant, Intake, Loaded, Sizes, Subtree};
 use albers_index::granularity::dendrogram::{Closeness, Dendrogram};
 use albers_index::granularity::{self, Coarsening, FAN_OUT, Granularity};
+use albers_index::outliers::{Remaining, WaitingUnits};
 use albers_index::rothko_tree::Passes;
 use albers_partition::cell::TableSize;
 use albers_partition::mondrian::Plan as CutSettings;
@@ -34,16 +35,24 @@ use super::targets::{TableWorkload, TargetDomains};
 use crate::context::{Context, DoorRows, Story};
 use crate::error::Result;
 use crate::model::{LeafShape, ModelWriter};
-use crate::plan::CutPlan;
+use crate::plan::{CutPlan, PortfolioPlan};
 use crate::protection::{Protection, TableFacts};
-use crate::report::{Note, Prepared};
+use crate::report::{Chosen, Note, Prepared};
 use crate::rows::Surveyed;
 
 /// How coarser releases come about, and whether that is drawn.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(super) struct Coarser {
     pub(super) granularity: Granularity,
+    /// The most children of a node, where nodes bring leaves together.
+    pub(super) fan_out: usize,
     pub(super) draws: bool,
+}
+
+impl Default for Coarser {
+    fn default() -> Coarser {
+        Coarser { granularity: Granularity::default(), fan_out: FAN_OUT, draws: false }
+    }
 }
 
 /// Builds an index part by part and publishes all releases.
@@ -64,8 +73,9 @@ pub(super) fn publish<'r>(
     let n_kept = surveyed.n_kept_facts();
     let table = TableSize::of(surveyed.n_rows, &cuts.grain);
     let no_targets = TargetCodes::default();
+    let ways = cuts.portfolio.and_then(PortfolioPlan::ways);
     let no_facts = Facts { subjects: Vec::new(), sensitive: Vec::new(), n_sensitive: 0 };
-    let bulk = BulkPlan {
+    let mut bulk = BulkPlan {
         plan: CutSettings {
             space: &space,
             requirement: &protection.requirements[0],
@@ -79,6 +89,7 @@ pub(super) fn publish<'r>(
             grain: cuts.grain,
             is_exact: cuts.is_exact,
             trust: cuts.trust(),
+            portfolio: ways.as_ref(),
             seed: run.plan.show.seed,
         },
         strictest: protection.strictest(),
@@ -91,10 +102,12 @@ pub(super) fn publish<'r>(
         sizes: Sizes::within(budget.limit_bytes()),
     };
     let n_rows = surveyed.n_rows;
-    let tuples = tuples_of(&run, &mut surveyed, &bulk)?;
+    let mut tuples = tuples_of(&run, &mut surveyed, &bulk)?;
+    (bulk.plan.policy, bulk.plan.grain) = bulk.decided(&tuples);
     let rooted = bulk.rooted(&tuples, n_rows);
     let bulk = bulk.with_workload(rooted.as_ref());
-    let top = bulk.top_of_table(&tuples, n_rows);
+    let n_heavy = bulk.plan.drop_heavy(&mut tuples);
+    let top = bulk.top_of_table(&tuples, n_rows - n_heavy);
     drop(tuples);
     let tree = BufferTree::new(&bulk, top, n_rows, surveyed.payload_bytes)?;
     let selects = workload.as_ref().map(|own| &own.selects);
@@ -178,16 +191,31 @@ pub(super) fn publish_loaded<'a>(
         model: model.map(|writer| (writer, &shape)),
     };
     run.watch.phase(Phase::Partition, Some(tree.n_rows()));
-    let drained = tree.drain_into(&mut |loaded| {
-        admit_loaded(&run, bulk, &loaded, coarser.granularity, &mut outlets)
-    })?;
+    let drained = match run.plan.max_left_out(tree.n_rows()) {
+        0 => {
+            tree.drain_into(&mut |loaded| admit_loaded(&run, bulk, &loaded, coarser, &mut outlets))?
+        }
+        max_rows => {
+            let mut units = WaitingUnits::new(bulk, max_rows);
+            let drained = tree.drain_into(&mut |loaded| {
+                run.watch.check()?;
+                Ok(units.add(loaded)?)
+            })?;
+            units.drain(&mut |remaining| {
+                admit_remaining(&run, bulk, &remaining, coarser, &mut outlets)
+            })?;
+            drained
+        }
+    };
     let (picture, model) = (outlets.picture, outlets.model.map(|(writer, _)| writer));
     let drawing = picture.map(Picture::draw).transpose()?;
     run.clock.partition();
     let mut notes = [protection.notes.clone(), notes].concat();
     notes.extend((sinks.len() > 1).then_some(Note::BoundTogether));
     let Drained { tops, passes } = drained;
-    let story = Story { tops, passes, ..story_of(&table, notes) };
+    let chosen = bulk.plan.portfolio.and_then(|ways| Chosen::of(ways, bulk.plan.space, None));
+    let may_overlap = chosen.as_ref().is_some_and(|own| own.may_overlap);
+    let story = Story { tops, passes, chosen, may_overlap, ..story_of(&table, notes) };
     let mut prepared = run.close(door, sinks, &story)?;
     prepared.drawing = drawing;
     if let Some(model) = model {
@@ -211,6 +239,7 @@ pub(super) fn story_of(table: &PackedTable, notes: Vec<Note>) -> Story<'_> {
         has_history: false,
         generalization: None,
         tops: None,
+        chosen: None,
         passes: None,
         notes,
         ncp_before: None,
@@ -279,12 +308,12 @@ fn admit_loaded(
     run: &Context<'_>,
     bulk: &BulkPlan<'_>,
     loaded: &Loaded<'_>,
-    granularity: Granularity,
+    coarser: Coarser,
     outlets: &mut Outlets<'_, '_>,
 ) -> std::result::Result<(), ReleaseError> {
     match loaded {
         Loaded::Subtree(subtree) => {
-            admit(bulk, subtree, granularity, outlets)?;
+            admit(bulk, subtree, coarser, outlets)?;
             Ok(run.watch.done(subtree.tree.n_rows() as u64)?)
         }
         Loaded::Giant(giant) => {
@@ -305,10 +334,25 @@ fn admit_loaded(
     }
 }
 
+/// Hands the classes of a part to all releases, and tells them which of its rows are left out.
+fn admit_remaining(
+    run: &Context<'_>,
+    bulk: &BulkPlan<'_>,
+    remaining: &Remaining<'_>,
+    coarser: Coarser,
+    outlets: &mut Outlets<'_, '_>,
+) -> std::result::Result<(), ReleaseError> {
+    admit_loaded(run, bulk, &remaining.loaded, coarser, outlets)?;
+    let Some(left_out) = remaining.left_out else { return Ok(()) };
+    run.watch.done(left_out.places.len() as u64)?;
+    let places = left_out.places.iter().copied();
+    outlets.door.leave_out_packed(bulk.layout, left_out.rows, places)
+}
+
 fn admit(
     bulk: &BulkPlan<'_>,
     subtree: &Subtree<'_>,
-    granularity: Granularity,
+    coarser: Coarser,
     outlets: &mut Outlets<'_, '_>,
 ) -> std::result::Result<(), ReleaseError> {
     let region = subtree.region.as_ref().filter(|_| bulk.plan.keep_regions);
@@ -335,7 +379,7 @@ fn admit(
     }
     let classes = match door.n_releases() {
         1 => vec![LeafClasses::default()],
-        _ => nested_classes(bulk, subtree, granularity, leaves, (door, picture))?,
+        _ => nested_classes(bulk, subtree, coarser, leaves, (door, picture))?,
     };
     door.admit_leaves(leaves, &classes)
 }
@@ -361,7 +405,7 @@ fn keep_giant(
 fn nested_classes(
     bulk: &BulkPlan<'_>,
     subtree: &Subtree<'_>,
-    granularity: Granularity,
+    Coarser { granularity, fan_out, .. }: Coarser,
     leaves: LeafRows<'_>,
     (door, picture): (&Door<'_>, &mut Option<Picture>),
 ) -> std::result::Result<Vec<LeafClasses>, ReleaseError> {
@@ -373,7 +417,7 @@ fn nested_classes(
     };
     let _memory = bulk.budget.try_reserve("the dendrogram of a part", n_bytes)?;
     let closeness = Closeness::default();
-    let coarsening = Coarsening { granularity, fan_out: FAN_OUT, closeness, plan: &bulk.plan };
+    let coarsening = Coarsening { granularity, fan_out, closeness, plan: &bulk.plan };
     let releases = granularity::releases(
         subtree.leaf_runs(bulk),
         coarsening,

@@ -77,6 +77,7 @@ pub(super) fn publish(
         may_overlap: false,
         has_history: false,
         tops: None,
+        chosen: None,
         passes: None,
         generalization: None,
         notes,

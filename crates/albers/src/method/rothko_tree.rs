@@ -63,6 +63,7 @@ pub(super) fn publish<'r>(
             grain: cuts.grain,
             is_exact: true,
             trust: None,
+            portfolio: None,
             seed: run.plan.show.seed,
         },
         strictest: protection.strictest(),

@@ -40,6 +40,8 @@ pub(crate) struct ModelFile {
     pub(crate) job: Job,
     /// The coding of the quasi-identifiers.
     pub(crate) coding: Coding,
+    /// About what all but the tree takes.
+    head_bytes: u64,
 }
 
 /// A recoding function.
@@ -59,8 +61,9 @@ pub(crate) struct Model {
 }
 
 impl ModelFile {
-    /// Opens a model, and checks that its bytes are those that were written.
-    pub(crate) fn open(path: &Path) -> Result<ModelFile> {
+    /// Opens a model, and checks that its bytes are those that were written. What is read at once is
+    /// refused where it takes more than this memory.
+    pub(crate) fn open(path: &Path, limit_bytes: u64) -> Result<ModelFile> {
         let read_error = |source| StorageError::Read { path: path.to_owned(), source };
         let name = path.display().to_string();
         let mut file = File::open(path).map_err(read_error)?;
@@ -94,15 +97,22 @@ impl ModelFile {
         let n_left = n_checked - start.len() as u64;
         let mut reader = Bytes { name: &name, reader: BufReader::new(file), n_left };
         let n_head = u64::from_le_bytes(reader.array()?);
+        let head_bytes = n_head.saturating_mul(HEAD_COPIES);
+        if n_head <= reader.n_left && head_bytes > limit_bytes {
+            let needed_bytes = head_bytes.saturating_mul(2);
+            return Err(StorageError::OverBudget { what: MODEL, needed_bytes, limit_bytes }.into());
+        }
         let bytes = reader.take(n_head)?;
         let Bytes { reader, n_left, .. } = reader;
-        let head: Head = postcard::from_bytes(&bytes).map_err(|_| damaged(&name))?;
+        let mut head: Head = postcard::from_bytes(&bytes).map_err(|_| damaged(&name))?;
+        drop(bytes);
         let job = head.parsed_job().ok_or_else(|| damaged(&name))?;
         let coding = head.parsed_coding().ok_or_else(|| damaged(&name))?;
+        head.coding = Vec::new();
         if coding.columns().len() != head.types.len() || coding.columns().is_empty() {
             return Err(damaged(&name));
         }
-        Ok(ModelFile { name, reader, n_left, head, job, coding })
+        Ok(ModelFile { name, reader, n_left, head, job, coding, head_bytes })
     }
 
     /// What there is beside the tree.
@@ -112,10 +122,11 @@ impl ModelFile {
 
     /// Reads the tree into memory.
     pub(crate) fn read_tree(self, keep: Keep, budget: &MemoryBudget) -> Result<Model> {
-        let ModelFile { name, reader, n_left, head, coding, .. } = self;
+        let ModelFile { name, reader, n_left, head, coding, head_bytes, .. } = self;
         let greatest = |own: &ColumnCoding| own.domain().greatest_code().get();
         let greatest: Vec<u32> = coding.columns().iter().map(greatest).collect();
-        let memory = budget.reserve_nothing("the recoding function");
+        let mut memory = budget.reserve_nothing(MODEL);
+        memory.try_grow(usize::try_from(head_bytes).unwrap_or(usize::MAX))?;
         let mut parts = Parts::new(&name, greatest, (head.has_regions, keep), memory);
         let mut bytes = Bytes { name: &name, reader, n_left };
         let n_tree = n_left;
@@ -138,6 +149,12 @@ impl ModelFile {
         parts.finish(fingerprint)
     }
 }
+
+/// What refusals call it.
+const MODEL: &str = "the recoding function";
+/// How often the values of a model are in memory, from their bytes to the codings that are made of
+/// them.
+const HEAD_COPIES: u64 = 16;
 
 /// A refusal for want of memory after so many bytes of a tree, with what all of it would take, and a
 /// quarter for the rows.

@@ -12,6 +12,7 @@ use albers_storage::output::OutputFile;
 use albers_table::chunk::TextColumnBuilder;
 use albers_table::coding::{ChunkSurvey, CodingPlan, ColumnSurvey, Look};
 use albers_table::row::RowId;
+use albers_table::sink::name_all;
 use proptest::prelude::*;
 
 use super::items::{Item, StoredCut, StoredTurn};
@@ -73,12 +74,12 @@ fn write(path: &Path, parts: &[OneLeaf]) {
         let way: Vec<Turn> = way.iter().map(|&(cut, is_inside)| Turn { cut, is_inside }).collect();
         writer.add_leaf(&way, Some(&vec![span(*lo, *hi)]), &codes).unwrap();
     }
-    writer.finish(5).unwrap().name().unwrap();
+    name_all(vec![writer.finish(5).unwrap()]).unwrap();
 }
 
 fn read(path: &Path) -> Result<Model> {
     let budget = MemoryBudget::new(1 << 20);
-    ModelFile::open(path)?.read_tree(Keep::Cells, &budget)
+    ModelFile::open(path, 1 << 20)?.read_tree(Keep::Cells, &budget)
 }
 
 #[test]
@@ -124,9 +125,11 @@ fn a_tree_that_does_not_fit_in_memory_is_refused_with_advice() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model");
     write(&path, &leaves());
-    let file = ModelFile::open(&path).unwrap();
+    let file = ModelFile::open(&path, 1 << 20).unwrap();
     let refused = file.read_tree(Keep::Cells, &MemoryBudget::new(100)).err().unwrap();
     assert_eq!(refused.kind(), crate::ErrorKind::Memory);
+    let refused = ModelFile::open(&path, 100).err().unwrap();
+    assert_eq!(refused.kind(), crate::ErrorKind::Memory, "its values take memory too");
 }
 
 /// A file with the checksum that its bytes ask for, whatever they are.

@@ -16,6 +16,7 @@ use super::fingerprint::{RowPrinter, key_of};
 use super::items::{FRAME_BYTES, Item, ShownCodes, StoredCut, StoredTurn};
 use super::{Head, MAGIC, ModelJob, VERSION, coding_bytes};
 use crate::error::Result;
+use crate::files;
 use crate::job::Job;
 use crate::plan::Plan;
 use crate::rows::KnownColumns;
@@ -29,7 +30,10 @@ pub(crate) struct ModelOrder {
 impl ModelOrder {
     /// Of a job whose files of hierarchies are read. The file is there from now on, without its name.
     pub(crate) fn of(job: &Job, path: &Path) -> Result<ModelOrder> {
-        Ok(ModelOrder { job: ModelJob::of(job)?, file: OutputFile::create(path)? })
+        Ok(ModelOrder {
+            job: ModelJob::of(job)?,
+            file: OutputFile::create_for(job.purpose(), files::place(job, path))?,
+        })
     }
 
     /// Begins the file of a table of so many rows, whose quasi-identifiers are coded so.

@@ -80,6 +80,9 @@ pub(super) fn planned(
         if all_or_nothing && role == Role::Quasi {
             hierarchy.get_or_insert(HierarchySpec::Suppress);
         }
+        if let (Some(spec), Some(finest)) = (&hierarchy, &of_job.finest) {
+            hierarchy = Some(HierarchySpec::AtLeast(Box::new(spec.clone()), finest.clone()));
+        }
         planned.push(PlannedColumn {
             name: column.name.clone(),
             role,
@@ -221,15 +224,32 @@ pub(crate) fn place_of(table: &str, columns: &[SourceColumn], name: &str) -> Res
 
 /// What has no effect on a column of this role would be silently ignored.
 fn check_effects(name: &str, column: &ColumnJob) -> Result<()> {
+    check_date_format(name, column)?;
+    if column.finest.is_some() && column.hierarchy.is_none() {
+        return Err(Error::usage(
+            format!("column '{name}' has no hierarchy, and so no level that may be the finest"),
+            wording![
+                "give it one with ",
+                Field::Hierarchy.of_column(name, "prefix"),
+                " (or dates, ranges:5,10, a FILE), or drop ",
+                Field::Finest
+            ],
+        ));
+    }
     let is_quasi = column.role == Some(Role::Quasi);
     let has_hierarchy = is_quasi || column.role == Some(Role::Sensitive);
     let quasi = || wording![Field::Quasi];
     type Needed = fn() -> Wording;
-    let without_effect: [(&str, bool, Needed); 6] = [
+    let without_effect: [(&str, bool, Needed); 9] = [
         ("type", column.column_type.is_some() && column.role.is_none(), || "any role".into()),
+        ("date-format", column.date_format.is_some() && column.role.is_none(), || {
+            "any role".into()
+        }),
+        ("missing", !column.missing.is_empty() && column.role.is_none(), || "any role".into()),
         ("hierarchy", column.hierarchy.is_some() && !has_hierarchy, || {
             wording![Field::Quasi, " or ", Field::Sensitive]
         }),
+        ("finest", column.finest.is_some() && !is_quasi, quasi),
         ("weight", column.weight.is_some() && !is_quasi, quasi),
         ("level", column.level.is_some() && !is_quasi, quasi),
         ("bias", column.bias == Some(true) && !is_quasi, quasi),
@@ -248,6 +268,24 @@ fn check_effects(name: &str, column: &ColumnJob) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// A format of dates is one of dates, or of times.
+fn check_date_format(name: &str, column: &ColumnJob) -> Result<()> {
+    let (Some(format), Some(kind)) = (&column.date_format, column.column_type) else {
+        return Ok(());
+    };
+    let told = if format.has_time() { ColumnType::Timestamp } else { ColumnType::Date };
+    if kind == told {
+        return Ok(());
+    }
+    Err(Error::usage(
+        wording![
+            Field::DateFormat.of_column(name, format.to_string()),
+            format!(" reads {told}s, and the column is of type {kind}")
+        ],
+        wording!["drop one of them, or say ", Field::Type.of_column(name, told.name())],
+    ))
 }
 
 /// What classes show beside their cells: how deep they lie in others, where they may.

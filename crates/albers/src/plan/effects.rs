@@ -4,16 +4,19 @@
 //! effect on every method, and are never refused.
 
 use albers_index::access_methods::{MAX_ATTRIBUTES, Relative};
-use albers_index::granularity::Granularity;
+use albers_index::granularity::{Granularity, LEAST_FAN_OUT, MOST_FAN_OUT};
+use albers_lattice::choose::Minimize;
+use albers_partition::split::Policy;
 use albers_release::publish::Values;
 use albers_storage::choice::Choice;
 use albers_storage::wording;
 use albers_storage::wording::Field;
 use albers_table::schema::Role;
 
-use super::{columns, external, private};
+use super::method::policy_of;
+use super::{columns, external, portfolio, private};
 use crate::error::{Error, Result};
-use crate::job::{Categories, External, Job, Method};
+use crate::job::{Categories, External, Job, Method, Split};
 
 /// Refuses what a job says without effect, or against its method.
 pub(super) fn check(job: &Job) -> Result<()> {
@@ -33,6 +36,8 @@ pub(super) fn check(job: &Job) -> Result<()> {
         ));
     }
     check_granularity(job, method)?;
+    check_fan_out(job)?;
+    check_minimize(job, method)?;
     if job.level_column.is_some() && job.nesting == Some(false) {
         return Err(Error::usage(
             wording![Field::LevelColumn, " has no effect with ", Field::Nesting.of("false")],
@@ -40,11 +45,13 @@ pub(super) fn check(job: &Job) -> Result<()> {
         ));
     }
     check_external(job)?;
+    portfolio::check(job)?;
     check_quadtree(job, method)?;
     private::promise_of(job)?;
     check_means(job)?;
     check_categories(job, method)?;
     check_suppression(job, method)?;
+    check_finest(job)?;
     columns::check_roles(job)
 }
 
@@ -111,6 +118,62 @@ fn check_granularity(job: &Job, method: Method) -> Result<()> {
     Ok(())
 }
 
+/// Nodes must bring leaves together for their number of children to matter.
+fn check_fan_out(job: &Job) -> Result<()> {
+    let Some(fan_out) = job.fan_out else { return Ok(()) };
+    let hierarchical = || Field::Granularity.of(Granularity::Hierarchical.name());
+    if job.also_k.is_empty() || job.granularity != Some(Granularity::Hierarchical) {
+        return Err(Error::usage(
+            wording![
+                Field::FanOut,
+                " has no effect, since leaves are not brought together by nodes"
+            ],
+            wording!["drop it, or use ", hierarchical(), " with ", Field::AlsoK],
+        ));
+    }
+    match (LEAST_FAN_OUT as u64..=MOST_FAN_OUT as u64).contains(&fan_out) {
+        true => Ok(()),
+        false => Err(Error::usage(
+            format!("nodes cannot have up to {fan_out} children"),
+            format!("use a number from {LEAST_FAN_OUT} to {MOST_FAN_OUT}"),
+        )),
+    }
+}
+
+/// Cuts can be chosen by what they lose or by the classes they leave, unless medians choose them.
+fn check_minimize(job: &Job, method: Method) -> Result<()> {
+    let Some(minimize) = job.minimize.filter(|_| cuts(method)) else { return Ok(()) };
+    if matches!(minimize, Minimize::Height | Minimize::Weights) {
+        return Err(Error::usage(
+            wording![
+                Field::Minimize.of(minimize.name()),
+                " has no effect with ",
+                Field::Method.of(method.name()),
+                ", whose classes have no levels"
+            ],
+            wording![
+                "use ",
+                Field::Minimize.of(Minimize::Ncp.name()),
+                ", ",
+                Field::Minimize.of(Minimize::Discernibility.name()),
+                " or ",
+                Field::Method.of(Method::Incognito.name())
+            ],
+        ));
+    }
+    if policy_of(job) != Policy::Median {
+        return Ok(());
+    }
+    let median = match job.then {
+        Some(then) => Field::Then.of(then.name()),
+        None => Field::Split.of(Split::Median.name()),
+    };
+    Err(Error::usage(
+        wording![Field::Minimize, " has no effect with ", median, ", which weighs no cuts"],
+        wording!["drop one of them, or use ", Field::Split.of(Split::Compact.name())],
+    ))
+}
+
 /// What contradicts how a large table is to be cut.
 fn check_external(job: &Job) -> Result<()> {
     if job.exact == Some(true) && job.external == Some(External::Sample) {
@@ -160,7 +223,7 @@ type Suits = fn(Method) -> bool;
 
 /// Each setting that only some methods look at: whether it is given, which methods those are, and
 /// one of them.
-fn settings(job: &Job) -> [(Field, bool, Suits, Method); 22] {
+fn settings(job: &Job) -> [(Field, bool, Suits, Method); 23] {
     let any = |says: fn(&crate::job::ColumnJob) -> bool| job.columns.values().any(says);
     let any_level = any(|column| column.level.is_some());
     // A fixed grid shows the labels of a level.
@@ -181,18 +244,48 @@ fn settings(job: &Job) -> [(Field, bool, Suits, Method); 22] {
         (Field::LeastMemory, job.least_memory.is_some(), has_grain, Method::Mondrian),
         (Field::AlsoK, !job.also_k.is_empty(), is_index, Method::Rtree),
         (Field::Variant, job.variant.is_some(), searches, Method::Incognito),
-        (Field::Minimize, job.minimize.is_some(), searches, Method::Incognito),
+        (Field::Minimize, job.minimize.is_some(), minimizes, Method::Incognito),
         (Field::Level, any_level && !is_fixed, searches, Method::Incognito),
         (Field::Time, job.time.is_some(), searches, Method::Incognito),
         (Field::Suppress, job.suppress.is_some(), can_suppress, Method::Incognito),
+        (Field::Finest, any(|column| column.finest.is_some()), has_finest, Method::Mondrian),
         (Field::Scale, any(|column| column.scale.is_some()), halves, Method::Bang),
         (Field::Nesting, job.nesting == Some(false), |own| own == Method::Bang, Method::Bang),
         (Field::LevelColumn, job.level_column.is_some(), Method::may_nest, Method::Bang),
     ]
 }
 
+/// What is never shown finer than a label is shown as one, and no function of it is handed on.
+fn check_finest(job: &Job) -> Result<()> {
+    if job.columns.values().all(|column| column.finest.is_none()) {
+        return Ok(());
+    }
+    let against = [
+        (Field::Categories.of("set"), job.categories == Some(Categories::Set), "sets of values"),
+        (Field::Values.of("features"), job.values == Some(Values::Features), "places of values"),
+    ];
+    if let Some((setting, _, what)) = against.into_iter().find(|(_, is_given, _)| *is_given) {
+        return Err(Error::usage(
+            wording![setting, format!(" shows {what}, which are finer than "), Field::Finest],
+            "drop one of them",
+        ));
+    }
+    match job.model.is_some() {
+        true => Err(Error::usage(
+            wording![Field::Model, " does not keep what may not be shown by ", Field::Finest],
+            "drop one of them",
+        )),
+        false => Ok(()),
+    }
+}
+
 fn cuts(method: Method) -> bool {
     matches!(method, Method::Auto | Method::Mondrian | Method::Rtree)
+}
+
+/// Whether something is chosen that has least of a cost.
+fn minimizes(method: Method) -> bool {
+    searches(method) || cuts(method)
 }
 
 /// Whether tables are cut that may, but need not, fit in memory.
@@ -209,6 +302,11 @@ fn halves(method: Method) -> bool {
 /// Whether sizes that follow from the least memory decide anything.
 fn has_grain(method: Method) -> bool {
     cuts(method) || method == Method::Bang
+}
+
+/// Whether classes show the lowest labels of their values, but for those that are too fine.
+fn has_finest(method: Method) -> bool {
+    cuts(method) || method == Method::Local
 }
 
 fn is_grid(method: Method) -> bool {
@@ -238,7 +336,9 @@ pub(super) fn searches(method: Method) -> bool {
 }
 
 fn can_suppress(method: Method) -> bool {
-    searches(method) || matches!(method, Method::Subtree | Method::OrderedSet)
+    searches(method)
+        || cuts(method)
+        || matches!(method, Method::Subtree | Method::OrderedSet | Method::Local)
 }
 
 /// A quadtree halves all attributes at once, and so into more parts than a table can fill.
@@ -352,6 +452,41 @@ fn check_suppression(job: &Job, method: Method) -> Result<()> {
                 " for 2 %"
             ],
         )),
+        Some(share) if share > 0.0 && cuts(method) => check_outliers(job),
         _ => Ok(()),
     }
+}
+
+/// What cannot be kept, or has no sense, where the rows that are left out are told by the leaves
+/// of an
+/// index.
+fn check_outliers(job: &Job) -> Result<()> {
+    let follows_workload = job.split.is_some_and(Split::follows_workload);
+    let contradictions: [(Field, bool, &str); 4] = [
+        (Field::Compact, job.compact == Some(false), "regions reach to rows that are left out"),
+        (
+            Field::Model,
+            job.model.is_some(),
+            "a recoding function says where rows go, and not that they are left out",
+        ),
+        (
+            Field::Split,
+            follows_workload,
+            "rows are left out by what they lose, and these cuts follow something else",
+        ),
+        (
+            Field::External,
+            job.external == Some(External::Tree),
+            "counts of values do not tell which rows are outliers",
+        ),
+    ];
+    for (field, is_given, why) in contradictions {
+        if is_given {
+            return Err(Error::usage(
+                wording![Field::Suppress, " and ", field, format!(" contradict each other: {why}")],
+                "drop one of them",
+            ));
+        }
+    }
+    Ok(())
 }

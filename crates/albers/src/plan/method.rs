@@ -1,18 +1,20 @@
 //! How classes are found: what a job says of its method, and nothing that has no effect on it.
 
 use albers_index::access_methods::Relative;
-use albers_index::granularity::Granularity;
+use albers_index::granularity::{FAN_OUT, Granularity};
+use albers_lattice::choose::Minimize;
 use albers_partition::grain::Grain;
 use albers_partition::split::Policy;
 use albers_partition::trust::Trust;
 use albers_privacy::DifferentialPrivacy;
 use albers_release::publish::FeatureColumn;
 
+use super::portfolio::PortfolioPlan;
 use super::resources::checked_bytes;
 use super::search::SearchPlan;
 use super::{columns, external, private};
 use crate::error::Result;
-use crate::job::{External, Job, Knobs, Method, Split};
+use crate::job::{Effort, External, Job, Knobs, Method, Split};
 
 /// How classes are found. Each variant holds what has an effect on it, and nothing else.
 #[derive(Debug, Clone)]
@@ -28,6 +30,8 @@ pub(crate) enum MethodPlan {
         cuts: CutPlan,
         /// How leaves are brought together for coarser releases.
         granularity: Granularity,
+        /// The most children of a node, where nodes bring them together.
+        fan_out: usize,
         /// Whether it is drawn how they were merged.
         draws: bool,
     },
@@ -41,7 +45,10 @@ pub(crate) enum MethodPlan {
         suppress: f64,
     },
     /// Rows grouped by least added loss.
-    Local,
+    Local {
+        /// The share of the rows that may be left out.
+        suppress: f64,
+    },
     /// A BANG file.
     Bang {
         /// Whether regions may lie in each other.
@@ -110,8 +117,12 @@ pub(crate) struct CutPlan {
     pub(crate) is_exact: bool,
     /// Whether counts of values decide all cuts.
     pub(crate) counts_decide: bool,
+    /// The share of the rows that may be left out.
+    pub(crate) suppress: f64,
     /// What experiments set.
     pub(crate) knobs: Knobs,
+    /// What is tried besides, where the job leaves open how its table is cut.
+    pub(crate) portfolio: Option<PortfolioPlan>,
 }
 
 impl CutPlan {
@@ -123,12 +134,26 @@ impl CutPlan {
         };
         let how = how_words(self.is_exact, self.external);
         let how = how.map(|own| format!(", {own}")).unwrap_or_default();
-        format!("{split} split{how}")
+        let least = match self.policy {
+            Policy::Sizes => format!(", least {}", Minimize::Discernibility),
+            Policy::Compact | Policy::Median => String::new(),
+        };
+        format!("{split} split{how}{least}")
     }
 
     /// Whether a table that does not fit in memory is refused.
     pub(crate) fn is_only_in_memory(&self) -> bool {
-        self.is_exact && self.external.is_none()
+        self.is_exact && self.external.is_none() || self.regroups()
+    }
+
+    /// Whether rows are also grouped by local recoding.
+    pub(crate) fn regroups(&self) -> bool {
+        self.portfolio.is_some_and(|own| own.effort == Effort::Best)
+    }
+
+    /// Whether classes that overlap are refused.
+    pub(crate) fn is_disjoint(&self) -> bool {
+        self.portfolio.is_some_and(|own| own.is_disjoint)
     }
 
     /// Whether a table is cut by counts of values although it may fit in memory.
@@ -169,6 +194,7 @@ impl Specialization {
 impl MethodPlan {
     /// The plan of the job's method, of which [`effects::check`] has refused what it cannot use.
     pub(super) fn of(job: &Job) -> Result<MethodPlan> {
+        let suppress = job.suppress.unwrap_or(0.0);
         let cuts = CutPlan {
             split: job.split.unwrap_or_default(),
             policy: policy_of(job),
@@ -177,14 +203,18 @@ impl MethodPlan {
             external: job.external,
             is_exact: is_exact(job),
             counts_decide: external::counts_decide(job),
+            suppress,
             knobs: job.knobs,
+            portfolio: PortfolioPlan::of(job),
         };
         let (granularity, draws) = (job.granularity.unwrap_or_default(), job.dendrogram.is_some());
-        let suppress = job.suppress.unwrap_or(0.0);
         Ok(match job.method() {
             Method::Auto if job.also_k.is_empty() => MethodPlan::Cuts { cuts },
             Method::Mondrian => MethodPlan::Cuts { cuts },
-            Method::Auto | Method::Rtree => MethodPlan::Index { cuts, granularity, draws },
+            Method::Auto | Method::Rtree => {
+                let fan_out = job.fan_out.map_or(FAN_OUT, |own| own as usize);
+                MethodPlan::Index { cuts, granularity, fan_out, draws }
+            }
             Method::Incognito
             | Method::Samarati
             | Method::BottomUp
@@ -194,7 +224,7 @@ impl MethodPlan {
                 MethodPlan::Specialize { kind: Specialization::OrderedSet, suppress }
             }
             Method::Tds => MethodPlan::Specialize { kind: Specialization::Tds, suppress },
-            Method::Local => MethodPlan::Local,
+            Method::Local => MethodPlan::Local { suppress },
             Method::Bang => {
                 let CutPlan { shows_regions, grain, .. } = cuts;
                 let nests = job.nesting != Some(false);
@@ -233,7 +263,7 @@ impl MethodPlan {
             },
             MethodPlan::FullDomain(search) => search.words(),
             MethodPlan::Specialize { kind, .. } => kind.method().to_string(),
-            MethodPlan::Local => "local".to_owned(),
+            MethodPlan::Local { .. } => "local".to_owned(),
             MethodPlan::Bang { nests, granularity, .. } => {
                 let nesting = if *nests { "" } else { ", no nesting" };
                 let granularity = granularity.filter(|_| is_coarser);
@@ -256,6 +286,11 @@ impl MethodPlan {
             MethodPlan::Private { .. } => false,
             _ => true,
         }
+    }
+
+    /// Whether classes that overlap are refused.
+    pub(crate) fn is_disjoint(&self) -> bool {
+        matches!(self, MethodPlan::Cuts { cuts } if cuts.is_disjoint())
     }
 
     /// What is promised of it, where it is differential privacy.
@@ -333,13 +368,17 @@ impl MethodPlan {
 }
 
 /// How cuts are chosen that follow no target.
-fn policy_of(job: &Job) -> Policy {
-    match job.split {
+pub(super) fn policy_of(job: &Job) -> Policy {
+    let policy = match job.split {
         Some(Split::Median) => Policy::Median,
         Some(Split::InfoGain | Split::Regression | Split::Selection) => {
             job.then.unwrap_or_default()
         }
         Some(Split::Compact) | None => Policy::Compact,
+    };
+    match (policy, job.minimize) {
+        (Policy::Compact, Some(Minimize::Discernibility)) => Policy::Sizes,
+        _ => policy,
     }
 }
 

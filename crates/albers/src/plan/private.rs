@@ -33,6 +33,14 @@ pub(super) fn promise_of(job: &Job) -> Result<Option<DifferentialPrivacy>> {
         }
         other => other.into(),
     })?;
+    let is_dated = job.columns.values().any(|column| column.date_format.is_some());
+    let idle = [(Field::Decimal, job.decimal.is_some()), (Field::DateFormat, is_dated)].into_iter();
+    if let Some((field, _)) = idle.into_iter().find(|(_, is_given)| *is_given) {
+        return Err(Error::usage(
+            wording![field, " has no effect with ", Field::Epsilon],
+            "write numbers as 1234.5 and dates as 2020-12-31 first",
+        ));
+    }
     match job.k {
         Some(k) if k < promise.k => {
             return Err(Error::usage(

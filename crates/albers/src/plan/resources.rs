@@ -28,9 +28,8 @@ const MAX_THREADS: usize = 1024;
 impl Resources {
     /// What a job says of them.
     pub(crate) fn of(job: &Job) -> Result<Resources> {
-        const UNKNOWN_MACHINE_BYTES: u64 = 4 << 30;
         let n_bytes = match job.memory {
-            None => memory_budget::machine_memory_bytes().unwrap_or(UNKNOWN_MACHINE_BYTES) / 4,
+            None => memory_budget::default_bytes(),
             Some(size) => checked_bytes(size)?,
         };
         match job.threads {

@@ -148,9 +148,11 @@ pub(super) fn only_searching(job: &Job) -> Result<Job> {
     }
     // What a release of this job is made by has no part in the search.
     job.split = None;
+    (job.effort, job.disjoint) = (None, None);
     job.compact = None;
     job.also_k.clear();
     job.granularity = None;
+    job.fan_out = None;
     job.dendrogram = None;
     job.values = None;
     for column in job.columns.values_mut() {

@@ -1,6 +1,7 @@
 //! What a plan refuses, and what it holds.
 
 use albers_index::granularity::Granularity;
+use albers_lattice::choose::Minimize;
 use albers_partition::split::Policy;
 use albers_table::hierarchy::{HierarchyRows, HierarchySpec};
 use albers_table::schema::{ColumnType, Role};
@@ -171,7 +172,11 @@ fn a_setting_without_effect_is_refused_by_name_and_one_with_effect_is_taken() {
         ),
         (Field::Select, |job| add_select(job, "age >= 40"), &CUTS),
         (Field::AlsoK, |job| job.also_k = vec![10], &[Method::Auto, Method::Rtree, Method::Bang]),
-        (Field::Minimize, |job| job.minimize = Some(Default::default()), &SEARCHES),
+        (
+            Field::Minimize,
+            |job| job.minimize = Some(Default::default()),
+            &[&SEARCHES[..], &CUTS[..]].concat(),
+        ),
         (Field::Level, |job| job.column("zip").level = Some(1), &SEARCHES),
         (
             Field::Time,
@@ -188,6 +193,10 @@ fn a_setting_without_effect_is_refused_by_name_and_one_with_effect_is_taken() {
                 Method::AttributeSuppression,
                 Method::Subtree,
                 Method::OrderedSet,
+                Method::Auto,
+                Method::Mondrian,
+                Method::Rtree,
+                Method::Local,
             ],
         ),
     ];
@@ -224,7 +233,7 @@ fn resources_are_never_refused_for_a_method() {
 #[test]
 fn a_job_that_contradicts_itself_is_refused() {
     type Spoil = fn(&mut Job);
-    let mistakes: [(&str, Spoil); 29] = [
+    let mistakes: [(&str, Spoil); 34] = [
         ("a sample has a part of the rows only", |job| {
             (job.exact, job.external) = (Some(true), Some(External::Sample));
         }),
@@ -265,6 +274,22 @@ fn a_job_that_contradicts_itself_is_refused() {
         ("has no effect", |job| job.granularity = Some(Default::default())),
         ("no regions of auto lie in each other", |job| {
             (job.also_k, job.granularity) = (vec![10], Some(Granularity::Nested));
+        }),
+        ("not brought together by nodes", |job| {
+            (job.also_k, job.fan_out) = (vec![10], Some(8));
+        }),
+        ("`minimize = height` has no effect", |job| job.minimize = Some(Minimize::Height)),
+        ("has no effect with `split = median`", |job| {
+            (job.split, job.minimize) = (Some(Split::Median), Some(Minimize::Ncp));
+        }),
+        ("has no effect with `then = median`", |job| {
+            add_select(job, "age >= 40");
+            (job.split, job.then) = (Some(Split::Selection), Some(Policy::Median));
+            job.minimize = Some(Minimize::Discernibility);
+        }),
+        ("up to 2 children", |job| {
+            (job.also_k, job.fan_out) = (vec![10], Some(2));
+            job.granularity = Some(Granularity::Hierarchical);
         }),
         ("without a dendrogram", |job| {
             (job.also_k, job.dendrogram) = (vec![10], Some("tree.svg".into()));
@@ -549,4 +574,27 @@ fn whoever_asks_for_no_k_of_a_grid_is_told_what_resolutions_come_to_and_nothing_
     }
     asking.column("pay").alpha = Some(0.5);
     assert!(of(&asking).err().unwrap().to_string().contains("requirement on column 'pay'"));
+}
+
+#[test]
+fn outliers_are_not_left_out_where_that_would_tell_of_them_or_could_not_be_told() {
+    type Spoil = fn(&mut Job);
+    let mistakes: [(&str, Spoil); 5] = [
+        ("regions reach to rows", |job| job.compact = Some(false)),
+        ("a recoding function", |job| job.model = Some("model".into())),
+        ("cuts follow something else", |job| set_target(job, "zip")),
+        ("counts of values", |job| {
+            (job.external, job.split) = (Some(External::Tree), Some(Split::Median));
+        }),
+        ("under t-closeness", |job| job.column("pay").t_closeness = Some(0.2)),
+    ];
+    for (expected, spoil) in mistakes {
+        for share in [0.1, 0.0] {
+            let mut job = job(Method::Mondrian);
+            job.suppress = Some(share);
+            spoil(&mut job);
+            let error = plan(&job).err().map(|error| error.to_string());
+            assert_eq!(error.is_some_and(|own| own.contains(expected)), share > 0.0, "{expected}");
+        }
+    }
 }

@@ -132,6 +132,18 @@ impl CellSource<'_> {
         Ok(ColumnCells { notation, shapes, of_run, texts })
     }
 
+    /// What bounds are that are no whole numbers: floats, or whatever the column is said to be or
+    /// compared with, where all of them are missing.
+    fn yardstick_without_ends(&self, columns: &[&[ColumnChunk]]) -> Yardstick {
+        let is_empty = |chunk: &ColumnChunk| chunk.missing.len() == chunk.n_rows();
+        if !columns[..2].iter().copied().flatten().all(is_empty) {
+            return Yardstick::Float;
+        }
+        let told = self.column.column_type.and_then(Yardstick::of_type);
+        let told = told.or_else(|| Yardstick::of_texts(self.literals.iter().copied()));
+        told.unwrap_or(Yardstick::Float).with_digits(self.n_digits)
+    }
+
     fn read_bounds(&self) -> Result<ColumnCells> {
         let columns: Vec<&[ColumnChunk]> =
             self.places.iter().map(|&place| &self.runs.columns[place][..]).collect();
@@ -146,7 +158,11 @@ impl CellSource<'_> {
                 let units = [lo_unit, hi_unit].map(Yardstick::of_unit);
                 self.at_one_scale((lo, units[0]), (hi, units[1]))?
             }
-            _ => (float_keys(columns[0]), float_keys(columns[1]), Yardstick::Float),
+            _ => (
+                float_keys(columns[0]),
+                float_keys(columns[1]),
+                self.yardstick_without_ends(&columns),
+            ),
         };
         let has_names = columns[..2].iter().copied().flatten().position(|chunk| {
             matches!(chunk.cells, Cells::Names { .. }) && chunk.missing.len() < chunk.n_rows()
@@ -291,10 +307,11 @@ impl CellSource<'_> {
 
     fn by_hierarchy(&self, spec: &HierarchySpec, texts: &[&str]) -> Result<Notation> {
         Ok(match spec {
+            HierarchySpec::AtLeast(spec, _) => self.by_hierarchy(spec, texts)?,
             HierarchySpec::File(_) | HierarchySpec::Rows(_) => Notation::Labels(self.hierarchy()?),
             HierarchySpec::Prefix => Notation::Prefix,
             HierarchySpec::Ranges(_) => self.ordered(texts)?,
-            HierarchySpec::Dates => {
+            HierarchySpec::Dates(_) => {
                 let is_time = |text: &&str| text.trim_matches(['{', '}', ',', ' ']).len() > 11;
                 let is_day =
                     self.column.is_type_sure && self.column.column_type == Some(ColumnType::Date);

@@ -147,7 +147,7 @@ fn name_of(hierarchy: &CodebookHierarchy) -> &str {
         CodebookHierarchy::File { .. } => "file",
         CodebookHierarchy::Prefix => "prefix",
         CodebookHierarchy::Ranges { spec } => spec,
-        CodebookHierarchy::Dates => "dates",
+        CodebookHierarchy::Dates { spec } => spec.as_deref().unwrap_or("dates"),
         CodebookHierarchy::Suppress => "suppress",
     }
 }

@@ -12,6 +12,7 @@
 
 use albers_release::parse::{ShownMember, members_of};
 use albers_table::hierarchy::Hierarchy;
+use albers_table::hierarchy::dates::days_of_label;
 use albers_table::value::{days_of_month, month_of_days, parse_date};
 
 use super::yardstick::Yardstick;
@@ -238,11 +239,17 @@ fn dashed(yardstick: Yardstick, text: &str) -> Option<Values> {
     (0 <= lo && lo <= hi).then_some(Values::Range(Edge::At(lo), Edge::At(hi)))
 }
 
-/// A day, or all days of a month, a quarter or a year; points in time of these where the column has
-/// such.
+/// A day, or all days of a week, a month, a quarter, a year or several; points in time of these where
+/// the column has such.
 fn date_label(yardstick: Yardstick, label: &str) -> Option<Values> {
     if let Some(key) = yardstick.key(label).filter(|_| !is_whole_day(yardstick, label)) {
         return Some(Values::Range(Edge::At(key), Edge::At(key)));
+    }
+    let is_time = matches!(yardstick, Yardstick::Day | Yardstick::Timestamp);
+    let day = if is_time { 86_400_000_000 } else { 1 };
+    if let Some(days) = days_of_label(label) {
+        let (first, last) = (days.start.checked_mul(day)?, days.end.checked_mul(day)? - 1);
+        return Some(Values::Range(Edge::At(first), Edge::At(last)));
     }
     let (first, n_months) = match label.split_once("-Q") {
         Some((year, quarter)) => {
@@ -258,8 +265,6 @@ fn date_label(yardstick: Yardstick, label: &str) -> Option<Values> {
         0 => first + 1,
         n_months => days_of_month(month_of_days(first) + n_months),
     };
-    let is_time = matches!(yardstick, Yardstick::Day | Yardstick::Timestamp);
-    let day = if is_time { 86_400_000_000 } else { 1 };
     let (first, last) = (first.checked_mul(day)?, end.checked_mul(day)? - 1);
     Some(Values::Range(Edge::At(first), Edge::At(last)))
 }

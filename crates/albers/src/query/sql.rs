@@ -23,6 +23,7 @@ use albers_query::term::Term;
 use albers_query::{Asked, Cover};
 use albers_storage::wording;
 use albers_storage::wording::Field;
+use albers_table::source::{Layout, Source};
 
 use super::axis::known;
 use super::columns::ReleaseColumn;
@@ -60,18 +61,21 @@ pub struct SqlSource {
 }
 
 impl SqlSource {
-    /// A file that DuckDB reads, with the delimiter of its cells where it is text, or a table of a
-    /// name.
-    pub fn of(
-        dialect: Dialect,
-        path: &str,
-        delimiter: Option<u8>,
-        table: Option<&str>,
-    ) -> SqlSource {
-        let from = match (dialect, table, delimiter) {
+    /// A file that DuckDB reads as the source is laid out, or a table of a name.
+    pub fn of(dialect: Dialect, path: &str, source: &dyn Source, table: Option<&str>) -> SqlSource {
+        let from = match (dialect, table, source.delimiter()) {
             (_, Some(table), _) => identifier(table),
             (Dialect::PostgreSql, None, _) => "release".to_owned(),
             (Dialect::DuckDb, None, None) => format!("read_parquet({})", text(path)),
+            (Dialect::DuckDb, None, _) if source.layout() == Layout::JsonLines => {
+                let columns = source.columns().iter();
+                let columns = columns.map(|own| format!("{}: 'VARCHAR'", text(&own.name)));
+                format!(
+                    "read_json({}, format = 'newline_delimited', columns = {{{}}})",
+                    text(path),
+                    columns.collect::<Vec<_>>().join(", ")
+                )
+            }
             (Dialect::DuckDb, None, Some(delimiter)) => format!(
                 "read_csv({}, header = true, all_varchar = true, delim = {}, quote = '\"', escape = \
                  '\"')",

@@ -25,8 +25,10 @@ use albers_storage::wording::Field;
 use albers_table::TableError;
 use albers_table::coding::{Coding, ColumnCoding, Fit};
 use albers_table::schema::Role;
-use albers_table::sink::{Sealed, Sink, WriteOptions};
-use albers_table::source::{ColumnRequest, RequestedTypes, Source, SourceChunk, for_each_chunk};
+use albers_table::sink::{Sealed, Sink, WriteOptions, name_all};
+use albers_table::source::{
+    ColumnRequest, RequestedTypes, Source, SourceChunk, for_each_chunk, usual_delimiter,
+};
 use arrow_array::RecordBatch;
 use serde::Serialize;
 
@@ -44,6 +46,9 @@ use crate::rows::{KnownColumns, attribute_of};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct LearningReport {
+    /// Whether nothing was written, since that was all that was asked for.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub dry_run: bool,
     /// Rows written: all of them.
     pub rows: u64,
     /// Those that show nothing of their quasi-identifiers, since the model does not know a value.
@@ -63,8 +68,8 @@ pub struct PreparedTable {
 
 impl PreparedTable {
     /// Lets it appear.
-    pub fn name(mut self) -> Result<LearningReport> {
-        self.sealed.name()?;
+    pub fn name(self) -> Result<LearningReport> {
+        name_all(vec![self.sealed])?;
         Ok(self.report)
     }
 }
@@ -77,7 +82,7 @@ pub fn prepare_learning(
     sink: Box<dyn Sink>,
     watch: &dyn Watch,
 ) -> Result<PreparedTable> {
-    prepare_opened(job, ModelFile::open(&job.model)?, source, sink, watch)
+    prepare_opened(job, ModelFile::open(&job.model, job.job.limit_bytes())?, source, sink, watch)
 }
 
 /// The same with a model that is open.
@@ -89,7 +94,7 @@ fn prepare_opened(
     watch: &dyn Watch,
 ) -> Result<PreparedTable> {
     let Opened { model, plan } = Opened::of(job, model, source)?;
-    let values = plan.show.values(sink.is_typed());
+    let values = plan.show.values(sink.shows_bounds());
     check_values(&plan, values, source)?;
     on_threads(plan.resources.n_threads, || {
         let memory = Memory::of(&plan);
@@ -101,12 +106,13 @@ fn prepare_opened(
         let leaves = leaves_of(&model, &attributes, (shows_regions, values));
         let carried = asked.carried(&plan, source, sink.is_typed(), watch)?;
         let table = StoredTable::new(leaves, &asked.columns, carried, values)?;
-        let delimiter = plan.show.delimiter.or(source.delimiter());
+        let delimiter = plan.show.delimiter.or(usual_delimiter(source));
         sink.begin(table.schema().clone(), WriteOptions { delimiter, has_runs: false })?;
         let recoder =
             Recoder { coding: &coding, tree: &tree, table: &table, asked: &asked, job, source };
         let mut report = recoder.write(sink.as_mut(), watch)?;
         report.leaves = model.n_leaves() as u64;
+        report.dry_run = job.job.dry_run;
         Ok(PreparedTable { report, sealed: sink.seal()? })
     })
 }
@@ -276,7 +282,7 @@ impl Recoder<'_> {
             }
             Ok(())
         })
-        .map_err(by_types_of_model)?;
+        .map_err(|error| Error::from(by_types_of_model(error)).of_rows_read_once())?;
         drop(scan);
         if !waiting.is_empty() || (stamp.is_some() && self.source.stamp() != stamp) {
             return Err(crate::rows::source_changed(self.source));

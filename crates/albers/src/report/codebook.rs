@@ -47,7 +47,7 @@ pub struct Codebook {
     /// The SHA-256 of the release's bytes, as in the manifest.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub digest: Option<String>,
-    /// `csv`, `tsv` or `parquet`.
+    /// `csv`, `tsv`, `jsonl` or `parquet`.
     pub format: String,
     /// The character between cells, of text.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -115,8 +115,13 @@ pub enum CodebookHierarchy {
         /// As the job says it: `ranges:5,10,20`.
         spec: String,
     },
-    /// Day, month, quarter, year.
-    Dates,
+    /// Stretches of the calendar.
+    Dates {
+        /// As the job says it, where it chose levels: `dates:month,year`. Otherwise they are month,
+        /// quarter and year, above the days of times.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        spec: Option<String>,
+    },
     /// The value or `*`.
     Suppress,
 }

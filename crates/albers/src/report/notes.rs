@@ -6,6 +6,7 @@ use albers_lattice::choose::Minimize;
 use albers_partition::top::SampledTops;
 use albers_storage::wording;
 use albers_storage::wording::{Field, Wording};
+use albers_table::source::Remark;
 use serde::{Serialize, Serializer};
 
 use crate::finding::Acceptance;
@@ -14,6 +15,8 @@ use crate::finding::Acceptance;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Note {
+    /// What was found out about the table while it was read.
+    Reading(Remark),
     /// How far the values of a column are apart.
     Closeness {
         /// The column.
@@ -247,7 +250,8 @@ impl Note {
         }
     }
 
-    /// The words of notes that tell how many rows, cells or parts there are.
+    /// The words of notes that tell how many rows, cells or parts there are, and of others that
+    /// tell of single columns.
     fn counted(&self) -> String {
         match self {
             Note::RowsLeftOut { n_rows } => format!(
@@ -280,6 +284,10 @@ impl Note {
             Note::MissingValues { column, n_missing } => {
                 format!("'{column}' misses {n_missing} values, which count as a value of their own")
             }
+            Note::KeyPublished { column } => {
+                format!("the key '{column}' is published: whoever knows a key finds its row")
+            }
+            Note::Reading(remark) => remark.to_string(),
             other => other.to_string(),
         }
     }
@@ -347,10 +355,9 @@ impl fmt::Display for Note {
             | Note::NotSupported { .. }
             | Note::MaybeDivisible { .. }
             | Note::NotInOriginal { .. }
-            | Note::MissingValues { .. } => f.write_str(&self.counted()),
-            Note::KeyPublished { column } => {
-                write!(f, "the key '{column}' is published: whoever knows a key finds its row")
-            }
+            | Note::MissingValues { .. }
+            | Note::KeyPublished { .. }
+            | Note::Reading(_) => f.write_str(&self.counted()),
             Note::ShownByBounds { column, shown_in } => {
                 write!(f, "'{column}' is shown by its bounds: {}", shown_in.join(", "))
             }

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::finding::Finding;
 
-use super::{AlsoFile, ClassSize, Manifest, Note, PrivacyReport, PublishedColumn};
+use super::{AlsoFile, Chosen, ClassSize, Manifest, Note, PrivacyReport, PublishedColumn};
 
 /// Whom a report is for.
 pub(crate) const AUDIENCE: &str = "owner";
@@ -21,6 +21,9 @@ pub(crate) const AUDIENCE: &str = "owner";
 pub struct Report {
     /// Whom it is for: `owner`.
     pub audience: &'static str,
+    /// Whether nothing was written, since that was all that was asked for.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub dry_run: bool,
     /// Rows published.
     pub rows: u64,
     /// Rows left out.
@@ -38,6 +41,9 @@ pub struct Report {
     pub method: String,
     /// How they were found.
     pub ran: String,
+    /// The ways that were tried, where the job leaves open how the table is cut, and what each loses.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tried: Vec<TriedReport>,
     /// What decided the order of classes and rows.
     pub seed: u64,
     /// Whether the same rows, job and seed give the same release; said where they may not, since
@@ -139,6 +145,32 @@ impl Report {
 
 fn is_true(value: &bool) -> bool {
     *value
+}
+
+/// A way to find classes that was tried.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct TriedReport {
+    /// Which one.
+    pub method: String,
+    /// What the table loses by it, or a sample of it.
+    pub ncp: f64,
+    /// Whether a sample told, since the table is too large to be cut at once.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub sampled: bool,
+}
+
+impl TriedReport {
+    /// All of what was chosen from.
+    pub(crate) fn of(chosen: &Chosen) -> Vec<TriedReport> {
+        let is_local = |method: &str| method == "local";
+        let of_way = |(method, ncp): &(String, f64)| TriedReport {
+            sampled: chosen.is_sampled && !is_local(method),
+            method: method.clone(),
+            ncp: *ncp,
+        };
+        chosen.tried.iter().map(of_way).collect()
+    }
 }
 
 /// The levels of a full-domain release, and how they were found.

@@ -26,8 +26,8 @@ impl Prepared {
         Ok(self.report)
     }
 
-    /// Something that appears together with them: first, since it can be taken back.
+    /// Something that appears together with them, after their tables.
     pub(crate) fn add(&mut self, sealed: Box<dyn Sealed>) {
-        self.sealed.insert(0, sealed);
+        self.sealed.push(sealed);
     }
 }

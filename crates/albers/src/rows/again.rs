@@ -1,6 +1,7 @@
 //! The rows of a table, once more.
 
 use albers_storage::memory_budget::Reservation;
+use albers_storage::threads;
 use albers_table::source::{Scan, Source, SourceChunk, SpilledChunks, Stamp, for_each_chunk};
 
 use super::{Kept, KnownColumns, Reading, kept_bytes};
@@ -117,8 +118,7 @@ struct KeptScan {
 
 impl Scan for KeptScan {
     fn next_round(&mut self) -> albers_table::Result<Vec<SourceChunk>> {
-        let round: Vec<SourceChunk> =
-            self.chunks.by_ref().take(2 * rayon::current_num_threads()).collect();
+        let round: Vec<SourceChunk> = self.chunks.by_ref().take(2 * threads::of_pool()).collect();
         let n_bytes: usize = round.iter().map(kept_bytes).sum();
         self.memory.shrink(n_bytes.min(self.memory.n_bytes()));
         Ok(round)

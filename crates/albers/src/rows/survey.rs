@@ -18,7 +18,7 @@ use rustc_hash::FxHashSet;
 
 use super::again::RowsAgain;
 use super::tuples::{LeastTuples, halves, tuple_hashes, tuples_of};
-use super::{KnownColumns, Reading, array_bytes};
+use super::{KnownColumns, Reading, array_bytes, set_aside};
 use crate::error::Result;
 
 /// What the first pass found.
@@ -45,8 +45,8 @@ pub(crate) struct Surveyed<'s> {
     pub(crate) n_missing: Vec<u64>,
     /// What the values of the columns take.
     pub(crate) values: Reservation,
-    /// What reading takes besides, for as long as there are rows to come.
-    _reading: Reservation,
+    /// What reading takes besides, for as long as there are rows to come, and the hierarchies.
+    _reading: [Reservation; 2],
     /// The rows, once more.
     pub(crate) again: RowsAgain<'s>,
 }
@@ -383,6 +383,9 @@ impl<'s> Surveyed<'s> {
             })?;
             survey = survey.done(reading)?;
         }
+        let budget = &reading.memory.budget;
+        let mut hierarchies = budget.reserve_nothing("the hierarchies of the columns");
+        let mut hierarchy_bytes = 0;
         let mut columns = survey.columns.into_iter();
         let mut coders = Vec::with_capacity(known.planned.len());
         let (mut changes, mut n_missing) = (Vec::new(), Vec::new());
@@ -400,6 +403,10 @@ impl<'s> Surveyed<'s> {
                 Some(coding) => {
                     let survey = columns.next().expect("one survey per coded column");
                     let data_type = known.types.data_types[column_idx].clone();
+                    if let Some(spec) = &known.planned[column_idx].hierarchy {
+                        hierarchy_bytes += survey.hierarchy_bytes(spec);
+                        set_aside(&mut hierarchies, hierarchy_bytes)?;
+                    }
                     Some(survey.finish(known.types.column_types[column_idx], data_type, coding)?)
                 }
             });
@@ -423,7 +430,7 @@ impl<'s> Surveyed<'s> {
             changes,
             n_missing,
             values: survey.values_memory,
-            _reading: survey.reading_memory,
+            _reading: [survey.reading_memory, hierarchies],
             again,
         })
     }

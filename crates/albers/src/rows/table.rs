@@ -22,7 +22,7 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::tuples::{LeastTuples, tuple_hashes, tuples_of};
-use super::{KnownColumns, Reading};
+use super::{KnownColumns, Reading, set_aside};
 use crate::error::Result;
 use crate::plan::PlannedColumn;
 use crate::report::Note;
@@ -61,7 +61,7 @@ pub(crate) struct Table {
     /// The texts of the key, if one was asked for.
     pub(crate) key: Option<CodedColumn>,
     /// What it takes.
-    _memory: Reservation,
+    _memory: [Reservation; 2],
 }
 
 /// A sensitive column.
@@ -118,6 +118,7 @@ impl Table {
     ) -> Result<Table> {
         let sample = sample_of(reading, known, &chunks, n_rows);
         let CellsByColumn { coded, carried } = CellsByColumn::of(known, chunks);
+        let hierarchies = reserve_hierarchies(reading, known, &coded)?;
         let mut encoded: Vec<CodedCells> = coded
             .into_par_iter()
             .enumerate()
@@ -139,7 +140,7 @@ impl Table {
             column_types: Vec::new(),
             unfit: Vec::new(),
             key,
-            _memory: memory,
+            _memory: [memory, hierarchies],
         };
         let mut points = Vec::new();
         let columns = known.planned.iter().zip(encoded).zip(carried).enumerate();
@@ -271,6 +272,26 @@ fn sample_of(
     let mut found = found.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
     found.trim();
     found.iter().collect()
+}
+
+/// Sets aside what the hierarchies of the columns take while they are made.
+fn reserve_hierarchies(
+    reading: &Reading<'_>,
+    known: &KnownColumns,
+    coded: &[Vec<ColumnChunk>],
+) -> Result<Reservation> {
+    let mut memory = reading.memory.budget.reserve_nothing("the hierarchies of the columns");
+    let mut n_bytes = 0;
+    for (column, chunks) in known.planned.iter().zip(coded) {
+        let Some(spec) = &column.hierarchy else { continue };
+        let names = chunks.iter().filter_map(|chunk| match &chunk.cells {
+            Cells::Names { names, .. } => Some(names),
+            _ => None,
+        });
+        n_bytes += spec.memory_bytes(names.flatten().map(String::as_str).collect());
+        set_aside(&mut memory, n_bytes)?;
+    }
+    Ok(memory)
 }
 
 /// A quasi-identifier of these values.

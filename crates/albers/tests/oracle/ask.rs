@@ -50,10 +50,10 @@ impl Ask {
 
     #[expect(clippy::result_large_err, reason = "the error of the library, as it is")]
     fn asked(&self, release: &Path, with_codebook: bool) -> albers::Result<QueryReport> {
-        let manifest = files::manifest_of(release, None)?;
-        let codebook = files::codebook_of(release)?.filter(|_| with_codebook);
-        let beside = ReleaseBeside { manifest: manifest.as_ref(), codebook: codebook.as_ref() };
         let job = Job::default();
+        let manifest = files::manifest_of(&job, release, None)?;
+        let codebook = files::codebook_of(&job, release)?.filter(|_| with_codebook);
+        let beside = ReleaseBeside { manifest: manifest.as_ref(), codebook: codebook.as_ref() };
         let source = files::open_table(&job, release, None)?;
         let question = Question { conditions: vec![self.text.clone()], ..Question::default() };
         query(&job, source.as_ref(), &beside, &question, &Silent)

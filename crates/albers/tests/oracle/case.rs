@@ -79,10 +79,12 @@ impl Case {
                 secrets.push(secret);
             }
         }
-        if method == Method::Tds || cuts(method) && dice.chance(0.5) {
+        // Rows are left out by what they lose, and cuts that follow something else are refused.
+        let may_follow = cuts(method) && job.suppress.unwrap_or(0.0) == 0.0;
+        if method == Method::Tds || may_follow && dice.chance(0.5) {
             draw_targets(&mut dice, &columns, &mut job);
         }
-        if cuts(method) && dice.chance(0.4) {
+        if may_follow && dice.chance(0.4) {
             draw_selects(&mut dice, &columns, &mut job);
         }
         let case = Case { method, columns, n_rows, job, secrets };
@@ -192,6 +194,11 @@ fn climbs(method: Method) -> bool {
 }
 
 pub fn can_leave_out(method: Method) -> bool {
+    recodes_columns(method) || cuts(method) || method == Method::Local
+}
+
+/// Whether equal values are shown alike wherever they stand.
+pub fn recodes_columns(method: Method) -> bool {
     is_full_domain(method) || matches!(method, Method::Subtree | Method::OrderedSet)
 }
 
@@ -243,6 +250,8 @@ fn draw_job(dice: &mut Dice, method: Method, folder: &Path) -> Job {
     }
     if is_full_domain(method) {
         job.minimize = any_or_none(dice, Minimize::ALL);
+    } else if cuts(method) && job.split != Some(Split::Median) {
+        job.minimize = any_or_none(dice, &[Minimize::Ncp, Minimize::Discernibility]);
     }
     let variants: &[SearchVariant] = match method {
         Method::Incognito | Method::AttributeSuppression => {
@@ -254,6 +263,8 @@ fn draw_job(dice: &mut Dice, method: Method, folder: &Path) -> Job {
     job.variant = any_or_none(dice, variants);
     if can_leave_out(method) && dice.chance(0.6) {
         job.suppress = Some(*dice.pick(&[0.0, 0.02, 0.1, 0.3, 0.6, 1.0]));
+        // Regions reach to rows that are left out.
+        job.compact = job.compact.filter(|own| *own || !cuts(method) || job.suppress == Some(0.0));
     }
     job
 }
@@ -299,9 +310,15 @@ fn draw_targets(dice: &mut Dice, columns: &[Column], job: &mut Job) {
         Some(TargetKind::Number) => Split::Regression,
         _ => Split::InfoGain,
     });
-    job.then = any_or_none(dice, Policy::ALL);
+    draw_then(dice, job);
     job.workload.targets = targets;
     draw_features(dice, columns, job);
+}
+
+/// What cuts go by where nothing else has a say. Medians weigh nothing that could be least.
+fn draw_then(dice: &mut Dice, job: &mut Job) {
+    job.then = any_or_none(dice, Policy::ALL);
+    job.minimize = job.minimize.filter(|_| job.then != Some(Policy::Median));
 }
 
 /// Lets what is kept and no target be known to readers, at times.
@@ -344,7 +361,7 @@ fn draw_selects(dice: &mut Dice, columns: &[Column], job: &mut Job) {
     }
     if job.workload.targets.is_empty() {
         job.split = Some(Split::Selection);
-        job.then = any_or_none(dice, Policy::ALL);
+        draw_then(dice, job);
     }
 }
 
@@ -395,6 +412,9 @@ fn draw_ks(dice: &mut Dice, job: &mut Job, method: Method, n_units: usize) {
             (Method::Bang, _, None) => any_or_none(dice, &OF_BLOCKS),
             _ => any_or_none(dice, &OF_TREES),
         };
+        if job.granularity == Some(Granularity::Hierarchical) {
+            job.fan_out = any_or_none(dice, &[3, 4, 7, 100]);
+        }
     }
     job.k = Some(k as u64);
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use albers::{Choice, Method, Role, Values};
 use serde_json::Value as Json;
 
-use super::case::{Case, releases};
+use super::case::{Case, recodes_columns, releases};
 use super::column::{Column, Shown};
 use super::files::{self, Texts};
 use super::levels;
@@ -332,7 +332,9 @@ impl<'a> Pair<'a> {
             for other in &boxes[..at] {
                 let apart = quasi.iter().zip(one.iter().zip(other)).any(|(column, (a, b))| {
                     let cut = a.touches_at(b).filter(|_| !self.case.is_compacted());
-                    !a.meets(b) || cut.is_some_and(|cut| !column.values.contains(cut))
+                    // Cuts were placed between the rows of the model: others may have that value.
+                    let is_free = |cut| self.is_recoded || !column.values.contains(cut);
+                    !a.meets(b) || cut.is_some_and(is_free)
                 });
                 assert!(apart, "classes overlap: {one:?} and {other:?}");
             }
@@ -409,9 +411,11 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// Equal values are shown alike wherever rows can be left out, so that a row that fits a
-    /// published class belongs to it.
+    /// Where equal values are shown alike, a row that fits a published class belongs to it.
     fn check_left_out(&self) {
+        if !recodes_columns(self.case.method) {
+            return;
+        }
         let Some(left_out) = self.left_out().filter(|rows| !rows.is_empty()) else { return };
         let quasi: Vec<&Column> = self.case.with_role(Role::Quasi).collect();
         for class in &self.classes {
@@ -445,7 +449,8 @@ impl<'a> Pair<'a> {
         };
         let are_known = !notes.iter().any(says_so);
         let may_be_indexed =
-            matches!(self.case.method, Method::Auto | Method::Rtree | Method::Bang);
+            matches!(self.case.method, Method::Auto | Method::Rtree | Method::Bang)
+                || self.case.method == Method::Mondrian && self.case.job.suppress > Some(0.0);
         assert!(are_known || may_be_indexed, "a table in memory knows its values");
         are_known
     }

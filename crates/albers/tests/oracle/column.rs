@@ -170,7 +170,8 @@ fn draw_pool(dice: &mut Dice, kind: ColumnType, n_pool: usize) -> Vec<String> {
         (ColumnType::Decimal, 0) => {
             let n_digits = dice.below(4);
             let sign = if dice.chance(0.3) { "-" } else { "" };
-            let (whole, fraction) = (dice.below(10), dice.below(1000));
+            // With a zero at the end beside a whole number they might be thousands.
+            let (whole, fraction) = (dice.below(10), dice.below(1000) | 1);
             let text = format!("{sign}{whole}.{fraction:03}");
             text[..text.len() - 3 + n_digits].trim_end_matches('.').to_owned()
         }

@@ -12,6 +12,8 @@ use anyhow::{Result, anyhow};
 use clap::Args;
 
 use crate::flags::{self, ResourceFlags};
+use crate::interrupt::Work;
+use crate::plain;
 use crate::progress::Bar;
 use crate::render;
 
@@ -56,7 +58,7 @@ pub struct Sync {
     batch: BatchArguments,
     /// The share of the rows that may be removed: an extract that lacks more is refused, since it
     /// may not be whole
-    #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.1, value_parser = plain::number)]
     max_deletes: f64,
 }
 
@@ -77,6 +79,9 @@ struct BatchFlags {
     /// The format of the rows; told by the ending when not given, csv for standard input
     #[arg(long, value_parser = flags::choice::<Format>())]
     from: Option<Format>,
+    /// Do all but change the index, and say what would be done
+    #[arg(long)]
+    dry_run: bool,
     /// Print what was done as JSON on standard output
     #[arg(long)]
     json: bool,
@@ -125,9 +130,13 @@ impl BatchArguments {
         self,
         work: impl FnOnce(&mut Index, &dyn Source, &Bar) -> Result<BatchReport>,
     ) -> Result<ExitCode> {
-        let BatchArguments { dir, data, rest: BatchFlags { from, json, resources } } = self;
+        let BatchArguments { dir, data, rest } = self;
+        let BatchFlags { from, dry_run, json, resources } = rest;
         let resources = super::resources_of(resources)?;
-        let mut index = super::open(&dir, &resources)?;
+        let mut index = super::open(&dir, &resources, Work::Changes)?;
+        if dry_run {
+            index.rehearse();
+        }
         let mut job = index.job()?;
         job.spill_dir = resources.spill_dir.or(job.spill_dir);
         let source = open_rows(&job, &dir, &Rows { data, from })?;
@@ -137,7 +146,7 @@ impl BatchArguments {
         };
         match json {
             true => render::print_json(&report)?,
-            false => render::print(&words(&report, &dir))?,
+            false => render::tell(&words(&report, &dir))?,
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -147,20 +156,27 @@ impl BatchArguments {
 /// folder of the index, which is as private as the rows are, unless the job names another.
 pub fn open_rows(job: &Job, dir: &Path, rows: &Rows) -> Result<Box<dyn Source>> {
     let spill_dir = job.spill_dir.clone().unwrap_or_else(|| dir.to_owned());
-    let job = Job { spill_dir: Some(spill_dir), ..job.clone() };
+    // The sheet of the first rows says nothing about a file of another format.
+    let is_sheet = Format::of(&rows.data) == Some(Format::Sheet);
+    let sheet = job.sheet.clone().filter(|_| is_sheet);
+    let job = Job { spill_dir: Some(spill_dir), sheet, ..job.clone() };
     Ok(open_table(&job, &rows.data, rows.from)?)
 }
 
 fn words(report: &BatchReport, dir: &Path) -> String {
+    let (has, end) = match report.dry_run {
+        true => {
+            let end = format!("dry run, nothing was written: it would change {}", dir.display());
+            ("would have", end)
+        }
+        false => ("has", format!("wrote {} in {:.2} s", dir.display(), report.seconds)),
+    };
     format!(
-        "inserted {} rows, updated {}, deleted {}, {} unchanged; the index has {} rows\n\
-         wrote {} in {:.2} s\n",
+        "inserted {} rows, updated {}, deleted {}, {} unchanged; the index {has} {} rows\n{end}\n",
         render::count(report.inserted),
         render::count(report.updated),
         render::count(report.deleted),
         render::count(report.unchanged),
         render::count(report.rows),
-        dir.display(),
-        report.seconds,
     )
 }

@@ -10,6 +10,7 @@ use clap::Args;
 
 use super::batch::{self, Rows};
 use crate::flags::{self, ColumnFlags, MethodFlags, RequirementFlags};
+use crate::interrupt::{self, Work};
 use crate::progress::Bar;
 use crate::render;
 
@@ -22,7 +23,8 @@ use crate::render;
 pub struct Arguments {
     /// The folder of the index, which must not be there yet, or be empty; it is private
     dir: PathBuf,
-    /// The first rows: a CSV (also .gz, .zst) or Parquet file, a folder or a pattern of files with
+    /// The first rows: a CSV or JSON Lines file (also .gz, .zst), Parquet or a workbook (.xlsx, .ods),
+    /// a folder or a pattern of files with
     /// the same columns, or - for standard input; none when not given
     data: Option<PathBuf>,
     /// The column that tells rows apart: unique, never missing, and published only with 'release
@@ -56,6 +58,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let mut job = flags::job(job.as_ref(), columns, requirement, method)?;
     job.accept.extend(accept);
     let was_there = dir.exists();
+    interrupt::at(Work::Creates, &dir);
     let index = Index::create(&dir, &job, key.trim())?;
     let report = match data {
         None => BatchReport::default(),
@@ -69,7 +72,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     };
     match json {
         true => render::print_json(&report)?,
-        false => render::print(&format!(
+        false => render::tell(&format!(
             "created {} with {} rows in {:.2} s\n",
             dir.display(),
             render::count(report.rows),

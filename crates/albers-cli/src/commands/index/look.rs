@@ -11,6 +11,7 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::flags::ResourceFlags;
+use crate::interrupt::Work;
 use crate::progress::Bar;
 use crate::render;
 
@@ -83,7 +84,7 @@ pub fn check(arguments: Check) -> Result<ExitCode> {
         render::print_json(&found)?;
     } else if found.problems.is_empty() {
         let (rows, leaves) = (render::count(found.rows), render::count(found.leaves));
-        render::print(&format!("{rows} rows in {leaves} leaves, and no problem\n"))?;
+        render::tell(&format!("{rows} rows in {leaves} leaves, and no problem\n"))?;
     } else {
         let lines = found.problems.iter().map(|own| format!("problem: {}\n", own.problem));
         render::print(&lines.collect::<String>())?;
@@ -96,7 +97,7 @@ pub fn compact(arguments: Compact) -> Result<ExitCode> {
     let Compact { dir, json, resources } = arguments;
     let start = Instant::now();
     let resources = super::resources_of(resources)?;
-    let index = super::open(&dir, &resources)?;
+    let index = super::open(&dir, &resources, Work::Changes)?;
     let bytes_before = bytes_in(&dir)?;
     let rows = {
         let bar = Bar::new();
@@ -108,7 +109,7 @@ pub fn compact(arguments: Compact) -> Result<ExitCode> {
     let compacted = Compacted { rows, bytes_before, bytes_after, seconds };
     match json {
         true => render::print_json(&compacted)?,
-        false => render::print(&format!(
+        false => render::tell(&format!(
             "{} before, {} after\nwrote {} in {:.2} s\n",
             albers::format_bytes(compacted.bytes_before),
             albers::format_bytes(compacted.bytes_after),

@@ -11,6 +11,8 @@ use clap::Args;
 
 use crate::commands::anonymize;
 use crate::flags::{self, CodebookFlags, OwnerFlags, ResourceFlags};
+use crate::interrupt::Work;
+use crate::plain;
 use crate::progress::Bar;
 use crate::render;
 
@@ -28,11 +30,11 @@ pub struct Arguments {
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// Rows (or subjects) per class, at least; that of the index when not given, and never less
-    #[arg(short, value_name = "N")]
+    #[arg(short, value_name = "N", value_parser = plain::whole::<u64>)]
     k: Option<u64>,
     /// More releases for greater k, written beside the first as NAME.k10.EXT; together they hide
     /// everybody as well as the first does
-    #[arg(long, value_name = "K", value_delimiter = ',')]
+    #[arg(long, value_name = "K", value_delimiter = ',', value_parser = plain::whole::<u64>)]
     also_k: Vec<u64>,
     /// How leaves of the index are brought together for greater k
     #[arg(long, value_parser = flags::choice::<Granularity>())]
@@ -72,7 +74,10 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     owner.apply(&mut job);
     resources.apply(&mut job)?;
     anonymize::check_streams(&job, json)?;
-    let mut index = super::open(&dir, &job)?;
+    let mut index = super::open(&dir, &job, Work::Publishes)?;
+    if job.dry_run {
+        index.rehearse();
+    }
     check_kept(keep.as_deref(), &index.key()?)?;
     check_outside(&job, &dir)?;
     let sinks = open_outputs(&streams_of(&job, &dir), &[])?;

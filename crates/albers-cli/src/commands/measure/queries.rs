@@ -5,6 +5,7 @@ use albers::{MeasuredQueries, Predicates, QueryKind, QueryWorkload};
 use clap::Args;
 
 use crate::flags;
+use crate::plain;
 use crate::render;
 
 /// The random queries that a release is asked.
@@ -12,7 +13,7 @@ use crate::render;
 pub struct QueryFlags {
     /// Ask the release so many random queries of the original, and tell how far its answers are
     /// from the true ones: for the owner alone
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = plain::whole::<usize>)]
     queries: Option<usize>,
     /// What each asks for; window when not given
     #[arg(long, value_parser = flags::choice::<QueryKind>(), requires = "queries")]
@@ -22,7 +23,7 @@ pub struct QueryFlags {
     #[arg(long, value_name = "NUMBERS|COLUMNS", requires = "queries")]
     predicates: Option<Predicates>,
     /// Decides which queries are drawn; 0 when not given
-    #[arg(long, value_name = "N", requires = "queries")]
+    #[arg(long, value_name = "N", requires = "queries", value_parser = plain::whole::<u64>)]
     seed: Option<u64>,
 }
 

@@ -1,13 +1,12 @@
 //! A scale as a job asks for it: the text after `column=` of a flag, or in a job file.
 
 use std::fmt;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
 use albers_storage::StorageError;
-use albers_storage::input::open_unpacked;
+use albers_storage::input::read_whole;
 
 /// The most halvings of an attribute that can be asked for.
 pub const MAX_BITS: u32 = 24;
@@ -48,18 +47,28 @@ impl ScaleLines {
         ScaleLines { origin: origin.to_owned(), text: text.to_owned() }
     }
 
-    /// Reads a file, packed or not.
-    fn read(path: &Path) -> Result<ScaleLines, String> {
-        let mut bytes = Vec::new();
-        let unread = |source| StorageError::Read { path: path.to_owned(), source };
-        let read =
-            open_unpacked(path).and_then(|mut file| file.read_to_end(&mut bytes).map_err(unread));
-        read.map_err(|error| error.to_string())?;
+    /// Reads a file, packed or not, for somebody who may take this much memory for all.
+    fn read(path: &Path, limit_bytes: u64) -> Result<ScaleLines, ScaleFileError> {
+        let bytes = read_whole(path, "the file of a scale", limit_bytes)?;
         let text = String::from_utf8(bytes)
-            .map_err(|_| format!("{}: the text is not UTF-8", path.display()))?;
+            .map_err(|_| ScaleFileError::NotUtf8 { path: path.to_owned() })?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned();
         Ok(ScaleLines { origin: path.display().to_string(), text })
     }
+}
+
+/// Why the file of a scale cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ScaleFileError {
+    /// It is not there, or takes too much memory.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// It is no text.
+    #[error("{}: the text is not UTF-8", path.display())]
+    NotUtf8 {
+        /// The file.
+        path: PathBuf,
+    },
 }
 
 impl fmt::Debug for ScaleLines {
@@ -69,10 +78,11 @@ impl fmt::Debug for ScaleLines {
 }
 
 impl ScaleSpec {
-    /// Reads the file, if it is one that has not been read.
-    pub fn read_file(&mut self) -> Result<(), String> {
+    /// Reads the file, if it is one that has not been read, for somebody who may take this much
+    /// memory for all.
+    pub fn read_file_within(&mut self, limit_bytes: u64) -> Result<(), ScaleFileError> {
         if let ScaleSpec::File(path) = self {
-            *self = ScaleSpec::Lines(Arc::new(ScaleLines::read(path)?));
+            *self = ScaleSpec::Lines(Arc::new(ScaleLines::read(path, limit_bytes)?));
         }
         Ok(())
     }

@@ -132,7 +132,7 @@ fn views_of_text_leave_without_that_of_other_rows() {
 /// The keys of a column of one chunk.
 fn keys_of(chunk: ArrayRef) -> Vec<u64> {
     let column = CarriedColumn::new("x".to_owned(), Typing::AsRead, vec![chunk]);
-    RowKeys::of(&[column], 3).unwrap().unwrap().keys
+    RowKeys::of(&[column], 3).unwrap().unwrap().into_keys()
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use super::{Disk, DiskFile, Held, Hold, Opening};
-use crate::positioned::Positioned;
+use crate::positioned::{Positioned, uninterrupted};
 
 /// The file that is locked while somebody has the folder; nothing is ever written to it.
 const LOCK_NAME: &str = "lock";
@@ -73,7 +73,7 @@ impl Disk for FolderDisk {
     }
 
     fn names(&self) -> io::Result<Vec<String>> {
-        let entries = fs::read_dir(&self.folder)?;
+        let entries = uninterrupted(|| fs::read_dir(&self.folder))?;
         entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
     }
 

@@ -140,7 +140,7 @@ proptest! {
 fn a_leaf_that_no_row_had_is_known_and_a_name_that_no_leaf_has_is_not() {
     let mut spec =
         HierarchySpec::Rows(HierarchyRows::of_bytes("h", b"a,x,*\nb,x,*\nc,y,*\n".to_vec()).into());
-    spec.read_file().unwrap();
+    spec.read_file_within(1 << 20).unwrap();
     let plan = CodingPlan::Categories { hierarchy: Some(&spec), by_frequency: true };
     let texts = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
     let coding = coding_of(ColumnType::Text, &texts(&["a", "b", "b"]), plan);

@@ -154,6 +154,16 @@ fn ragged_rows_are_refused_with_both_numbers_of_levels() {
 }
 
 #[test]
+fn more_levels_than_anybody_means_are_refused() {
+    let line = |leaf: &str, n_levels: usize| format!("{leaf}{};*\n", ";A".repeat(n_levels - 2));
+    read(&line("Xanthippe", 255), &SECRETS[..1]);
+    let text = line("Xanthippe", 3) + &line("Yorick", 256);
+    let (line, message) = refusal(&text, &SECRETS[..2]);
+    assert_eq!(line, Some(2));
+    assert!(message.contains("at most 255 levels, found 256"), "{message}");
+}
+
+#[test]
 fn a_label_under_two_parents_is_refused() {
     let text = "Xanthippe;Secret;A;*\nYorick;Hidden;A;*\nZenobia;Secret;B;*\n";
     let (line, message) = refusal(text, &SECRETS);

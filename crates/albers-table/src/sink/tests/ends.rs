@@ -4,6 +4,7 @@ use std::io;
 use std::sync::{Arc, Mutex};
 
 use albers_storage::digest::digest_of;
+use albers_storage::output::{Place, Purpose};
 
 use super::*;
 use crate::format::Format;
@@ -58,15 +59,14 @@ fn n_files(folder: &Path) -> usize {
 fn a_table_and_its_manifest_appear_together() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.csv");
-    let mut table = sealed(file(&path), "{}");
-    assert!(!path.exists() && !manifest_of(&path).exists());
+    let table = sealed(file(&path), "{}");
+    assert_eq!(n_files(folder.path()), 0);
     let digest = table.digest().unwrap().to_owned();
-    table.name().unwrap();
+    name_all(vec![table]).unwrap();
     assert_eq!(std::fs::read_to_string(&path).unwrap(), text_of("t.csv", &[mixed_batch()]));
     assert_eq!(digest_of(std::fs::File::open(&path).unwrap()).unwrap(), digest);
     assert_eq!(std::fs::read_to_string(manifest_of(&path)).unwrap(), "{}");
-    table.withdraw().unwrap();
-    assert_eq!(n_files(folder.path()), 0);
+    assert_eq!(n_files(folder.path()), 2);
 }
 
 #[test]
@@ -77,10 +77,49 @@ fn data_does_not_stay_without_its_manifest() {
     // A folder takes the manifest's name at the last moment.
     std::fs::create_dir_all(manifest_of(&path).join("inside")).unwrap();
     let error = name_all(vec![table]).unwrap_err();
-    assert!(matches!(error, TableError::Withdrawn { .. }));
-    assert!(error.to_string().contains("release.json"), "{error}");
-    assert!(error.to_string().contains("was removed"), "{error}");
+    let error = error.to_string();
+    assert!(error.contains("release.json") && error.contains("nothing was written"), "{error}");
     assert!(!path.exists());
+}
+
+#[test]
+fn a_table_that_cannot_take_its_place_leaves_what_was_there_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("release.csv");
+    let texts = ["release.md", "release.txt"].map(|name| folder.path().join(name));
+    for old in [&path, &texts[0], &texts[1], &manifest_of(&path)] {
+        std::fs::write(old, "earlier").unwrap();
+    }
+    let mut sink = file(&path).with_texts(&texts);
+    sink.begin(mixed_batch().schema(), WriteOptions::default()).unwrap();
+    let mut table = (Box::new(sink) as Box<dyn Sink>).seal().unwrap();
+    table.attach_texts(&["one".to_owned(), "two".to_owned()]).unwrap();
+    table.attach("{}").unwrap();
+    // Somebody else writes the manifest at the last moment.
+    std::fs::remove_file(manifest_of(&path)).unwrap();
+    std::fs::write(manifest_of(&path), "another run").unwrap();
+    let error = name_all(vec![table]).unwrap_err();
+    assert!(matches!(error, TableError::Storage(StorageError::Overtaken { .. })), "{error}");
+    for old in [&path, &texts[0], &texts[1]] {
+        assert_eq!(std::fs::read_to_string(old).unwrap(), "earlier");
+    }
+    assert_eq!(std::fs::read_to_string(manifest_of(&path)).unwrap(), "another run");
+    assert_eq!(n_files(folder.path()), 4);
+}
+
+#[test]
+fn of_two_runs_on_one_output_one_wins_whole_and_the_other_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("release.csv");
+    for is_there in [false, true] {
+        let tables = [sealed(file(&path), "{1}"), sealed(file(&path), "{2}")];
+        let outcomes = tables.map(|table| name_all(vec![table]));
+        assert!(outcomes[0].is_ok());
+        let error = outcomes[1].as_ref().unwrap_err().to_string();
+        assert!(error.contains("release.csv was written by another program"), "{error}");
+        assert_eq!(std::fs::read_to_string(manifest_of(&path)).unwrap(), "{1}", "{is_there}");
+        assert_eq!(n_files(folder.path()), 2);
+    }
 }
 
 #[test]
@@ -89,7 +128,7 @@ fn texts_appear_with_their_table_or_not_at_all() {
     let path = folder.path().join("release.csv");
     let texts = ["release.md", "release.txt"].map(|name| folder.path().join(name));
     let with_texts = || {
-        let mut table = Box::new(file(&path).with_texts(texts.to_vec()));
+        let mut table = Box::new(file(&path).with_texts(&texts));
         assert_eq!((table.format_beside(), file(&path).format_beside()), (Some(Format::Csv), None));
         table.begin(mixed_batch().schema(), WriteOptions::default()).unwrap();
         table.write(&mixed_batch()).unwrap();
@@ -99,18 +138,17 @@ fn texts_appear_with_their_table_or_not_at_all() {
         assert!(!path.exists() && !texts[0].exists() && !texts[1].exists());
         table
     };
-    let mut table = with_texts();
-    table.name().unwrap();
+    name_all(vec![with_texts()]).unwrap();
     assert_eq!(texts.each_ref().map(|own| std::fs::read_to_string(own).unwrap()), ["one", "two"]);
     assert_eq!(n_files(folder.path()), 4);
-    table.withdraw().unwrap();
-    assert_eq!(n_files(folder.path()), 0);
+    for own in [&path, &texts[0], &texts[1], &manifest_of(&path)] {
+        std::fs::remove_file(own).unwrap();
+    }
     // Whichever of the names is taken at the last moment, the others do not stay.
     for taken in [&texts[0], &texts[1], &manifest_of(&path)] {
-        let mut table = with_texts();
+        let table = with_texts();
         std::fs::create_dir_all(taken.join("inside")).unwrap();
-        assert!(matches!(table.name(), Err(TableError::Withdrawn { .. })));
-        drop(table);
+        assert!(name_all(vec![table]).is_err());
         assert_eq!(n_files(folder.path()), 1, "only the folder in the way is left");
         std::fs::remove_dir_all(taken).unwrap();
     }
@@ -131,7 +169,7 @@ fn tables_that_belong_together_appear_together() {
     std::fs::create_dir(&paths[2]).unwrap();
     std::fs::write(paths[2].join("inside"), "x").unwrap();
     let error = name_all(tables).unwrap_err().to_string();
-    assert!(error.contains("c.csv") && error.contains("was removed"), "{error}");
+    assert!(error.contains("c.csv") && error.contains("nothing was written"), "{error}");
     assert_eq!(n_files(folder.path()), 1, "only the folder in the way is left");
 }
 
@@ -142,7 +180,7 @@ fn the_first_table_that_cannot_appear_is_a_plain_error() {
     let table = sealed(file(&path), "{}");
     std::fs::create_dir_all(path.join("inside")).unwrap();
     let error = name_all(vec![table]).unwrap_err();
-    assert!(matches!(error, TableError::Storage(StorageError::Write { .. })), "{error}");
+    assert!(matches!(error, TableError::Storage(StorageError::Overtaken { .. })), "{error}");
 }
 
 #[test]
@@ -153,19 +191,27 @@ fn what_cannot_be_taken_back_is_named() {
     let tables = vec![sealed(file(&path), "{}"), sealed(file(&other), "{}")];
     struct Lost(Box<dyn Sealed>);
     impl Sealed for Lost {
-        fn name(&mut self) -> Result<()> {
-            self.0.name()
+        fn files(&mut self) -> Vec<SealedFile> {
+            self.0.files()
         }
 
         fn withdraw(&mut self) -> std::result::Result<(), String> {
             Err("a.csv (read-only)".to_owned())
         }
     }
-    let mut tables: Vec<Box<dyn Sealed>> =
-        tables.into_iter().map(|table| Box::new(Lost(table)) as Box<dyn Sealed>).collect();
-    std::fs::create_dir_all(other.join("inside")).unwrap();
-    let error = name_all(std::mem::take(&mut tables)).unwrap_err().to_string();
-    assert!(error.ends_with("remove them: a.csv (read-only)"), "{error}");
+    let tables = tables.into_iter().map(|table| Box::new(Lost(table)) as Box<dyn Sealed>);
+    // The system gives the second name to somebody else between the look and the end.
+    struct Late(PathBuf);
+    impl Sealed for Late {
+        fn appear(&mut self) -> Result<()> {
+            std::fs::create_dir_all(self.0.join("inside")).unwrap();
+            Ok(())
+        }
+    }
+    let late = Box::new(Late(other.clone())) as Box<dyn Sealed>;
+    let error = name_all(tables.chain([late]).collect()).unwrap_err().to_string();
+    assert!(error.ends_with("throw them away: a.csv (read-only), a.csv (read-only)"), "{error}");
+    assert!(!error.contains("nothing was written") && !path.exists(), "{error}");
 }
 
 #[test]
@@ -177,14 +223,12 @@ fn a_stream_gets_a_table_only_when_it_is_named() {
         let place = Some(manifest.clone());
         let output = Box::new(pipe.clone());
         let sink = StreamSink::new(output, "standard output", format, folder.path(), place);
-        let mut table = sealed(sink, "{}");
+        let table = sealed(sink, "{}");
         assert!(pipe.bytes.lock().unwrap().is_empty() && !manifest.exists());
-        table.name().unwrap();
+        name_all(vec![table]).unwrap();
         assert_eq!(*pipe.bytes.lock().unwrap(), text_of(name, &[mixed_batch()]).into_bytes());
         assert!(*pipe.is_flushed.lock().unwrap() && manifest.exists());
-        let left = table.withdraw().unwrap_err();
-        assert!(left.contains("standard output"), "{left}");
-        assert_eq!(n_files(folder.path()), 0, "the manifest can be taken back");
+        std::fs::remove_file(&manifest).unwrap();
     }
 }
 
@@ -197,7 +241,7 @@ fn parquet_through_a_stream_has_the_same_bytes_as_in_a_file() {
     assert!(sink.is_typed());
     let mut table = sealed(sink, "");
     let digest = table.digest().unwrap().to_owned();
-    table.name().unwrap();
+    table.appear().unwrap();
     assert_eq!(*pipe.bytes.lock().unwrap(), std::fs::read(&path).unwrap());
     assert_eq!(digest_of(std::fs::File::open(&path).unwrap()).unwrap(), digest);
 }
@@ -215,7 +259,7 @@ fn a_reader_that_stops_is_no_error_and_a_full_disk_is_one() {
     let error = named(io::ErrorKind::StorageFull, None).unwrap_err();
     assert!(matches!(error, TableError::Storage(StorageError::Send { .. })), "{error}");
     let error = named(io::ErrorKind::StorageFull, Some(manifest)).unwrap_err();
-    assert!(matches!(error, TableError::Withdrawn { .. }), "{error}");
+    assert!(matches!(error, TableError::Storage(StorageError::Send { .. })), "{error}");
     assert_eq!(n_files(folder.path()), 0);
 }
 
@@ -225,7 +269,7 @@ fn batches_appear_when_they_are_named() {
     assert!(sink.is_typed());
     let mut table = sealed(sink, "{}");
     assert!(collected.take().is_empty() && collected.manifest().is_none());
-    table.name().unwrap();
+    table.appear().unwrap();
     assert_eq!(collected.schema(), Some(mixed_batch().schema()));
     assert_eq!(collected.take(), [mixed_batch()]);
     assert_eq!(collected.manifest().as_deref(), Some("{}"));
@@ -259,9 +303,9 @@ fn the_digest_is_that_of_the_bytes_of_the_file_packed_or_not() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["t.csv", "t.csv.gz", "t.csv.zst", "t.parquet"] {
         let path = folder.path().join(name);
-        let mut table = sealed(file(&path), "{}");
+        let table = sealed(file(&path), "{}");
         let digest = table.digest().unwrap().to_owned();
-        table.name().unwrap();
+        name_all(vec![table]).unwrap();
         assert_eq!(digest_of(std::fs::File::open(&path).unwrap()).unwrap(), digest, "{name}");
     }
 }
@@ -272,9 +316,9 @@ fn a_private_text_is_for_its_owner_alone() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("owner.json");
-    let mut text = private_text(&path, "{}").unwrap();
+    let text = private_text(Purpose::Appear, &Place::look(&path), "{}").unwrap();
     assert!(!path.exists());
-    text.name().unwrap();
+    name_all(vec![text]).unwrap();
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "{}");
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
 }

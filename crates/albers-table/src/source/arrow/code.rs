@@ -12,9 +12,9 @@ use arrow_array::{Array, ArrayRef, StringArray};
 use arrow_schema::{DataType, TimeUnit};
 
 use crate::chunk::{Cells, ColumnChunk, NameBuilder, TextColumnBuilder, TickUnit, narrow_ticks};
+use crate::notation::Notation;
 use crate::schema::ColumnType;
 use crate::sink::cell;
-use crate::source::ReadOptions;
 use crate::value::ParseProblem;
 use crate::{Result, TableError};
 
@@ -58,7 +58,7 @@ type TickOutcome = std::result::Result<i64, ParseProblem>;
 pub(in crate::source) fn code_array(
     array: &ArrayRef,
     kind: ColumnType,
-    options: &ReadOptions,
+    text: &TextCells<'_>,
 ) -> std::result::Result<ColumnChunk, CellFault> {
     let missing = missing_rows(array);
     let cells = match (array.data_type(), kind) {
@@ -115,7 +115,7 @@ pub(in crate::source) fn code_array(
             // Through the shortest text, so that 0.1 stays 0.1.
             floats(values.map(|v| v.to_string().parse().unwrap_or(f64::NAN)), &missing)?
         }
-        _ => return code_as_text(array, kind, options),
+        _ => return code_as_text(array, kind, text),
     };
     Ok(ColumnChunk { cells, missing })
 }
@@ -201,11 +201,19 @@ fn floats(
     }
 }
 
+/// How cells that are texts are read.
+pub(in crate::source) struct TextCells<'a> {
+    /// Whether a text stands for a missing value.
+    pub(in crate::source) is_missing: &'a dyn Fn(&[u8]) -> bool,
+    /// How numbers and dates are written.
+    pub(in crate::source) notation: &'a Notation,
+}
+
 /// Any other pair of types: through the text of the cells.
 fn code_as_text(
     array: &ArrayRef,
     kind: ColumnType,
-    options: &ReadOptions,
+    text: &TextCells<'_>,
 ) -> std::result::Result<ColumnChunk, CellFault> {
     let texts = texts_of(array).ok_or((0, ParseProblem::NotA(kind)))?;
     let texts = texts.as_string::<i32>();
@@ -213,7 +221,7 @@ fn code_as_text(
         let mut names = NameBuilder::default();
         let mut missing = Vec::new();
         for row_idx in 0..texts.len() {
-            if texts.is_null(row_idx) || options.is_missing(texts.value(row_idx).as_bytes()) {
+            if texts.is_null(row_idx) || (text.is_missing)(texts.value(row_idx).as_bytes()) {
                 missing.push(row_idx as u32);
                 names.push_missing();
             } else {
@@ -223,11 +231,14 @@ fn code_as_text(
         return Ok(ColumnChunk { cells: names.finish(), missing });
     }
     let mut builder = TextColumnBuilder::new(kind);
+    let mut buffer = Vec::new();
     for row_idx in 0..texts.len() {
-        if texts.is_null(row_idx) || options.is_missing(texts.value(row_idx).as_bytes()) {
+        if texts.is_null(row_idx) || (text.is_missing)(texts.value(row_idx).as_bytes()) {
             builder.push_missing();
         } else {
-            builder.push(texts.value(row_idx).as_bytes()).map_err(|p| (row_idx, p))?;
+            let cell = texts.value(row_idx).as_bytes();
+            let plain = text.notation.plain(kind, cell, &mut buffer);
+            plain.and_then(|plain| builder.push(plain)).map_err(|p| (row_idx, p))?;
         }
     }
     builder.finish()
@@ -269,11 +280,14 @@ mod tests {
 
     use super::*;
 
+    const AS_THEY_ARE: TextCells<'_> =
+        TextCells { is_missing: &|cell| cell.is_empty(), notation: &Notation::Plain };
+
     #[test]
     fn nanoseconds_are_taken_if_they_are_whole_microseconds() {
         let coded = |values: Vec<Option<i64>>| {
             let array: ArrayRef = Arc::new(TimestampNanosecondArray::from(values));
-            code_array(&array, ColumnType::Timestamp, &ReadOptions::default())
+            code_array(&array, ColumnType::Timestamp, &AS_THEY_ARE)
         };
         let chunk = coded(vec![Some(-3_000), None, Some(2_000)]).map_err(|_| "fine").unwrap();
         assert!(matches!(chunk.cells, Cells::Ticks { base: -3, .. }));
@@ -285,7 +299,7 @@ mod tests {
         array: A,
         kind: ColumnType,
     ) -> std::result::Result<ColumnChunk, CellFault> {
-        code_array(&(Arc::new(array) as ArrayRef), kind, &ReadOptions::default())
+        code_array(&(Arc::new(array) as ArrayRef), kind, &AS_THEY_ARE)
     }
 
     #[test]

@@ -5,16 +5,24 @@ use std::path::PathBuf;
 
 use albers_storage::StorageError;
 
-use super::count_lines;
+use super::layout::{DELIMITERS, FirstText, Layout};
 use super::records::{BlankLines, Records};
-use crate::source::table_error;
+use super::{TextSizes, count_lines};
+use crate::source::allowance::{BLOCK_BYTES, LONGEST_RECORD_BYTES};
+use crate::source::{ReadOptions, table_error};
 use crate::value::ParseProblem;
 use crate::{Result, TableError};
 
-/// Bytes of a block, and bytes among which the header is looked for.
-pub(super) const BLOCK_BYTES: usize = 4 << 20;
-const LONGEST_RECORD_BYTES: usize = 256 << 20;
-const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
+/// The names of the columns, and how the text is laid out.
+pub(super) struct ReadHeader {
+    pub(super) names: Vec<String>,
+    pub(super) layout: Layout,
+    /// Whether the first name was empty.
+    pub(super) is_first_empty: bool,
+}
+
+/// Bytes of a block for each column, where there are many columns.
+const COLUMN_BYTES: usize = 512;
 
 /// Cuts a text into blocks of whole records.
 pub(super) struct BlockReader {
@@ -29,8 +37,8 @@ pub(super) struct BlockReader {
     pub(super) first_data_line: u64,
     /// Lines before the pending bytes.
     n_lines_done: u64,
-    /// Bytes of a block, as long as records are shorter.
-    block_bytes: usize,
+    /// Bytes of a block, as long as records are shorter, and how much longer they may be.
+    sizes: TextSizes,
 }
 
 impl BlockReader {
@@ -39,7 +47,7 @@ impl BlockReader {
         table: &str,
         input: Box<dyn Read + Send>,
         delimiter: Option<u8>,
-        block_bytes: usize,
+        sizes: TextSizes,
     ) -> BlockReader {
         BlockReader {
             table: table.to_owned(),
@@ -50,7 +58,7 @@ impl BlockReader {
             given_delimiter: delimiter,
             first_data_line: 1,
             n_lines_done: 0,
-            block_bytes,
+            sizes,
         }
     }
 
@@ -61,13 +69,12 @@ impl BlockReader {
 
     /// Reads the names in the first record and leaves the rest for [`BlockReader::next_block`].
     /// Without a header the columns are named by their numbers, and the first record is left too.
-    pub(super) fn read_header(&mut self, header: Option<bool>) -> Result<Vec<String>> {
+    pub(super) fn read_header(&mut self, options: &ReadOptions) -> Result<ReadHeader> {
         self.fill(BLOCK_BYTES)?;
         if self.pending.starts_with(b"\xef\xbb\xbf") {
             self.pending.drain(..3);
         }
         let n_blank = self.pending.iter().take_while(|byte| matches!(byte, b'\n' | b'\r')).count();
-        let n_blank_lines = count_lines(&self.pending[..n_blank]);
         let text = &self.pending[n_blank..];
         if text.is_empty() {
             return Err(table_error(
@@ -76,42 +83,60 @@ impl BlockReader {
                 "a table needs a first line with the column names and at least one row",
             ));
         }
+        let header = options.header;
         if header.is_none() && super::header::is_json(text) {
             return Err(table_error(
                 &self.table,
                 "this looks like JSON, not like a table of text",
-                "convert it to CSV or Parquet first",
+                super::header::json_hint(text),
             ));
         }
-        let end = match first_record_end(text, self.given_delimiter) {
+        let first = FirstText {
+            table: &self.table,
+            text,
+            is_all: self.at_end,
+            delimiter: self.given_delimiter,
+            options,
+        };
+        let layout = first.layout()?;
+        self.delimiter = layout.delimiter;
+        let n_skipped = n_blank + layout.n_skipped_bytes;
+        let n_skipped_lines = count_lines(&self.pending[..n_skipped]);
+        let text = &self.pending[n_skipped..];
+        let end = match first_record_end(text, Some(self.delimiter)) {
             Ok(end) => end.unwrap_or(text.len()),
             Err(start) => {
-                let line = 1 + n_blank_lines + count_lines(&text[..start]);
+                let line = 1 + n_skipped_lines + count_lines(&text[..start]);
                 return Err(self.open_quote(line));
             }
         };
         let line = text[..end].to_vec();
-        if self.given_delimiter.is_none() {
-            self.delimiter = sniff_delimiter(&line);
-        }
-        let names = match header {
+        let mut names = match header {
             Some(false) => self.numbered_columns(&line)?,
-            _ => self.column_names(&line, 1 + n_blank_lines)?,
+            _ => self.column_names(&line, 1 + n_skipped_lines, &layout)?,
         };
+        let is_first_empty = names.len() > 1 && names[0].is_empty();
+        if is_first_empty {
+            names[0] = name_of_row_numbers(&names);
+        }
         let n_done = match (header, BlankLines::of(names.len())) {
             (Some(false), BlankLines::Records) => 0,
-            (Some(false), BlankLines::Skipped) => n_blank,
-            _ => n_blank + end,
+            (Some(false), BlankLines::Skipped) => n_skipped,
+            _ => n_skipped + end,
         };
         self.n_lines_done = count_lines(&self.pending[..n_done]);
         self.first_data_line = 1 + self.n_lines_done;
+        // Every block has arrays of its own for each column, which cost more than a few cells.
+        let least_bytes = (names.len() * COLUMN_BYTES).min(self.sizes.first_bytes);
+        self.sizes.block_bytes = self.sizes.block_bytes.max(least_bytes);
         self.pending.drain(..n_done);
-        Ok(names)
+        Ok(ReadHeader { names, layout, is_first_empty })
     }
 
     /// The names in the first record, which is all that its line may hold.
-    fn column_names(&self, line: &[u8], line_number: u64) -> Result<Vec<String>> {
+    fn column_names(&self, line: &[u8], line_number: u64, layout: &Layout) -> Result<Vec<String>> {
         let mut names = Vec::new();
+        names.extend(layout.is_first_unnamed.then(String::new));
         self.for_each_cell(line, &mut |cell_idx, cell| {
             let name = std::str::from_utf8(cell).map_err(|_| TableError::Line {
                 table: self.table.clone(),
@@ -122,6 +147,9 @@ impl BlockReader {
             names.push(name.trim().to_owned());
             Ok(())
         })?;
+        for _ in 0..layout.n_empty_columns {
+            names.pop_if(|name| name.is_empty());
+        }
         Ok(names)
     }
 
@@ -156,8 +184,29 @@ impl BlockReader {
         }
     }
 
+    /// The first block, as long as what is looked at before rows are read.
+    pub(super) fn first_block(&mut self) -> Result<Option<Vec<u8>>> {
+        self.block_of(self.sizes.first_bytes)
+    }
+
+    /// The same reader, before it gave this block.
+    pub(super) fn again(mut self, mut block: Vec<u8>) -> BlockReader {
+        if !self.is_done() {
+            self.n_lines_done -= count_lines(&block);
+        }
+        block.append(&mut self.pending);
+        self.pending = block;
+        self
+    }
+
+    /// The next whole records; nothing when there are no more.
     pub(super) fn next_block(&mut self) -> Result<Option<Vec<u8>>> {
-        let mut wanted = self.block_bytes;
+        self.block_of(self.sizes.block_bytes)
+    }
+
+    fn block_of(&mut self, n_bytes: usize) -> Result<Option<Vec<u8>>> {
+        let most = self.sizes.allowance.record_bytes().max(n_bytes);
+        let mut wanted = n_bytes;
         loop {
             self.fill(wanted)?;
             if self.pending.is_empty() {
@@ -177,15 +226,49 @@ impl BlockReader {
                 self.n_lines_done += count_lines(&self.pending);
                 return Ok(Some(std::mem::replace(&mut self.pending, rest)));
             }
-            if wanted > LONGEST_RECORD_BYTES {
-                return Err(table_error(
-                    &self.table,
-                    format!("a row is longer than {} MB", LONGEST_RECORD_BYTES >> 20),
-                    "look for a quote that is never closed",
-                ));
+            if wanted >= most {
+                return Err(self.too_long(open_quote));
             }
-            wanted *= 2;
+            wanted = most.min(wanted * 2);
         }
+    }
+
+    /// Refuses the record that is pending; the rest of it is read to say what would do, and given up
+    /// as it comes.
+    fn too_long(&mut self, open_quote: Option<usize>) -> TableError {
+        let open_line =
+            open_quote.map(|start| 1 + self.n_lines_done + count_lines(&self.pending[..start]));
+        let mut is_quoted = open_line.is_some();
+        let mut n_bytes = self.pending.len();
+        self.pending = Vec::new();
+        let mut piece = vec![0; 1 << 16];
+        while n_bytes <= LONGEST_RECORD_BYTES {
+            let n_read = match self.input.read(&mut piece) {
+                Ok(n_read) => n_read,
+                Err(source) if source.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(source) => return self.unread(source).into(),
+            };
+            for at in memchr::memchr2_iter(b'"', b'\n', &piece[..n_read]) {
+                match (piece[at], is_quoted) {
+                    (b'\n', false) => {
+                        return self.sizes.allowance.refuse_record((n_bytes + at) as u64);
+                    }
+                    (b'\n', true) => {}
+                    _ => is_quoted = !is_quoted,
+                }
+            }
+            n_bytes += n_read;
+            match (n_read, open_line) {
+                (0, Some(line)) if is_quoted => return self.open_quote(line),
+                (0, _) => return self.sizes.allowance.refuse_record(n_bytes as u64),
+                _ => {}
+            }
+        }
+        table_error(
+            &self.table,
+            format!("a row is longer than {} MB", LONGEST_RECORD_BYTES >> 20),
+            "look for a quote that is never closed",
+        )
     }
 
     fn open_quote(&self, line: u64) -> TableError {
@@ -202,40 +285,35 @@ impl BlockReader {
         if self.at_end || self.pending.len() >= wanted {
             return Ok(());
         }
-        let missing = (wanted - self.pending.len()) as u64;
-        let n_read = (&mut self.input)
-            .take(missing)
-            .read_to_end(&mut self.pending)
-            .map_err(|source| StorageError::Read { path: PathBuf::from(&self.table), source })?;
-        self.at_end = (n_read as u64) < missing;
+        let missing = wanted - self.pending.len();
+        if wanted > BLOCK_BYTES && self.pending.try_reserve_exact(missing + 32).is_err() {
+            return Err(self.sizes.allowance.refuse_record(wanted as u64));
+        }
+        let read = (&mut self.input).take(missing as u64).read_to_end(&mut self.pending);
+        let n_read = read.map_err(|source| self.unread(source))?;
+        self.at_end = n_read < missing;
         Ok(())
+    }
+
+    fn unread(&self, source: std::io::Error) -> StorageError {
+        StorageError::Read { path: PathBuf::from(&self.table), source }
     }
 }
 
-/// The delimiter that occurs most often in the header, a comma if none does.
-fn sniff_delimiter(header: &[u8]) -> u8 {
-    let mut best = (0, b',');
-    for delimiter in DELIMITERS {
-        let mut quoted = false;
-        let count = header
-            .iter()
-            .filter(|&&byte| {
-                quoted ^= byte == b'"';
-                !quoted && byte == delimiter
-            })
-            .count();
-        if count > best.0 {
-            best = (count, delimiter);
-        }
+/// A name that no other column has.
+fn name_of_row_numbers(names: &[String]) -> String {
+    let mut name = "row".to_owned();
+    while names.contains(&name) {
+        name.push('_');
     }
-    best.1
+    name
 }
 
 /// The end of the first line that does not break inside quotes, or where a quote is never closed.
 ///
 /// A quote opens a cell only at the cell's start, as in [`last_record_end`], but here the delimiter
 /// may not be known yet.
-fn first_record_end(
+pub(super) fn first_record_end(
     bytes: &[u8],
     delimiter: Option<u8>,
 ) -> std::result::Result<Option<usize>, usize> {
@@ -297,6 +375,7 @@ fn last_record_end(bytes: &[u8], delimiter: u8) -> (Option<usize>, Option<usize>
 
 #[cfg(test)]
 mod tests {
+    use super::super::layout::sniff_line;
     use super::*;
 
     #[test]
@@ -327,8 +406,8 @@ mod tests {
 
     #[test]
     fn the_delimiter_is_the_most_frequent_candidate_outside_quotes() {
-        assert_eq!(sniff_delimiter(b"a;b;\"c,d,e,f\""), b';');
-        assert_eq!(sniff_delimiter(b"a\tb"), b'\t');
-        assert_eq!(sniff_delimiter(b"alone"), b',');
+        assert_eq!(sniff_line(b"a;b;\"c,d,e,f\""), b';');
+        assert_eq!(sniff_line(b"a\tb"), b'\t');
+        assert_eq!(sniff_line(b"alone"), b',');
     }
 }

@@ -15,24 +15,44 @@
 //!
 //! Guarantee: a first line is refused if a cell of it is a number, a date, a boolean, an address
 //! or figures as at least half of the cells below it are; or if cells of it occur again in their
-//! columns: one is enough where nothing speaks for names, as a text above numbers does. A record of
-//! nothing but words of which none occurs again in the first rows is taken for names.
+//! columns: one is enough unless at least half of the columns speak for names, as a text above numbers
+//! does. A record of nothing but words of which none occurs again in the first rows is taken for
+//! names.
 //! Cost: a look at the first rows, at some of them for what they are.
 
 use albers_storage::wording;
-use albers_storage::wording::Field;
+use albers_storage::wording::{Field, Wording};
 
 use super::records::Records;
 use crate::TableError;
 use crate::infer::TypeSample;
+use crate::notation::is_known_missing;
 use crate::schema::ColumnType;
 use crate::source::{ReadOptions, SourceColumn, table_error};
 
 /// Cells of a column whose kind is looked at; whether the first occurs again is looked at in all.
 const MAX_CELLS: u32 = 1000;
 
-/// Words that stand for no value: over numbers they speak neither for names nor against.
-const NO_VALUE: [&str; 9] = ["na", "n/a", "null", "none", "nil", "unknown", "missing", "?", "-"];
+/// Words that stand for no value, beside those that are known as missing: over numbers they speak
+/// neither for names nor against.
+const NO_VALUE: [&str; 16] = [
+    "nil",
+    "missing",
+    "refused",
+    "not known",
+    "n.a.",
+    "k.a.",
+    "k. a.",
+    "keine angabe",
+    "unbek.",
+    "unbekannt",
+    "inconnu",
+    "non renseigne",
+    "non renseigné",
+    "desconocido",
+    "sin dato",
+    "sin datos",
+];
 
 /// What the first line of a text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +71,8 @@ enum Kind {
     Boolean,
     /// It holds an `@`, and a dot after it.
     Address,
-    /// It begins with a digit or as a telephone number does, such as `3/12/1980`: its shape.
+    /// It begins with a digit, perhaps behind signs, such as `3/12/1980`, `+49 171 5` or `>85`: its
+    /// shape.
     Figures(String),
     Words,
 }
@@ -85,13 +106,33 @@ pub(super) fn judge(
     if let Some(column_idx) = columns.iter().position(Column::is_like_those_below) {
         return FirstLine::Record { column_idx };
     }
-    let surely = columns.iter().any(Column::is_unlike_those_below);
+    let n_sure = columns.iter().filter(|column| column.is_unlike_those_below()).count();
+    let surely = n_sure > 0;
     let mut again = (0..columns.len()).filter(|&at| columns[at].occurs_again);
     match (again.next(), again.next()) {
-        (Some(column_idx), None) if !surely => FirstLine::Record { column_idx },
+        (Some(column_idx), None) if n_sure * 2 < columns.len() => FirstLine::Record { column_idx },
         (Some(column_idx), Some(_)) => FirstLine::Record { column_idx },
         _ => FirstLine::Names { surely },
     }
+}
+
+/// Whether a line surely holds names: it is no record, and of at least half of its columns the cells
+/// below are of another kind. A line that others above it are passed over for must be that.
+pub(super) fn are_surely_names(
+    columns: &[SourceColumn],
+    mut rows: Records<'_>,
+    options: &ReadOptions,
+) -> bool {
+    let mut columns: Vec<Column<'_>> =
+        columns.iter().map(|column| Column::of(&column.name)).collect();
+    while let Some(cells) = rows.next_record() {
+        for (cell_idx, column) in columns.iter_mut().enumerate().take(cells.len()) {
+            column.look_at(cells.get(cell_idx), options);
+        }
+    }
+    let n_sure = columns.iter().filter(|column| column.is_unlike_those_below()).count();
+    let is_value = |column: &Column<'_>| column.is_like_those_below() || column.occurs_again;
+    n_sure * 2 >= columns.len() && !columns.iter().any(is_value)
 }
 
 /// The refusal. It shows no cell of the line.
@@ -119,6 +160,14 @@ pub(super) fn is_json(text: &[u8]) -> bool {
         Some(b'{') => matches!(second, Some(b'"' | b'}')),
         Some(b'[') => matches!(second, Some(b'{' | b'[' | b'"' | b']')),
         _ => false,
+    }
+}
+
+/// What to do about a text that begins as JSON does.
+pub(super) fn json_hint(text: &[u8]) -> Wording {
+    match text.trim_ascii_start().first() {
+        Some(b'[') => "write one object per line, for example with jq -c '.[]'".into(),
+        _ => wording!["if it has one object per line, say so with ", Field::From.of("jsonl")],
     }
 }
 
@@ -153,7 +202,11 @@ impl<'a> Column<'a> {
     /// Whether the first cell is words above what nearly always is something else.
     fn is_unlike_those_below(&self) -> bool {
         let is_nearly_all = |&n_cells: &u32| n_cells > 0 && n_cells * 20 >= self.n_cells * 19;
-        let is_no_value = || NO_VALUE.iter().any(|word| word.eq_ignore_ascii_case(self.first));
+        let is_no_value = || {
+            is_known_missing(self.first.as_bytes())
+                || !self.first.chars().any(char::is_alphanumeric)
+                || NO_VALUE.iter().any(|word| word.eq_ignore_ascii_case(self.first))
+        };
         self.kind == Kind::Words
             && !self.first.is_empty()
             && self.n_of_kinds.iter().any(is_nearly_all)
@@ -165,17 +218,19 @@ impl Kind {
     fn of(cell: &[u8]) -> Kind {
         let mut sample = TypeSample::default();
         sample.add(cell);
-        match sample.column_type() {
-            ColumnType::Boolean => return Kind::Boolean,
-            ColumnType::Text => {}
-            _ => return Kind::Value,
+        if sample.has_value() {
+            return Kind::Value;
+        }
+        if sample.column_type() == ColumnType::Boolean {
+            return Kind::Boolean;
         }
         let after_at = cell.iter().position(|&byte| byte == b'@').filter(|&at| at > 0);
         if after_at.is_some_and(|at| cell[at..].contains(&b'.')) {
             return Kind::Address;
         }
-        match cell {
-            [b'0'..=b'9', ..] | [b'+' | b'(', b'0'..=b'9', ..] => Kind::Figures(shape_of(cell)),
+        let is_sign = |byte: &u8| byte.is_ascii_punctuation() || byte.is_ascii_whitespace();
+        match cell.iter().find(|byte| !is_sign(byte)) {
+            Some(b'0'..=b'9') => Kind::Figures(shape_of(cell)),
             _ => Kind::Words,
         }
     }

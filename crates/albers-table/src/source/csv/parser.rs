@@ -12,17 +12,23 @@ use super::records::{BlankLines, CellsOfRecord, Records};
 use super::scan::TextBlock;
 use super::types::TypeSamples;
 use crate::TableError;
-use crate::chunk::TextColumnBuilder;
-use crate::infer::TypeSample;
+use crate::chunk::{ColumnChunk, TextColumnBuilder};
+use crate::infer::{PointCounts, TypeSample};
+use crate::notation::Notation;
 use crate::row::RowId;
+use crate::schema::ColumnType;
 use crate::source::{SourceChunk, Wanted};
 use crate::value::ParseProblem;
 
 /// Parses a block into a chunk.
 pub(super) struct BlockParser<'a> {
-    pub(super) wanted: &'a Wanted<'a>,
-    pub(super) delimiter: u8,
-    pub(super) n_columns: usize,
+    wanted: &'a Wanted<'a>,
+    delimiter: u8,
+    n_columns: usize,
+    /// Columns behind these that have no cells.
+    n_empty_columns: usize,
+    /// The places of columns that nobody asked for, where they may tell how numbers are written.
+    beside: Vec<usize>,
 }
 
 /// A block as read.
@@ -44,15 +50,35 @@ enum FaultKind {
     Cell { request_idx: usize, problem: ParseProblem },
 }
 
+/// What is known of the cells of a column beside the cells themselves.
+#[derive(Default)]
+struct Seen {
+    /// What decimals and floats look like that are written as the program writes them.
+    points: PointCounts,
+    /// Cells that stand for a missing value, as all others are typed.
+    n_known_missing: u64,
+    /// What cells look like that are written in another way.
+    foreign: TypeSample,
+}
+
 impl Fault {
-    /// Whether a cell does not fit a column whose type nobody gave.
-    pub(super) fn is_of_inferred(&self, wanted: &Wanted<'_>) -> bool {
+    /// Whether all rows together may show that the column is to be read in another way.
+    pub(super) fn may_be_read_otherwise(&self, wanted: &Wanted<'_>) -> bool {
         match self.what {
             FaultKind::Ragged { .. } => false,
             FaultKind::Cell { request_idx, .. } => {
-                wanted.requests[request_idx].column_type.is_none()
+                let request = &wanted.requests[request_idx];
+                let is_said = wanted.options.date_format(&request.name).is_some();
+                let is_text =
+                    matches!(request.column_type, Some(ColumnType::Text | ColumnType::Code));
+                !is_said && !is_text
             }
         }
+    }
+
+    /// Whether bytes are not UTF-8.
+    pub(super) fn is_of_encoding(&self) -> bool {
+        matches!(self.what, FaultKind::Cell { problem: ParseProblem::NotUtf8, .. })
     }
 
     /// The error, told by the line on which the record starts.
@@ -76,7 +102,7 @@ impl Fault {
                 let column = &wanted.requests[request_idx].name;
                 TableError::Cell {
                     table,
-                    place: format!("line {line}"),
+                    place: block.places.name(line),
                     column: column.clone(),
                     problem: problem.problem(),
                     hint: problem.hint(column),
@@ -88,7 +114,22 @@ impl Fault {
 
 impl<'a> BlockParser<'a> {
     pub(super) fn of(wanted: &'a Wanted<'a>, block: &TextBlock) -> BlockParser<'a> {
-        BlockParser { wanted, delimiter: block.delimiter, n_columns: block.n_columns }
+        let n_empty_columns = block.n_empty_columns;
+        BlockParser {
+            n_empty_columns,
+            ..BlockParser::new(wanted, block.delimiter, block.n_columns)
+        }
+    }
+
+    pub(super) fn new(wanted: &'a Wanted<'a>, delimiter: u8, n_columns: usize) -> BlockParser<'a> {
+        let is_said =
+            wanted.options.said_mark().is_some() || !TypeSamples::are_open(wanted.requests);
+        // A column that is asked for as text tells as much as one that is not asked for.
+        let places = wanted.places.iter().zip(wanted.requests);
+        let looked_at = places.filter(|(_, request)| TypeSamples::is_open(request));
+        let looked_at: Vec<usize> = looked_at.map(|(&place, _)| place).collect();
+        let beside = (0..n_columns).filter(|place| !is_said && !looked_at.contains(place));
+        BlockParser { wanted, delimiter, n_columns, n_empty_columns: 0, beside: beside.collect() }
     }
 
     fn records<'b>(&self, block: &'b [u8]) -> Records<'b> {
@@ -96,7 +137,7 @@ impl<'a> BlockParser<'a> {
     }
 
     fn builder(&self, request_idx: usize) -> TextColumnBuilder {
-        let kind = self.wanted.column_types[request_idx];
+        let kind = self.wanted.types.column_types[request_idx];
         match self.wanted.requests[request_idx].column_type {
             Some(_) => TextColumnBuilder::new(kind),
             None => TextColumnBuilder::inferred(kind),
@@ -105,22 +146,39 @@ impl<'a> BlockParser<'a> {
 
     /// Looks at the cells of a block, as long as too few were seen.
     pub(super) fn sample(&self, block: &[u8], samples: &mut TypeSamples) {
+        samples.look_at_delimiter(self.delimiter);
         let mut records = self.records(block);
         while samples.wants_row() {
             let Some(cells) = records.next_record() else { break };
-            for (sample, &place) in samples.samples_mut().iter_mut().zip(&self.wanted.places) {
+            self.look_beside(&cells, samples);
+            let columns = samples.samples_mut().iter_mut().zip(&self.wanted.places).enumerate();
+            for (request_idx, (sample, &place)) in columns {
                 if let Some(sample) = sample
                     && place < cells.len()
                 {
-                    self.look_at(cells.get(place), sample);
+                    self.look_at(request_idx, cells.get(place), sample);
                 }
             }
         }
     }
 
-    fn look_at(&self, cell: &[u8], sample: &mut TypeSample) {
-        if !self.wanted.options.is_missing(cell) {
+    fn look_at(&self, request_idx: usize, cell: &[u8], sample: &mut TypeSample) {
+        if !self.wanted.is_missing(request_idx, cell) {
             sample.add(cell);
+        }
+    }
+
+    /// Looks at numbers with commas in columns that nobody asked for.
+    #[inline]
+    fn look_beside(&self, cells: &CellsOfRecord<'_>, samples: &mut TypeSamples) {
+        if self.beside.is_empty() || memchr::memchr(b',', cells.text()).is_none() {
+            return;
+        }
+        for &place in self.beside.iter().filter(|&&place| place < cells.len()) {
+            let cell = cells.get(place);
+            if cell.contains(&b',') {
+                samples.look_beside(cell);
+            }
         }
     }
 
@@ -131,14 +189,19 @@ impl<'a> BlockParser<'a> {
             .enumerate()
             .map(|(request_idx, request)| request.coded.then(|| self.builder(request_idx)))
             .collect();
+        // A builder sets memory aside for many cells if nothing is said, and there may be many builders.
+        let empty = || StringBuilder::with_capacity(0, 0);
         let mut carried: Vec<Option<StringBuilder>> =
-            requests.iter().map(|request| request.carried.then(StringBuilder::new)).collect();
+            requests.iter().map(|request| request.carried.then(empty)).collect();
         let mut samples = TypeSamples::of_all(requests);
+        samples.look_at_delimiter(self.delimiter);
+        let mut seen: Vec<Seen> = requests.iter().map(|_| Seen::default()).collect();
         let mut records = self.records(block);
         let mut n_rows = 0;
         while let Some(cells) = records.next_record() {
-            let outcome = if cells.len() == self.n_columns {
-                self.push_row(&cells, &mut coded, &mut carried, samples.samples_mut())
+            let outcome = if self.is_whole(&cells) {
+                self.look_beside(&cells, &mut samples);
+                self.push_row(&cells, (&mut coded, &mut seen), &mut carried, samples.samples_mut())
                     .map_err(|(request_idx, problem)| FaultKind::Cell { request_idx, problem })
             } else {
                 Err(FaultKind::Ragged { n_cells: cells.len() })
@@ -154,7 +217,8 @@ impl<'a> BlockParser<'a> {
                 what: FaultKind::Cell { request_idx, problem },
             })?;
             if let Some(sample) = &mut samples.samples_mut()[request_idx] {
-                *sample = TypeSample::of_read(self.wanted.column_types[request_idx], &column);
+                *sample =
+                    self.seen_of(request_idx, &column, std::mem::take(&mut seen[request_idx]));
             }
             finished.push(column);
         }
@@ -176,30 +240,117 @@ impl<'a> BlockParser<'a> {
         records.start
     }
 
+    /// Whether a record has a cell for each column, and none behind them.
+    fn is_whole(&self, cells: &CellsOfRecord<'_>) -> bool {
+        let n_cells = cells.len();
+        n_cells == self.n_columns
+            || (n_cells > self.n_columns
+                && n_cells <= self.n_columns + self.n_empty_columns
+                && (self.n_columns..n_cells).all(|at| cells.get(at).trim_ascii().is_empty()))
+    }
+
+    /// What the cells of a column that was read look like.
+    fn seen_of(&self, request_idx: usize, column: &ColumnChunk, seen: Seen) -> TypeSample {
+        let types = self.wanted.types;
+        let mut sample = match types.notations[request_idx] {
+            Notation::Numbers(_) | Notation::Dates(_) => seen.foreign,
+            Notation::Plain | Notation::Undecided(_) => {
+                TypeSample::of_read(types.column_types[request_idx], column, &seen.points)
+            }
+        };
+        sample.add_known_missing(seen.n_known_missing);
+        sample
+    }
+
     fn push_row(
         &self,
         cells: &CellsOfRecord<'_>,
-        coded: &mut [Option<TextColumnBuilder>],
+        (coded, seen): (&mut [Option<TextColumnBuilder>], &mut [Seen]),
         carried: &mut [Option<StringBuilder>],
         samples: &mut [Option<TypeSample>],
     ) -> Result<(), (usize, ParseProblem)> {
         for (request_idx, &place) in self.wanted.places.iter().enumerate() {
             let cell = cells.get(place);
+            let fault = |problem| (request_idx, problem);
             if let Some(builder) = &mut coded[request_idx] {
-                if self.wanted.options.is_missing(cell) {
-                    builder.push_missing();
-                } else {
-                    builder.push(cell).map_err(|problem| (request_idx, problem))?;
-                }
+                self.push_cell(request_idx, cell, builder, &mut seen[request_idx])
+                    .map_err(fault)?;
             } else if let Some(sample) = &mut samples[request_idx] {
-                self.look_at(cell, sample);
+                self.look_at(request_idx, cell, sample);
             }
             if let Some(builder) = &mut carried[request_idx] {
-                let text =
-                    std::str::from_utf8(cell).map_err(|_| (request_idx, ParseProblem::NotUtf8))?;
-                builder.append_option((!text.is_empty()).then_some(text));
+                self.carry(request_idx, cell, builder).map_err(fault)?;
             }
         }
+        Ok(())
+    }
+
+    #[inline]
+    fn push_cell(
+        &self,
+        request_idx: usize,
+        cell: &[u8],
+        builder: &mut TextColumnBuilder,
+        seen: &mut Seen,
+    ) -> Result<(), ParseProblem> {
+        if self.wanted.is_missing(request_idx, cell) {
+            builder.push_missing();
+            return Ok(());
+        }
+        let kind = self.wanted.types.column_types[request_idx];
+        let outcome = match &self.wanted.types.notations[request_idx] {
+            Notation::Plain | Notation::Undecided(_) => match kind {
+                ColumnType::Decimal | ColumnType::Float => {
+                    builder.push(cell).inspect(|()| seen.points.add(cell.trim_ascii()))
+                }
+                ColumnType::Code if self.wanted.is_known_missing(request_idx, cell) => {
+                    Err(ParseProblem::NotA(kind))
+                }
+                _ => builder.push(cell),
+            },
+            notation => {
+                let mut buffer = Vec::new();
+                notation
+                    .plain(kind, cell, &mut buffer)
+                    .and_then(|plain| builder.push(plain))
+                    .inspect(|()| seen.foreign.add(cell))
+            }
+        };
+        match outcome {
+            Err(_) if self.wanted.is_known_missing(request_idx, cell) => {
+                builder.push_missing();
+                seen.n_known_missing += 1;
+                Ok(())
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// Carries a cell as it is, but for numbers and dates that are written in another way, and for
+    /// texts that stand for a missing one: a release has one notation.
+    fn carry(
+        &self,
+        request_idx: usize,
+        cell: &[u8],
+        builder: &mut StringBuilder,
+    ) -> Result<(), ParseProblem> {
+        let types = self.wanted.types;
+        let kind = types.column_types[request_idx];
+        // Where all others are numbers or dates, a text for a missing value would make them text.
+        if kind != ColumnType::Text
+            && (self.wanted.is_missing(request_idx, cell)
+                || self.wanted.is_known_missing(request_idx, cell))
+        {
+            builder.append_null();
+            return Ok(());
+        }
+        let mut buffer = Vec::new();
+        let plain = match &types.notations[request_idx] {
+            Notation::Plain | Notation::Undecided(_) => Ok(cell),
+            notation => notation.plain(kind, cell, &mut buffer),
+        };
+        let text = std::str::from_utf8(plain.unwrap_or(cell)).map_err(|_| ParseProblem::NotUtf8)?;
+        builder.append_option((!text.is_empty()).then_some(text));
         Ok(())
     }
 }

@@ -36,6 +36,11 @@ pub(super) struct CellsOfRecord<'a> {
 }
 
 impl CellsOfRecord<'_> {
+    /// All cells, one after another.
+    pub(super) fn text(&self) -> &[u8] {
+        &self.text[..self.ends.last().copied().unwrap_or(0)]
+    }
+
     pub(super) fn len(&self) -> usize {
         self.ends.len()
     }

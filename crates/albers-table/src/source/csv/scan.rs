@@ -21,25 +21,35 @@
 
 use std::sync::Arc;
 
+use albers_storage::threads;
 use rayon::prelude::*;
 
 use super::blocks::BlockReader;
 use super::count_lines;
 use super::parser::{BlockParser, Fault, ParsedBlock};
 use super::types::TypeSamples;
+use crate::notation::{Doubt as Ambiguity, Notation};
 use crate::row::RowId;
-use crate::source::{RequestedTypes, Scan, SourceChunk, Wanted};
+use crate::schema::ColumnType;
+use crate::source::encoding::{self, Detected};
+use crate::source::places::Places;
+use crate::source::remark::{Remark, Remarks};
+use crate::source::{
+    ColumnRequest, ReadOptions, RequestedTypes, Scan, SourceChunk, TextEncoding, Undecided, Wanted,
+    table_error,
+};
 use crate::{Result, TableError};
 
 /// A text on its way.
 pub(crate) struct TextPart {
     name: Arc<str>,
     n_columns: usize,
-    /// A block that was read already; empty when there is none.
-    first_block: Vec<u8>,
+    /// Columns behind these that have no cells.
+    n_empty_columns: usize,
     blocks: BlockReader,
     /// The 1-based line of the next block.
     next_line: u64,
+    places: Places,
 }
 
 /// A block, and what is needed to parse it.
@@ -47,34 +57,47 @@ pub(super) struct TextBlock {
     pub(super) table: Arc<str>,
     pub(super) delimiter: u8,
     pub(super) n_columns: usize,
+    pub(super) n_empty_columns: usize,
     pub(super) first_line: u64,
+    pub(super) places: Places,
     pub(super) bytes: Vec<u8>,
 }
 
 impl TextPart {
     pub(super) fn new(
         name: &str,
-        n_columns: usize,
-        first_block: Vec<u8>,
+        (n_columns, n_empty_columns): (usize, usize),
         blocks: BlockReader,
     ) -> TextPart {
         let next_line = blocks.first_data_line;
-        TextPart { name: name.into(), n_columns, first_block, blocks, next_line }
+        TextPart {
+            name: name.into(),
+            n_columns,
+            n_empty_columns,
+            blocks,
+            next_line,
+            places: Places::default(),
+        }
+    }
+
+    /// The same; messages call its lines so.
+    pub(super) fn with_places(self, places: Places) -> TextPart {
+        TextPart { places, ..self }
     }
 
     fn next_block(&mut self) -> Result<Option<TextBlock>> {
-        let mut bytes = std::mem::take(&mut self.first_block);
-        if bytes.is_empty() {
-            match self.blocks.next_block()? {
-                Some(block) => bytes = block,
-                None => return Ok(None),
-            }
-        }
+        let Some(bytes) = self.blocks.next_block()? else { return Ok(None) };
         let first_line = self.next_line;
         self.next_line += count_lines(&bytes);
-        let TextPart { n_columns, .. } = *self;
-        let delimiter = self.blocks.delimiter;
-        Ok(Some(TextBlock { table: self.name.clone(), delimiter, n_columns, first_line, bytes }))
+        Ok(Some(TextBlock {
+            table: self.name.clone(),
+            delimiter: self.blocks.delimiter,
+            n_columns: self.n_columns,
+            n_empty_columns: self.n_empty_columns,
+            first_line,
+            places: self.places.clone(),
+            bytes,
+        }))
     }
 }
 
@@ -98,6 +121,14 @@ pub(crate) struct TextScan<'s> {
     /// What is to be done when all rows turned out to have the types with which they were read.
     when_settled: Option<Box<dyn FnOnce() + Send + 's>>,
     is_judged: bool,
+    /// Whether all rows may show that letters are not stored as UTF-8.
+    has_open_encoding: bool,
+    /// How they are stored, once that shows.
+    other_encoding: Option<TextEncoding>,
+    /// Whether letters of UTF-8 were read.
+    has_letters: bool,
+    /// What was found out, for the owner of the table.
+    remarks: Remarks,
 }
 
 /// Why a column may have another type than the one with which it was read.
@@ -123,7 +154,22 @@ impl<'s> TextScan<'s> {
             is_done: false,
             when_settled: None,
             is_judged: false,
+            has_open_encoding: false,
+            other_encoding: None,
+            has_letters: false,
+            remarks: Remarks::default(),
         }
+    }
+
+    /// The same; what is found out is added to these remarks.
+    pub(crate) fn remarking(self, remarks: &Remarks) -> TextScan<'s> {
+        TextScan { remarks: remarks.clone(), ..self }
+    }
+
+    /// The same; if `is_open`, all rows may show that letters are not stored as UTF-8.
+    pub(crate) fn with_open_encoding(self, is_open: bool) -> TextScan<'s> {
+        let is_open = is_open && self.wanted.types.encoding.is_none();
+        TextScan { has_open_encoding: is_open, ..self }
     }
 
     /// The same; `act` is called when it is certain that the rows need not be read again for their
@@ -135,7 +181,7 @@ impl<'s> TextScan<'s> {
     /// As many blocks as there are threads; fewer at the end, or before something wrong.
     fn next_blocks(&mut self) -> Vec<TextBlock> {
         let mut round = Vec::new();
-        while round.len() < rayon::current_num_threads().max(1) && !self.is_done {
+        while round.len() < threads::of_pool() && !self.is_done {
             match self.next_block() {
                 Ok(Some(block)) => round.push(block),
                 Ok(None) => self.is_done = true,
@@ -177,8 +223,9 @@ impl<'s> TextScan<'s> {
             let block = &round[block_idx];
             match outcome {
                 Ok(ParsedBlock { mut chunk, samples }) => {
+                    self.has_letters |= !block.bytes.is_ascii();
                     self.samples.merge(&samples);
-                    if self.samples.are_too_wide_for(self.wanted.column_types) {
+                    if self.samples.are_too_wide_for(self.wanted.types) {
                         self.doubt = Some(Doubt::TooWide);
                         self.look_at(&round[block_idx + 1..]);
                         break;
@@ -191,7 +238,7 @@ impl<'s> TextScan<'s> {
                 }
                 // The rows before it are handed on first, so that what is found wrong with them
                 // does not depend on the number of threads.
-                Err(fault) if fault.is_of_inferred(&self.wanted) => {
+                Err(fault) if self.may_be_read_otherwise(&fault, block) => {
                     self.doubt = Some(Doubt::Misfit(fault.at(&self.wanted, block)));
                     self.look_at(&round[block_idx..]);
                     break;
@@ -205,14 +252,41 @@ impl<'s> TextScan<'s> {
         chunks
     }
 
+    /// Whether all rows together may show that a cell is to be read in another way.
+    fn may_be_read_otherwise(&mut self, fault: &Fault, block: &TextBlock) -> bool {
+        if fault.is_of_encoding() && self.has_open_encoding && !self.has_letters {
+            match encoding::detect(&block.bytes, true) {
+                Detected::Surely(found) if found != TextEncoding::UTF_8 => {
+                    self.other_encoding = Some(found);
+                    return true;
+                }
+                _ => {}
+            }
+        }
+        fault.may_be_read_otherwise(&self.wanted)
+    }
+
     /// Looks at blocks whose rows are not handed on.
     fn look_at(&mut self, round: &[TextBlock]) {
-        let wanted = &self.wanted;
+        // What is UTF-8 elsewhere is not of another encoding here: the letter is broken.
+        let is_utf_8 = |block: &TextBlock| {
+            !block.bytes.is_ascii() && std::str::from_utf8(&block.bytes).is_ok()
+        };
+        if self.other_encoding.is_some() && round.iter().any(is_utf_8) {
+            self.other_encoding = None;
+        }
+        let (wanted, other_encoding) = (&self.wanted, self.other_encoding);
         let looked: Vec<TypeSamples> = round
             .par_iter()
             .map(|block| {
                 let mut samples = TypeSamples::of_all(wanted.requests);
-                BlockParser::of(wanted, block).sample(&block.bytes, &mut samples);
+                let parser = BlockParser::of(wanted, block);
+                match other_encoding {
+                    Some(other) => {
+                        parser.sample(&encoding::decode(other, &block.bytes), &mut samples);
+                    }
+                    None => parser.sample(&block.bytes, &mut samples),
+                }
                 samples
             })
             .collect();
@@ -228,20 +302,84 @@ impl<'s> TextScan<'s> {
         if let Some(fault) = self.fault.take() {
             return Err(fault);
         }
-        let RequestedTypes { column_types, .. } = self.samples.types(self.wanted.requests);
-        if column_types != self.wanted.column_types {
-            return Err(TableError::OtherTypes { table: self.table.to_owned(), column_types });
+        let Wanted { requests, options, types: own, .. } = self.wanted;
+        let mut types = self.samples.types(requests, options);
+        types.encoding = self.other_encoding.or(own.encoding);
+        check_decided(self.table, requests, &types, options)?;
+        if types != *own {
+            let (table, types) = (self.table.to_owned(), Box::new(types));
+            return Err(TableError::OtherTypes { table, types });
         }
         match self.doubt.take() {
             Some(Doubt::Misfit(fault)) => return Err(fault),
             Some(Doubt::TooWide) => unreachable!("columns with too many digits are no decimals"),
             None => {}
         }
+        self.remark();
         if let Some(act) = self.when_settled.take() {
             act();
         }
         Ok(())
     }
+
+    /// Says what nobody has said and the rows told.
+    fn remark(&self) {
+        let Wanted { requests, options, types, .. } = &self.wanted;
+        for (request_idx, request) in requests.iter().enumerate() {
+            let column = || request.name.clone();
+            let kind = types.column_types[request_idx];
+            let is_fraction = matches!(kind, ColumnType::Decimal | ColumnType::Float);
+            let is_told = options.said_mark().is_none() && !options.numbers_are_plain;
+            match &types.notations[request_idx] {
+                Notation::Numbers(mark) if options.decimal.is_none() => {
+                    self.remarks.add(Remark::Numbers { column: column(), mark: *mark });
+                }
+                Notation::Dates(format) if options.date_format(&request.name).is_none() => {
+                    self.remarks.add(Remark::Dates { column: column(), format: format.clone() });
+                }
+                Notation::Plain
+                    if is_told && is_fraction && self.samples.is_point_assumed(request_idx) =>
+                {
+                    self.remarks.add(Remark::AssumedPoint { column: column() });
+                }
+                Notation::Plain
+                    if self.samples.are_months(request_idx) && request.column_type.is_none() =>
+                {
+                    self.remarks.add(Remark::Months { column: column() });
+                }
+                _ => {}
+            }
+            let n_rows = self.samples.n_known_missing(request_idx);
+            if n_rows > 0 && kind != ColumnType::Text {
+                self.remarks.add(Remark::KnownMissing { column: column(), n_rows });
+            }
+        }
+        if let Some(encoding) = types.encoding {
+            self.remarks.add(Remark::Encoding(encoding));
+        }
+    }
+}
+
+/// Refuses columns that can be read in two ways and are to be coded.
+fn check_decided(
+    table: &str,
+    requests: &[ColumnRequest],
+    types: &RequestedTypes,
+    options: &ReadOptions,
+) -> Result<()> {
+    for (request, notation) in requests.iter().zip(&types.notations) {
+        let may_be_names = options.undecided == Undecided::Names && request.column_type.is_none();
+        // Dates that leave as they came are nobody's business; numbers become typed.
+        let matters = |doubt: &Ambiguity| request.coded || *doubt == Ambiguity::Thousands;
+        if let Notation::Undecided(doubt) = notation
+            && matters(doubt)
+            && !may_be_names
+        {
+            let problem = format!("column '{}': {}", request.name, doubt.problem());
+            return Err(table_error(table, problem, doubt.hint(&request.name)));
+        }
+    }
+    Ok(())
 }
 
 impl Scan for TextScan<'_> {

@@ -40,10 +40,10 @@ fn a_leading_zero_after_the_first_rows_makes_codes_unless_the_type_is_given() {
     let path = folder.path().join("t.csv");
     std::fs::write(&path, format!("x,y\n{}00123,1\n", "7,1\n".repeat(30_000))).unwrap();
     let outcome = read_all(&path, None, &mut |_| ());
-    let Err(TableError::OtherTypes { column_types, .. }) = outcome else {
+    let Err(TableError::OtherTypes { types, .. }) = outcome else {
         panic!("the zero would be lost")
     };
-    assert_eq!(column_types, [ColumnType::Code, ColumnType::Integer]);
+    assert_eq!(types.column_types, [ColumnType::Code, ColumnType::Integer]);
     assert!(read_all(&path, Some(ColumnType::Integer), &mut |_| ()).is_ok());
 }
 
@@ -102,6 +102,9 @@ fn a_given_format_of_tsv_means_tabs_and_an_ending_is_sniffed() {
     std::fs::write(&path, "a;b;c\n1;2;3\n").unwrap();
     assert_eq!((open(&path).delimiter(), open(&path).columns().len()), (Some(b';'), 3));
     let options = ReadOptions::default();
+    let tabs = FileSource::open(&path, Some(Format::Tsv), &options);
+    assert!(tabs.is_err_and(|error| error.to_string().contains("another delimiter")));
+    std::fs::write(&path, "a;b;c\n1;2;3\n4\n").unwrap();
     let tabs = FileSource::open(&path, Some(Format::Tsv), &options).unwrap();
     assert_eq!((tabs.delimiter(), tabs.columns().len()), (Some(b'\t'), 1));
     let bars = ReadOptions { delimiter: Some(b'|'), ..options };

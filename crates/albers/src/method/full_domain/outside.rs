@@ -223,6 +223,7 @@ pub(crate) fn publish(
         may_overlap: false,
         has_history: false,
         tops: None,
+        chosen: None,
         passes: None,
         generalization: Some(chosen.report),
         notes: [protection.notes, search.notes.clone(), chosen.notes].concat(),

@@ -105,7 +105,9 @@ fn asked<'a>(codebook: &'a Codebook, examples: &'a [Option<Example>]) -> Vec<Ask
             (Some(CodebookHierarchy::Suppress), Some(example)) if is_plain(&example.low) => {
                 Kind::Label(std::slice::from_ref(&example.low))
             }
-            (Some(CodebookHierarchy::Dates), Some(example)) if column.shown == "label" => {
+            (Some(CodebookHierarchy::Dates { spec: None }), Some(example))
+                if column.shown == "label" =>
+            {
                 let year = example.low.get(..4)?;
                 Kind::Year(year.bytes().all(|byte| byte.is_ascii_digit()).then_some(year)?)
             }
@@ -145,6 +147,17 @@ fn typed(codebook: &Codebook) -> (Vec<&str>, Vec<&str>) {
     let numbers = columns().filter(|(own, _)| own.is_number()).map(|(_, name)| name);
     let times = columns().filter(|(own, _)| own.is_time()).map(|(_, name)| name);
     (numbers.chain(level(codebook)).collect(), times.collect())
+}
+
+/// Whether the release has one object per row.
+fn is_json(codebook: &Codebook) -> bool {
+    codebook.format == "jsonl"
+}
+
+/// All columns of the file.
+fn columns_of(codebook: &Codebook) -> impl Iterator<Item = &str> {
+    let columns = codebook.columns.iter();
+    columns.flat_map(|own| own.shown_in.iter().chain(&own.mean).map(String::as_str))
 }
 
 /// A text in quotes, for Python and R.

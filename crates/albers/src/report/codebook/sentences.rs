@@ -97,8 +97,12 @@ fn label(column: &CodebookColumn) -> String {
             "[a, b] stands for all values from a to b, both included, of which people may have \
              any; one value alone is the value itself"
         }
-        Some(CodebookHierarchy::Dates) => {
+        Some(CodebookHierarchy::Dates { spec: None }) => {
             "2024-03 is a month, 2024-Q1 a quarter, 2024 a year; a whole date is the day itself"
+        }
+        Some(CodebookHierarchy::Dates { spec: Some(_) }) => {
+            "2024-W11 is a week from Monday to Sunday (ISO 8601), 2024-03 a month, 2024-Q1 a quarter, \
+             2024 a year, 2020-2024 the years from 2020 to 2024; a whole date is the day itself"
         }
         Some(CodebookHierarchy::Suppress) => "The value itself, or *",
         None => "A label stands for a group of values",

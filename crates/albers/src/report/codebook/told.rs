@@ -1,15 +1,15 @@
 //! What the published cells of each column look like, told as they are written.
 //!
 //! ```text
-//!   door ──batches──► ToldSink ──batches──► sink
-//!                         │
-//!                     ToldCells: types, missing values, an example of each column
+//!   door ──runs──► ToldSink ──runs──► sink
+//!                      │
+//!                  ToldCells: types, missing values, an example of each column
 //! ```
 //!
 //! Guarantee: what is told is a function of the cells that are published, in their order, and of
 //! how
 //! they are stored.
-//! Cost: a look at each cell that differs from the one before it, columns in parallel.
+//! Cost: a look at each cell that a class shows, and at each that rows have, columns in parallel.
 
 use std::sync::{Arc, Mutex};
 
@@ -17,7 +17,7 @@ use albers_release::publish::{CellCounts, Typing};
 use albers_table::Result as TableResult;
 use albers_table::format::Format;
 use albers_table::schema::ColumnType;
-use albers_table::sink::{Sealed, Sink, WriteOptions};
+use albers_table::sink::{RunBatch, Sealed, Sink, WriteOptions};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
@@ -107,16 +107,17 @@ impl ToldCells {
         self.delimiter = match self.format {
             Format::Csv => Some(options.delimiter.map_or(',', char::from)),
             Format::Tsv => Some('\t'),
-            Format::Parquet => None,
+            Format::Parquet | Format::JsonLines | Format::Sheet => None,
         };
         let is_quasi = |field: &Field| self.quasi.contains(field.name());
         let columns = schema.fields().iter();
         self.columns = columns.map(|own| ToldColumn::of(own, self.format, is_quasi(own))).collect();
     }
 
-    fn add(&mut self, batch: &RecordBatch) {
-        let columns = self.columns.par_iter_mut().zip(batch.columns());
-        columns.for_each(|(column, array)| column.add(array));
+    /// Looks at some rows: at what runs show once.
+    fn add(&mut self, rows: &RunBatch) {
+        let columns = self.columns.par_iter_mut().zip(rows.columns());
+        columns.for_each(|(column, own)| column.add(own.cells()));
     }
 }
 
@@ -296,6 +297,10 @@ impl Sink for ToldSink {
         self.sink.is_typed()
     }
 
+    fn shows_bounds(&self) -> bool {
+        self.sink.shows_bounds()
+    }
+
     fn format_beside(&self) -> Option<Format> {
         self.sink.format_beside()
     }
@@ -306,8 +311,12 @@ impl Sink for ToldSink {
     }
 
     fn write(&mut self, batch: &RecordBatch) -> TableResult<()> {
-        self.told.0.lock().expect("no thread panics while it looks").add(batch);
-        self.sink.write(batch)
+        self.write_runs(&RunBatch::of_rows(batch))
+    }
+
+    fn write_runs(&mut self, rows: &RunBatch) -> TableResult<()> {
+        self.told.0.lock().expect("no thread panics while it looks").add(rows);
+        self.sink.write_runs(rows)
     }
 
     fn seal(self: Box<Self>) -> TableResult<Box<dyn Sealed>> {

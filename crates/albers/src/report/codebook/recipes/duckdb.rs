@@ -1,12 +1,17 @@
 //! SQL of DuckDB.
 
-use super::{ANY, Asked, ENDS, Kind, labels_of, level, typed};
+use super::{ANY, Asked, ENDS, Kind, columns_of, is_json, labels_of, level, typed};
 use crate::report::codebook::{Codebook, CodebookColumn};
 
 /// The recipe.
 pub(super) fn code(codebook: &Codebook, asked: &[Asked<'_>]) -> String {
     let file = text(&codebook.release);
     let read = match &codebook.delimiter {
+        None if is_json(codebook) => {
+            let columns = columns_of(codebook).map(|own| format!("{}: 'VARCHAR'", text(own)));
+            let columns = columns.collect::<Vec<_>>().join(", ");
+            format!("read_json({file}, format = 'newline_delimited', columns = {{{columns}}})")
+        }
         None => format!("read_parquet({file})"),
         Some(delimiter) => {
             let delim = if delimiter == "\t" { "'\\t'".to_owned() } else { text(delimiter) };
@@ -14,7 +19,7 @@ pub(super) fn code(codebook: &Codebook, asked: &[Asked<'_>]) -> String {
         }
     };
     let mut columns = Vec::new();
-    if codebook.delimiter.is_some() {
+    if codebook.delimiter.is_some() || is_json(codebook) {
         let (numbers, times) = typed(codebook);
         let cast = |own: &str, to: &str| format!("CAST({0} AS {to}) AS {0}", name(own));
         columns.extend(numbers.into_iter().map(|own| cast(own, "DOUBLE")));

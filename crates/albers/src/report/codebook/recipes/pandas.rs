@@ -1,6 +1,6 @@
 //! Python with pandas.
 
-use super::{ANY, Asked, ENDS, Kind, all_quoted, labels_of, level, quoted, typed};
+use super::{ANY, Asked, ENDS, Kind, all_quoted, is_json, labels_of, level, quoted, typed};
 use crate::report::codebook::{Codebook, CodebookColumn};
 
 /// The recipe.
@@ -10,8 +10,23 @@ pub(super) fn code(codebook: &Codebook, asked: &[Asked<'_>]) -> String {
     if asked.iter().any(|own| matches!(own.kind, Kind::Set(_))) {
         lines.push("import csv".to_owned());
     }
+    if is_json(codebook) {
+        let is_packed = codebook.release.ends_with(".gz");
+        lines.extend(is_packed.then(|| "import gzip".to_owned()));
+        lines.push("import json".to_owned());
+    }
     lines.extend(["import pandas as pd".to_owned(), String::new()]);
     match &codebook.delimiter {
+        None if is_json(codebook) => {
+            lines.push("# Texts stay texts, so that codes keep their zeros.".to_owned());
+            lines.push(match opened(&codebook.release) {
+                Some(opened) => {
+                    format!("with {opened} as lines:\n    release = pd.DataFrame(map(json.loads, lines))")
+                }
+                None => format!("release = pd.read_json({file}, lines=True, dtype=False)"),
+            });
+            lines.extend(types(codebook));
+        }
         None => lines.push(format!("release = pd.read_parquet({file})")),
         Some(delimiter) => {
             lines.push("# Text at first, so that codes keep their zeros.".to_owned());
@@ -34,6 +49,16 @@ pub(super) fn code(codebook: &Codebook, asked: &[Asked<'_>]) -> String {
     }
     lines.extend(nested(codebook, asked));
     lines.join("\n") + "\n"
+}
+
+/// How Python opens a file of lines; nothing where it cannot by itself.
+fn opened(release: &str) -> Option<String> {
+    let file = quoted(release);
+    match release.rsplit('.').next() {
+        Some("gz") => Some(format!("gzip.open({file}, \"rt\", encoding=\"utf-8\")")),
+        Some("zst" | "zstd") => None,
+        _ => Some(format!("open({file}, encoding=\"utf-8\")")),
+    }
 }
 
 fn types(codebook: &Codebook) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! R, without packages where the release is text.
 
-use super::{ANY, Asked, ENDS, Kind, all_quoted, labels_of, level, quoted, typed};
+use super::{ANY, Asked, ENDS, Kind, all_quoted, is_json, labels_of, level, quoted, typed};
 use crate::report::codebook::{Codebook, CodebookColumn};
 
 /// The recipe.
@@ -8,6 +8,12 @@ pub(super) fn code(codebook: &Codebook, asked: &[Asked<'_>]) -> String {
     let file = quoted(&codebook.release);
     let mut lines = Vec::new();
     match &codebook.delimiter {
+        None if is_json(codebook) => {
+            lines.push("# install.packages(\"jsonlite\")".to_owned());
+            let open = if codebook.release.ends_with(".gz") { "gzfile" } else { "file" };
+            lines.push(format!("release <- jsonlite::stream_in({open}({file}), verbose = FALSE)"));
+            lines.extend(types(codebook));
+        }
         None => {
             lines.push("# install.packages(\"arrow\")".to_owned());
             lines.push(format!("release <- as.data.frame(arrow::read_parquet({file}))"));

@@ -1,14 +1,15 @@
 //! Spreadsheets: LibreOffice, Excel and others.
 
-use super::{Asked, Kind};
+use super::{Asked, Kind, is_json};
 use crate::report::codebook::Codebook;
 
 /// What is said of spreadsheets.
 pub(super) fn text(codebook: &Codebook, asked: &[Asked<'_>]) -> String {
     let title = "\n### Spreadsheets\n\n";
     let Some(delimiter) = &codebook.delimiter else {
+        let format = if is_json(codebook) { "JSON Lines" } else { "Parquet" };
         return format!(
-            "{title}Spreadsheets do not read Parquet. DuckDB makes a file that they read: `COPY \
+            "{title}Spreadsheets do not read {format}. DuckDB makes a file that they read: `COPY \
              release TO \
              'release.csv';`\n"
         );
