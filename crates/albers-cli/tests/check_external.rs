@@ -2,12 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
+mod common;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::mpsc;
-use std::time::Duration;
 
+use common::watched::watched;
 use serde_json::Value;
 
 /// As little as the program takes.
@@ -168,28 +169,6 @@ fn refusals_are_the_same_and_show_no_value() {
     assert!(output.status.code() == Some(2) && refusal.contains("/nowhere"), "{refusal}");
 }
 
-/// What a run prints, and the most memory that it held.
-fn run_watched(mut command: Command) -> (Vec<u8>, u64) {
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let status = format!("/proc/{}/status", child.id());
-    let (ended, is_ended) = mpsc::channel();
-    let waiting = std::thread::spawn(move || {
-        let output = child.wait_with_output().unwrap();
-        ended.send(()).unwrap();
-        output
-    });
-    let mut peak_bytes = 0;
-    while is_ended.recv_timeout(Duration::from_millis(2)).is_err() {
-        let status = std::fs::read_to_string(&status).unwrap_or_default();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kilobytes = line.and_then(|rest| rest.trim().trim_end_matches(" kB").parse().ok());
-        peak_bytes = peak_bytes.max(kilobytes.unwrap_or(0) * 1024);
-    }
-    let output = waiting.join().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    (output.stdout, peak_bytes)
-}
-
 #[cfg(target_os = "linux")]
 #[test]
 fn two_million_rows_are_audited_in_64_megabytes() {
@@ -201,14 +180,15 @@ fn two_million_rows_are_audited_in_64_megabytes() {
     let (_, whole, _) = check(&table, &flags);
     // A file is read again, and a pipe is put aside.
     for is_pipe in [false, true] {
-        let name = if is_pipe { Path::new("-") } else { &table };
-        let mut command = albers(&["check", "--json", "--memory", "64MB", "--threads", "2"]);
-        command.arg(name).args(flags).stdin(std::fs::File::open(&table).unwrap());
-        let (report, peak_bytes) = run_watched(command);
-        let mut report: Value = serde_json::from_slice(&report).unwrap();
+        let name = if is_pipe { "-" } else { table.to_str().unwrap() };
+        let arguments = ["check", "--json", "--memory", "64MB", "--threads", "2", name];
+        let input = Stdio::from(std::fs::File::open(&table).unwrap());
+        let run = watched(folder.0.path(), &[&arguments[..], &flags].concat(), input);
+        assert_eq!(run.code, Some(0), "{}", run.err);
+        let mut report: Value = serde_json::from_slice(&run.out).unwrap();
         let spilled = report.as_object_mut().unwrap().remove("spilled_bytes").unwrap();
         assert!(spilled.as_u64().unwrap() > 0);
         assert_eq!(report, whole);
-        assert!(0 < peak_bytes && peak_bytes < BUDGET_BYTES + REST_BYTES, "{peak_bytes}");
+        assert!(run.peak_bytes < BUDGET_BYTES + REST_BYTES, "{}", run.peak_bytes);
     }
 }

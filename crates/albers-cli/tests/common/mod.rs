@@ -5,6 +5,7 @@
 
 pub mod helped;
 pub mod living;
+pub mod watched;
 
 use std::collections::BTreeMap;
 use std::fs::File;

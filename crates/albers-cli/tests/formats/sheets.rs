@@ -1,11 +1,12 @@
 //! Sheets of workbooks.
 
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use proptest::prelude::*;
 use rust_xlsxwriter::{Formula, Workbook};
 
 use super::workbooks::{archive, fill, ods, ods_rows, write_cell, write_xlsx};
+use crate::common::watched::watched;
 use crate::common::{Folder, PEOPLE, piped, rows_of};
 
 const JOB: &str = "--quasi age,zip --type zip=code --hierarchy zip=prefix --sensitive disease \
@@ -288,27 +289,6 @@ fn a_workbook_that_is_locked_or_broken_or_empty_is_refused_as_that() {
     }
 }
 
-/// What a run says, its code, and the most memory that it held.
-fn run_watched(folder: &Folder, arguments: &str) -> (Option<i32>, String, u64) {
-    let mut command: Command = folder.command();
-    command.args(arguments.split_whitespace()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    let status = format!("/proc/{}/status", child.id());
-    let mut peak_bytes = 0;
-    let code = loop {
-        let status = std::fs::read_to_string(&status).unwrap_or_default();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kilobytes = line.and_then(|rest| rest.trim().trim_end_matches(" kB").parse().ok());
-        peak_bytes = peak_bytes.max(kilobytes.unwrap_or(0) * 1024);
-        if let Some(status) = child.try_wait().unwrap() {
-            break status.code();
-        }
-        std::thread::yield_now();
-    };
-    let err = std::io::read_to_string(child.stderr.take().unwrap()).unwrap();
-    (code, err, peak_bytes)
-}
-
 #[cfg(target_os = "linux")]
 #[test]
 fn a_zip_bomb_is_refused_without_memory() {
@@ -325,11 +305,11 @@ fn a_zip_bomb_is_refused_without_memory() {
         // What is nothing but one letter is a bomb in any memory.
         let memories = if part.contains("sheet1") { &["64MB", "100GB"][..] } else { &["64MB"] };
         for memory in memories {
-            let (code, err, peak_bytes) =
-                run_watched(&folder, &format!("check bomb.xlsx --quasi age --memory {memory}"));
-            assert_eq!(code, Some(2), "{part}: {err}");
-            assert!(err.contains("the workbook unpacks to"), "{part}: {err}");
-            assert!(peak_bytes > 0 && peak_bytes < MOST_BYTES, "{part}: {peak_bytes} bytes");
+            let arguments = ["check", "bomb.xlsx", "--quasi", "age", "--memory", memory];
+            let run = watched(&folder.path(""), &arguments, Stdio::null());
+            assert_eq!(run.code, Some(2), "{part}: {}", run.err);
+            assert!(run.err.contains("the workbook unpacks to"), "{part}: {}", run.err);
+            assert!(run.peak_bytes < MOST_BYTES, "{part}: {} bytes", run.peak_bytes);
         }
     }
 }
