@@ -1,8 +1,6 @@
 //! Fuzz targets of everything that reads what comes from outside.
 //!
-//! ```sh
-//! cargo +nightly fuzz run csv -- -runs=1000000 -max_len=4096
-//! ```
+//! `bench/fuzz.sh` builds and runs all of them; with a nightly compiler `cargo fuzz run csv` runs one.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Once;
