@@ -299,6 +299,21 @@ fn too_few_open_files_and_a_full_output_are_said_and_leave_nothing_behind() {
         assert!(run.err.contains("Too many open files"), "{}", run.err);
         assert!(run.err.contains("ulimit -n"), "{}", run.err);
     }
+    // An index that could not be made is no reason not to make it.
+    let create = format!("{} index create idx --key id --quasi age,zip -k 3", program());
+    for n_files in 4.. {
+        let run = finished(&mut shell(&folder, &format!("ulimit -n {n_files}; exec {create}")));
+        if run.err.contains("error while loading shared libraries") {
+            continue;
+        }
+        if run.code == Some(0) {
+            break;
+        }
+        assert_eq!(run.code, Some(2), "{n_files}: {}", run.said());
+        assert!(run.err.contains("ulimit -n"), "{n_files}: {}", run.err);
+        assert!(n_files < 40, "a few files suffice");
+    }
+    std::fs::remove_dir_all(folder.path("idx")).unwrap();
     for arguments in [
         format!("anonymize in.csv -o - {ROLES}"),
         format!("anonymize in.csv -o out.csv --json {ROLES}"),

@@ -409,7 +409,12 @@ fn begun(
     if !matches!(error, StorageError::Store(StoreError::NotEmpty { .. })) {
         return Err(error.into());
     }
-    let Ok(store) = open() else { return Err(error.into()) };
+    let store = match open() {
+        Ok(store) => store,
+        // It is a store, and what it holds remains to be seen.
+        Err(unopened @ StorageError::Store(StoreError::Io { .. })) => return Err(unopened.into()),
+        Err(_) => return Err(error.into()),
+    };
     match has_catalogue(&store.snapshot()?)? {
         true => Err(error.into()),
         false => Ok(store),

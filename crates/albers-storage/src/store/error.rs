@@ -3,6 +3,8 @@
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 
+use crate::{MORE_FILES, is_out_of_files};
+
 /// What can go wrong with a store.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -131,6 +133,7 @@ fn hint(source: &io::Error) -> &'static str {
         ErrorKind::PermissionDenied => "ask for the right to it",
         ErrorKind::NotFound => "check the name of the folder",
         ErrorKind::AlreadyExists | ErrorKind::NotADirectory => "name another folder",
+        _ if is_out_of_files(source) => MORE_FILES,
         _ => "check the disk, and open it again",
     }
 }
