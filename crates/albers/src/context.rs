@@ -185,7 +185,8 @@ impl<'r> Context<'r> {
             }
         }
         if plan.method.is_disjoint() {
-            reports.iter().try_for_each(check_disjoint)?;
+            let mut relations = reports.iter().map(|report| report.class_relation);
+            relations.try_for_each(|own| check_disjoint(own, story.attributes))?;
         }
         let ks: Vec<u64> = passages.iter().map(|own| own.requirement.k()).collect();
         let mut sealed = Vec::new();
@@ -553,16 +554,21 @@ impl<'a> Story<'a> {
 }
 
 /// Refuses classes that overlap as they are shown, or cannot be told not to.
-fn check_disjoint(report: &Report) -> Result<()> {
-    let problem = match report.class_relation {
+fn check_disjoint(relation: Option<Relation>, attributes: &[Attribute]) -> Result<()> {
+    let has_labels = attributes.iter().any(|own| own.shown == Shown::Label);
+    let (problem, advice) = match relation {
         Some(Relation::Disjoint) => return Ok(()),
-        Some(_) => "classes overlap as they are shown: a label stands for all values below it",
-        None => "classes are too many to see whether they overlap as they are shown",
+        Some(_) if has_labels => (
+            "classes overlap as they are shown: a label stands for all values below it",
+            wording!["use ", Field::Categories.of("set"), ", or drop ", Field::Disjoint],
+        ),
+        Some(_) => ("classes overlap as they are shown", wording!["drop ", Field::Disjoint]),
+        None => (
+            "classes are too many to see whether they overlap as they are shown",
+            wording!["drop ", Field::Disjoint],
+        ),
     };
-    Err(Error::usage(
-        problem,
-        wording!["use ", Field::Categories.of("set"), ", or drop ", Field::Disjoint],
-    ))
+    Err(Error::usage(problem, advice))
 }
 
 /// Whether a release loses more than the one that was given because it shows labels.
