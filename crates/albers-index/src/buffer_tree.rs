@@ -105,7 +105,8 @@ impl BulkPlan<'_> {
         // The row, its cell, its place before and after, and its share of a leaf and its splits.
         let leaf_bytes = 4 * 8 * self.layout.n_attributes() + 64;
         let min_rows = self.plan.min_rows().max(1);
-        let tried = self.plan.portfolio.filter(|_| self.table == TableSize::Small);
+        let is_tried = |own: &&Portfolio| self.table == TableSize::Small || own.joins_leaves();
+        let tried = self.plan.portfolio.filter(is_tried);
         let tried_bytes = tried.map_or(0, |own| own.row_bytes(self.layout.n_attributes()));
         self.layout.stride_bytes() + 20 + leaf_bytes.div_ceil(min_rows) + tried_bytes
     }

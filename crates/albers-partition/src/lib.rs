@@ -50,3 +50,11 @@ macro_rules! with_lanes {
         }
     };
 }
+
+/// As how many attributes points take, since they are made of whole vectors.
+pub fn n_lanes(n_attributes: usize) -> usize {
+    fn lanes_of<const L: usize, const M: usize>() -> usize {
+        L
+    }
+    with_lanes!(n_attributes, false, lanes_of())
+}

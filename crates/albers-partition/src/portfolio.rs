@@ -32,6 +32,7 @@ use rayon::prelude::*;
 
 use crate::cell::{Cell, Start, TableSize};
 use crate::grain::Grain;
+use crate::n_lanes;
 use crate::outliers::covered::Covered;
 use crate::plan::{CellFacts, Plan};
 use crate::sample::Tuples;
@@ -111,7 +112,7 @@ impl Portfolio {
         let is_joined = self.ways.iter().any(|way| way.may_overlap());
         // Its place in the best way; two nodes of a finer tree and of the walk through it, where a
         // run starts that ends with it, and its point once more.
-        let joined_bytes = 112 + size_of::<u32>() * n_attributes;
+        let joined_bytes = 112 + size_of::<u32>() * n_lanes(n_attributes);
         2 * size_of::<u32>() + if is_joined { joined_bytes } else { 0 }
     }
 

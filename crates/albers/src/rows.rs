@@ -41,7 +41,7 @@ use arrow_array::{Array as _, ArrayRef};
 use crate::error::{Error, Result};
 use crate::job::{Categories, TargetKind};
 use crate::memory::Memory;
-use crate::plan::{Plan, PlannedColumn};
+use crate::plan::{MethodPlan, Plan, PlannedColumn};
 
 use repeated::{HashedIdentifiers, IdentifierCounts};
 use survey::{Lookout, Survey};
@@ -324,6 +324,8 @@ struct Intake<'k, 's> {
     lookout: &'k Lookout<'k>,
     /// What the kept rows may take in memory.
     limit_bytes: usize,
+    /// How many attributes a point has.
+    n_attributes: usize,
     /// Whether nothing can be done with rows that take more.
     is_only_in_memory: bool,
     survey: Option<Survey>,
@@ -411,6 +413,7 @@ impl<'s> Reading<'s> {
             reading: self,
             lookout: &lookout,
             limit_bytes,
+            n_attributes: self.n_attributes(known),
             is_only_in_memory: matches!(wanted, Wanted::OnlyTable { .. }),
             survey: is_surveyed.then(|| Survey::new(self, &lookout)).transpose()?,
             kept: Kept::Memory(Vec::new(), memory),
@@ -439,10 +442,22 @@ impl<'s> Reading<'s> {
 
     /// Tuples of a sample, where the method wants one.
     fn sample_tuples(&self, known: &KnownColumns) -> usize {
-        let is_quasi = |column: &&PlannedColumn| column.role == Role::Quasi;
-        let n_attributes = known.planned.iter().filter(is_quasi).count();
         let grain = self.plan.method.sample_grain().filter(Grain::has_samples);
-        grain.map_or(0, |grain| grain.sample_tuples(n_attributes))
+        grain.map_or(0, |grain| grain.sample_tuples(self.n_attributes(known)))
+    }
+
+    /// How many attributes a point has.
+    fn n_attributes(&self, known: &KnownColumns) -> usize {
+        let is_quasi = |column: &&PlannedColumn| column.role == Role::Quasi;
+        known.planned.iter().filter(is_quasi).count()
+    }
+
+    /// What so many rows take beside their codes while all of them are cut in memory.
+    fn cut_bytes(&self, n_rows: u64, n_attributes: usize) -> usize {
+        match &self.plan.method {
+            MethodPlan::Cuts { cuts } => cuts.table_bytes(n_rows, n_attributes),
+            _ => 0,
+        }
     }
 }
 
@@ -513,7 +528,12 @@ impl Intake<'_, '_> {
             (Kept::Memory(chunks, memory), Some(chunk)) => {
                 let n_bytes = kept_bytes(&chunk);
                 chunks.push(chunk);
-                let is_within = memory.n_bytes() + n_bytes <= self.limit_bytes;
+                // Rows that are surveyed are kept for a second look, and cut elsewhere.
+                let cut_bytes = match &self.survey {
+                    Some(_) => 0,
+                    None => self.reading.cut_bytes(self.n_rows, self.n_attributes),
+                };
+                let is_within = memory.n_bytes() + n_bytes + cut_bytes <= self.limit_bytes;
                 if !is_within || memory.try_grow(n_bytes).is_err() {
                     self.give_up_memory()?;
                 }
@@ -529,6 +549,7 @@ impl Intake<'_, '_> {
         let n_bytes: usize = chunks.iter().map(kept_bytes).sum();
         let n_rows = self.reading.source.n_rows().unwrap_or(0).max(2 * self.n_rows);
         let needed = n_bytes as u128 * u128::from(n_rows) / u128::from(self.n_rows.max(1));
+        let needed = needed + self.reading.cut_bytes(n_rows, self.n_attributes) as u128;
         u64::try_from(needed + needed / 4).unwrap_or(u64::MAX)
     }
 

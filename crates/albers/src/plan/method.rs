@@ -4,6 +4,7 @@ use albers_index::access_methods::Relative;
 use albers_index::granularity::{FAN_OUT, Granularity};
 use albers_lattice::choose::Minimize;
 use albers_partition::grain::Grain;
+use albers_partition::n_lanes;
 use albers_partition::split::Policy;
 use albers_partition::trust::Trust;
 use albers_privacy::DifferentialPrivacy;
@@ -159,6 +160,17 @@ impl CutPlan {
     /// Whether a table is cut by counts of values although it may fit in memory.
     pub(crate) fn counts_outside(&self) -> bool {
         self.external == Some(External::Tree) && self.knobs.memory_rows.is_some()
+    }
+
+    /// About what so many rows take while they are cut at once, beside their codes: points of whole
+    /// vectors, and what is tried of them.
+    pub(crate) fn table_bytes(&self, n_rows: u64, n_attributes: usize) -> usize {
+        let ways = self.portfolio.and_then(PortfolioPlan::ways);
+        let spare_lanes = n_lanes(n_attributes).saturating_sub(n_attributes);
+        let row_bytes =
+            spare_lanes * size_of::<u32>() + ways.map_or(0, |ways| ways.row_bytes(n_attributes));
+        let at_once = n_rows.min(self.grain.whole_rows as u64) as usize;
+        at_once.saturating_mul(row_bytes)
     }
 
     /// How far a sample is trusted, where tests tell it.
