@@ -1,6 +1,7 @@
 //! What an interrupt says: that the program stopped, and what is there of its work.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use albers::Appeared;
@@ -23,6 +24,10 @@ pub enum Work {
 
 static WORK: Mutex<Option<Work>> = Mutex::new(None);
 
+/// Whether somebody ends the program already, an interrupt or `main`. Whoever is first does, so that
+/// what is said and the exit code agree.
+static IS_ENDING: AtomicBool = AtomicBool::new(false);
+
 /// Says what is at work from now on.
 pub fn at(work: fn(PathBuf) -> Work, folder: &Path) {
     *WORK.lock().unwrap_or_else(PoisonError::into_inner) = Some(work(folder.to_owned()));
@@ -31,6 +36,10 @@ pub fn at(work: fn(PathBuf) -> Work, folder: &Path) {
 /// Hears interrupts from now on.
 pub fn listen() {
     let heard = ctrlc::set_handler(|| {
+        // Decided before it waits for files that are being named: `main` ends as soon as they are.
+        if IS_ENDING.swap(true, Ordering::SeqCst) {
+            return;
+        }
         let appeared = albers::remove_unfinished();
         let work = WORK.lock().unwrap_or_else(PoisonError::into_inner).clone();
         render::end_line();
@@ -39,6 +48,16 @@ pub fn listen() {
     });
     if let Err(error) = heard {
         render::warn(&format!("an interrupt may leave a temporary file behind: {error}"));
+    }
+}
+
+/// Says that all work is done, and hears no interrupt from now on. Never returns if one was heard
+/// before: it ends the program as soon as it has told what there is.
+pub fn end() {
+    if IS_ENDING.swap(true, Ordering::SeqCst) {
+        loop {
+            std::thread::park();
+        }
     }
 }
 

@@ -77,6 +77,7 @@ fn main() -> ExitCode {
         Command::Query(arguments) => commands::query::run(*arguments),
         Command::Recode(arguments) => commands::recode::run(arguments),
     };
+    interrupt::end();
     match outcome {
         Ok(code) => code,
         Err(error) => render::fail(&error),

@@ -81,14 +81,14 @@ impl Said for String {
 /// Says what is wrong with the arguments, or shows the help that was asked for.
 pub fn refuse(error: &clap::Error) -> ExitCode {
     let code = ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
-    match words(error) {
-        Some(words) => render::refuse(&words),
-        None => {
-            // Without a stream there is nobody to tell.
-            let _ = error.print();
+    let told = match words(error) {
+        Some(words) => {
+            render::refuse(&words);
+            Ok(())
         }
-    }
-    code
+        None => render::print_about_arguments(error),
+    };
+    told.map_or_else(|error| render::fail(&error), |()| code)
 }
 
 /// A wrong value in our own words; all else has those of the reader of arguments.

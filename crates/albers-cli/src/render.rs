@@ -1,5 +1,6 @@
 //! Words and figures for people.
 
+use std::borrow::Cow;
 use std::io::{ErrorKind as IoErrorKind, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,10 +40,32 @@ pub fn tell_aside(text: &str) {
 /// Prints what was asked for to standard output: wrapped at words where people read it, and one
 /// line for each thing where programs do.
 pub fn print(text: &str) -> anyhow::Result<()> {
+    print_code(&visible(text))
+}
+
+/// The same of what another program runs, in which no letter may change.
+pub fn print_code(text: &str) -> anyhow::Result<()> {
     match stdout_chars() {
         Some(width) => print_raw(&wrapped(text, width)),
         None => print_raw(text),
     }
+}
+
+/// A text whose control characters, but for the ends of lines, are shown as `\u{1b}`: the name of a
+/// column may hold what a terminal obeys.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    let is_obeyed = |letter: char| letter.is_control() && letter != '\n';
+    if !text.contains(is_obeyed) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for letter in text.chars() {
+        match is_obeyed(letter) {
+            true => shown.extend(letter.escape_default()),
+            false => shown.push(letter),
+        }
+    }
+    Cow::Owned(shown)
 }
 
 /// Prints to standard output as it is, and sees that all of it leaves. A reader that has gone away
@@ -51,9 +74,31 @@ pub fn print_raw(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         // Whoever closed the pipe does not want the rest.
-        Err(error) if error.kind() != IoErrorKind::BrokenPipe => Err(anyhow!(
-            "cannot write to standard output: {error}; make room there, or send it elsewhere"
-        )),
+        Err(error) if error.kind() != IoErrorKind::BrokenPipe => Err(no_room(&error)),
+        _ => Ok(()),
+    }
+}
+
+fn no_room(error: &std::io::Error) -> anyhow::Error {
+    anyhow!("cannot write to standard output: {error}; make room there, or send it elsewhere")
+}
+
+/// Prints what the reader of arguments says: help that was asked for to standard output, what is
+/// wrong to standard error.
+pub fn print_about_arguments(error: &clap::Error) -> anyhow::Result<()> {
+    if error.use_stderr() {
+        let text = error.render().to_string();
+        match visible(&text) {
+            // Without standard error there is nobody to tell.
+            Cow::Borrowed(_) => drop(error.print()),
+            // Its colours are control characters too.
+            Cow::Owned(shown) => drop(write!(std::io::stderr(), "{shown}")),
+        }
+        return Ok(());
+    }
+    match error.print().and_then(|()| std::io::stdout().flush()) {
+        // Whoever closed the pipe does not want the rest.
+        Err(error) if error.kind() != IoErrorKind::BrokenPipe => Err(no_room(&error)),
         _ => Ok(()),
     }
 }
@@ -139,7 +184,11 @@ pub fn end_line() {
 
 /// Words as standard error shows them.
 fn for_terminal(text: &str) -> String {
-    stderr_chars().map_or_else(|| text.to_owned(), |width| wrapped(text, width))
+    let text = visible(text);
+    match stderr_chars() {
+        Some(width) => wrapped(&text, width),
+        None => text.into_owned(),
+    }
 }
 
 /// Prints words to standard error.
@@ -310,6 +359,17 @@ mod tests {
             wrapped("  age  quasi (integer), loses\n", 16),
             "  age  quasi\n      (integer),\n      loses\n"
         );
+    }
+
+    #[test]
+    fn what_a_terminal_obeys_is_shown_and_not_sent() {
+        assert_eq!(
+            visible("a\u{1b}]0;b\u{7}\0\t\r\u{9b}\u{7f}"),
+            "a\\u{1b}]0;b\\u{7}\\u{0}\\t\\r\\u{9b}\\u{7f}"
+        );
+        for plain in ["two\nlines\n", "n\u{e4}ive \u{2026} \\"] {
+            assert!(matches!(visible(plain), Cow::Borrowed(same) if same == plain));
+        }
     }
 
     #[test]

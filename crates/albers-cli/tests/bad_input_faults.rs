@@ -319,6 +319,9 @@ fn too_few_open_files_and_a_full_output_are_said_and_leave_nothing_behind() {
         format!("anonymize in.csv -o out.csv --json {ROLES}"),
         format!("anonymize in.csv -o out.csv {ROLES}"),
         "check in.csv --quasi age --accept low-k".to_owned(),
+        "--help".to_owned(),
+        "--version".to_owned(),
+        "help anonymize".to_owned(),
     ] {
         let run = finished(&mut shell(&folder, &format!("{} {arguments} >/dev/full", program())));
         assert_eq!(run.code, Some(2), "{arguments}: {}", run.said());
@@ -335,6 +338,7 @@ fn a_reader_that_goes_away_is_no_failure() {
         "check in.csv --quasi age --accept low-k --json",
         "check in.csv --quasi age --accept low-k",
         "anonymize in.csv -o out.csv --quasi age -k 2 --json",
+        "--help",
     ] {
         let mut child = folder.start(arguments);
         drop(child.stdout.take());

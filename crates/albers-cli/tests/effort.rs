@@ -122,6 +122,11 @@ fn an_effort_beside_what_says_how_classes_are_found_is_refused_by_name() {
     let mistakes = [
         ("--effort best --split compact", "--effort has no effect with --split"),
         ("--effort fast --method local", "--effort has no effect with --method local"),
+        ("--effort fast --level age=1", "--effort has no effect with --level:"),
+        (
+            "--effort fast --level age=1 --method samarati",
+            "--effort has no effect with --method samarati",
+        ),
         ("--effort balanced --also-k 20", "--effort has no effect with --also-k"),
         ("--effort best --exact", "--effort has no effect with --exact"),
         ("--effort best --suppress 0.1", "contradict each other"),

@@ -354,3 +354,71 @@ fn a_job_file_that_is_longer_than_any_is_refused() {
         assert!(run.err.contains("longer than 4 MB"), "{}", run.err);
     }
 }
+
+#[test]
+fn a_job_file_that_says_more_than_any_is_refused_and_its_comments_do_not_count() {
+    let folder = Folder::new();
+    lines(&folder, "in.csv", "age,text", (0..100).map(|row| format!("{},a", row % 3)));
+    let columns = |n_columns: usize| -> String {
+        (0..n_columns).map(|column| format!("[columns.a{column}]\n")).collect()
+    };
+    let accepted = "\"low-k\", ".repeat(400_000);
+    let much = [columns(200_000), format!("accept = [{accepted}]\n"), "\n".repeat(3_000_000)];
+    for said in much {
+        folder.write("job.toml", format!("k = 5\n{said}"));
+        let run = within(&folder, 32, "anonymize in.csv -o out.csv --job job.toml");
+        assert_eq!(run.code, Some(2));
+        let says = "job.toml has more than 256 KiB besides comments";
+        assert!(run.err.contains(says), "{}", run.err);
+    }
+    // As many columns as there is room for, none of which the table has.
+    folder.write("job.toml", format!("k = 5\n{}", columns(15_000)));
+    let run = within(&folder, 32, "anonymize in.csv -o out.csv --job job.toml");
+    assert!(run.code == Some(2) && !run.err.contains("KiB"), "{}", run.err);
+    // A file that explains itself at length.
+    let remarks = "  # a line that says nothing to the program\n".repeat(80_000);
+    folder.write("job.toml", format!("{remarks}k = 5\n[columns.age]\nrole = \"quasi\"\n"));
+    let run = within(&folder, 32, "anonymize in.csv -o out.csv --job job.toml");
+    assert_eq!(run.code, Some(0), "{}", run.err);
+}
+
+#[test]
+fn conditions_that_are_many_or_long_are_answered_or_refused_with_what_would_do() {
+    let folder = Folder::new();
+    lines(
+        &folder,
+        "in.csv",
+        "age,text",
+        (0..1_000).map(|row| format!("{},t{}", row % 90, row % 5)),
+    );
+    let anonymize = format!("anonymize in.csv -o r.csv --quasi age --keep text {ACCEPT}");
+    let run = measured(&folder, &anonymize);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    let query = "query r.csv --conditions conditions.txt";
+    let in_list = (0..150).map(|value| value.to_string()).collect::<Vec<_>>().join(",");
+    let boxes = "(age = 1 or text = 'a') and (age = 3 or text = 'b') and (age = 5 or text = 'c')";
+    let many = [
+        "age > 1\n".repeat(500_000),
+        "a\n".repeat(2_000_000),
+        format!("age in ({in_list})\n").repeat(5_000),
+        format!("{boxes}\n").repeat(10_000),
+    ];
+    for conditions in many {
+        folder.write("conditions.txt", conditions);
+        let run = within(&folder, 32, query);
+        assert_eq!(run.code, Some(2));
+        assert!(run.err.contains("the conditions of a query; give --memory "), "{}", run.err);
+    }
+    // One for each value of a column, and as many as there is room for.
+    folder.write("conditions.txt", "age > 1\n".repeat(5_000));
+    for flags in ["", "--json", "--group-by text"] {
+        let run = within(&folder, 32, &format!("{query} {flags}"));
+        assert_eq!(run.code, Some(0), "{flags}: {}", run.err);
+    }
+    // What is said to do does.
+    folder.write("conditions.txt", "age > 1\n".repeat(50_000));
+    let run = within(&folder, 32, query);
+    let (_, advised) = run.err.split_once("--memory ").unwrap();
+    let advised_mb = advised.split("MB").next().unwrap().parse().unwrap();
+    assert_eq!(within(&folder, advised_mb, query).code, Some(0), "{}", run.err);
+}

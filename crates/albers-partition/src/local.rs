@@ -8,8 +8,8 @@
 //! little, as in annealing. Where cuts lose less in the end, these are the classes.
 //! Guarantee: every class satisfies the requirement, if the whole table does. Classes may overlap
 //! in space, and equal records may be in different classes: what a class shows does not tell which
-//! records it holds, and a release has no regions. They never lose more than [`crate::mondrian`]. The
-//! result depends on the table, the plan and nothing else, not on the number of threads.
+//! records it holds, and a release has no regions. They never lose more than [`crate::mondrian`],
+//! before rows are left out. The result depends on the table, the plan and nothing else, not on the number of threads.
 //! Cost: O(tuples * cell) sums of table entries to group, with cells of two thousand tuples or more,
 //! and as much for each round of moves; memory for the codes three times.
 //!

@@ -4,13 +4,10 @@
 //! many independent streams is a common threshold of gain per cost.
 //! Departures: none.
 //! Guarantee: no more rows are chosen than may be left out. What stays of classes that are divided
-//! anew
-//! together satisfies what they must satisfy, or nothing of them is left out. What is chosen
-//! depends on
-//! the classes alone: neither on the order of the rows in them, nor on threads, nor on the order in
-//! which classes come.
-//! Cost: O(rows * attributes^2) for each of a few trims of a class; memory for the rows of a few
-//! more
+//! anew together satisfies what they must satisfy, or nothing of them is left out. What is chosen
+//! depends on the classes alone: neither on the order of the rows in them, nor on threads, nor on the
+//! order in which classes come. What rows carry decides only between classes of the same codes.
+//! Cost: O(rows * attributes^2) for each of a few trims of a class; memory for the rows of a few more
 //! trims than can be chosen.
 //!
 //! ```text

@@ -99,15 +99,15 @@ pub enum StorageError {
         /// What stands where, and why.
         left: Vec<String>,
     },
-    /// All files have their names, but one that was replaced is still there.
+    /// All files have their names, but some that were replaced are still there.
     #[error(
         "everything was written, but what was there before cannot be removed: {source}; remove {}",
-        path.display()
+        listed(paths)
     )]
     OldStays {
-        /// Where it is.
-        path: PathBuf,
-        /// What the operating system said.
+        /// Where they are.
+        paths: Vec<PathBuf>,
+        /// What the operating system said of the first one.
         source: std::io::Error,
     },
     /// A stream does not take what is written to it.
@@ -172,6 +172,11 @@ pub enum StorageError {
 
 /// The result of a storage operation.
 pub type Result<T> = std::result::Result<T, StorageError>;
+
+/// Files as a message names them.
+fn listed(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
+}
 
 /// What the user can do about a file that cannot be read.
 fn read_hint(source: &std::io::Error) -> &'static str {

@@ -12,11 +12,13 @@
 //! used again when it is durable and no snapshot sees them. What is free follows from the catalogue.
 //!
 //! Guarantee: after a crash or a power cut at any moment the store opens as it was after the last
-//! commit, or after the one that was under way, whole; damaged pages are found when they are read.
-//! Cost: a commit syncs one file, and two when it wrote extents; opening reads where all extents
-//! stand, and after a crash all of the catalogue; memory is the engine's cache.
+//! commit, or after the one that was under way, whole; damage of the catalogue is found when it is
+//! opened, damaged pages are found when they are read.
+//! Cost: a commit syncs one file, and two when it wrote extents; opening reads all of the catalogue,
+//! some times (16 ms for 17 MB); memory is the engine's cache.
 //! Departures: file systems that forget writes whose sync failed, and disks that sync nothing, are
-//! not survived.
+//! not survived. After a crash a damaged last commit cannot be told from one that was never finished,
+//! and the one before it is read.
 
 mod catalogue;
 mod changes;

@@ -11,6 +11,7 @@
 //! - `remark`: what was found out about a text, for its owner.
 //! - `content`, `foreign`: what a file is, and what is not read.
 //! - `text`, `places`: where the text of a file comes from, and what messages call its lines.
+//! - `unchanged`: whether a file is what it was when it was opened.
 //! - `spilled`: chunks that were put aside, to be read again.
 //! - `rounds`: chunks one after another, mapped on all threads.
 //!
@@ -41,6 +42,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 mod text;
+mod unchanged;
 
 use std::path::PathBuf;
 use std::time::SystemTime;

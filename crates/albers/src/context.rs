@@ -339,12 +339,12 @@ impl<'r> Context<'r> {
         counted.copied().unwrap_or(attribute.domain.n_missing())
     }
 
-    /// What became of each column, in the order of the source.
     /// Whether a quasi-identifier is shown by places.
     fn shows_places(&self, attribute: &Attribute) -> bool {
         self.plan.show.is_by_places(attribute.shown)
     }
 
+    /// What became of each column, in the order of the source.
     fn column_reports(&self, story: &Story<'_>) -> Vec<ColumnReport> {
         let type_of = |name: &str| {
             let found = story.column_types.iter().find(|(column, _)| column == name);
@@ -564,8 +564,15 @@ fn check_disjoint(relation: Option<Relation>, attributes: &[Attribute]) -> Resul
         ),
         Some(_) => ("classes overlap as they are shown", wording!["drop ", Field::Disjoint]),
         None => (
-            "classes are too many to see whether they overlap as they are shown",
-            wording!["drop ", Field::Disjoint],
+            "classes came in parts, or are too many, to see whether they overlap as they are shown",
+            wording![
+                "use ",
+                Field::Categories.of("set"),
+                ", give more ",
+                Field::Memory,
+                ", or drop ",
+                Field::Disjoint
+            ],
         ),
     };
     Err(Error::usage(problem, advice))

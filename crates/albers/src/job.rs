@@ -319,18 +319,42 @@ fn role_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
 /// The text of a job file: what is longer than anybody writes is no job.
 fn read_short(path: &Path) -> Result<String> {
     const LONGEST_BYTES: u64 = 4 << 20;
+    // What a job says takes up to two hundred times its length in memory; its comments do not.
+    const MOST_SAID_BYTES: usize = 256 << 10;
     let read_error = |source| StorageError::Read { path: path.to_owned(), source };
     let mut bytes = Vec::new();
     let file = std::fs::File::open(path).map_err(read_error)?;
     file.take(LONGEST_BYTES + 1).read_to_end(&mut bytes).map_err(read_error)?;
     // Looked at before it is decoded: what is cut off may end within a letter.
-    match bytes.len() as u64 > LONGEST_BYTES {
-        true => Err(Error::usage(
+    if bytes.len() as u64 > LONGEST_BYTES {
+        return Err(Error::usage(
             format!("{} is longer than {} MB", path.display(), LONGEST_BYTES >> 20),
             "name a job file, as 'albers init' writes one",
-        )),
-        false => files::decoded(bytes, path),
+        ));
     }
+    let text = files::decoded(bytes, path)?;
+    match said_bytes(&text) > MOST_SAID_BYTES {
+        true => Err(Error::usage(
+            format!(
+                "{} has more than {} KiB besides comments",
+                path.display(),
+                MOST_SAID_BYTES >> 10
+            ),
+            "leave out what need not be said, such as columns without a role, or name columns by \
+             flags",
+        )),
+        false => Ok(text),
+    }
+}
+
+/// How long a job file is without its comments.
+fn said_bytes(text: &str) -> usize {
+    let of_line = |line: &str| match line.trim_start().starts_with('#') {
+        // Its end stays.
+        true => 1,
+        false => line.len(),
+    };
+    text.split_inclusive('\n').map(of_line).sum()
 }
 
 fn type_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {

@@ -10,7 +10,8 @@
 //! - `shape`, `cells`: what a cell shows, as its text tells it; the cells of a column.
 //! - `yardstick`, `line`, `axis`: values in order, as positions.
 //! - `table`: the classes of a release as boxes, and conditions as questions about them.
-//! - `total`: sums and means. `sql`: the same in a database. `report`: what is answered.
+//! - `total`: sums and means. `sql`: the same in a database. `report`: what is answered. `room`: the
+//!   memory that conditions and answers take.
 //!
 //! Source: Iwuchukwu & Naughton 2007, sections 2.3 and 5.4; Raschia & Anjum 2011, sections 1.3 and
 //! 3.2.
@@ -18,7 +19,7 @@
 //! Guarantee: nothing but the release and what stands beside it is looked at; bounds hold for
 //! whatever rows stand behind its classes. A label that nothing explains may stand for any value: it
 //! widens `upper` and never `lower`.
-//! Cost: one pass over the release, and memory for its classes.
+//! Cost: one pass over the release, and memory for its classes and for all conditions.
 
 mod axis;
 mod cells;
@@ -26,6 +27,7 @@ mod columns;
 mod line;
 mod read;
 mod report;
+mod room;
 mod shape;
 mod sql;
 mod table;
@@ -47,7 +49,10 @@ use crate::plan::Resources;
 use crate::report::{Codebook, Manifest, Note};
 
 use columns::{ColumnKind, ReleaseColumn, ReleaseColumns};
+use room::Room;
 use table::{BoxQuery, QueriedTable, Wanted};
+
+pub(crate) use room::check_room;
 
 pub use report::{GroupAnswer, QueryAnswer, QueryReport, SingleReport, Total, Totals};
 pub use sql::{Dialect, SqlSource};
@@ -129,10 +134,13 @@ pub fn query_sql(
     on_threads(resources.n_threads, || {
         let memory = Memory::of_resources(&resources);
         let asked = Asked::of(&job, release, beside, question, (&memory, watch))?;
-        let conditions = asked.conditions.iter().zip(&asked.queries);
-        let texts = conditions.map(|(condition, query)| {
+        let Asked { conditions, queries, table, mut room } = asked;
+        let conditions = conditions.iter().zip(&queries).enumerate();
+        let texts = conditions.map(|(place, (condition, query))| {
             let text = Some(condition.to_string()).filter(|own| !own.is_empty());
-            asked.table.sql(query, text.as_deref(), source)
+            let sql = table.sql(query, text.as_deref(), source)?;
+            room.add_text(place, &sql)?;
+            Ok(sql)
         });
         Ok(texts.collect::<Result<Vec<String>>>()?.join("\n"))
     })
@@ -143,6 +151,7 @@ struct Asked {
     conditions: Vec<Condition>,
     queries: Vec<BoxQuery>,
     table: QueriedTable,
+    room: Room,
 }
 
 impl Asked {
@@ -153,7 +162,9 @@ impl Asked {
         question: &Question,
         (memory, watch): (&Memory, &dyn Watch),
     ) -> Result<Asked> {
-        let conditions = read_conditions(question)?;
+        let n_totals = question.sums.len() + question.means.len();
+        let mut room = Room::of(&memory.budget, &question.conditions, n_totals)?;
+        let conditions = read_conditions(question, &mut room)?;
         let columns = ReleaseColumns::of(job, release, beside)?;
         let asking = Asking { question };
         let tests: Vec<(usize, &Test)> = conditions
@@ -175,10 +186,13 @@ impl Asked {
             Wanted { columns: &columns, named: &named, totals: &totals, tests: &tests, asking };
         let table = QueriedTable::read(&wanted, release, (memory, watch))?;
         let queries = conditions.iter().enumerate().map(|(place, condition)| {
-            table.query(condition.boxes()).map_err(|error| asking.refuse(place, &error))
+            let query = table.query(condition.boxes());
+            let query = query.map_err(|error| asking.refuse(place, &error))?;
+            room.add_query(place, &query)?;
+            Ok(query)
         });
         let queries = queries.collect::<Result<Vec<BoxQuery>>>()?;
-        Ok(Asked { conditions, queries, table })
+        Ok(Asked { conditions, queries, table, room })
     }
 }
 
@@ -189,9 +203,11 @@ fn answered(
     question: &Question,
     (memory, watch): (&Memory, &dyn Watch),
 ) -> Result<QueryReport> {
-    let Asked { conditions, queries, table } =
+    let Asked { conditions, queries, table, mut room } =
         Asked::of(job, release, beside, question, (memory, watch))?;
     let groups = question.group_by.as_deref().map(|name| table.groups(name)).transpose()?;
+    let n_groups = groups.as_ref().map_or(0, Vec::len);
+    room.add_groups(n_groups, question.sums.len() + question.means.len())?;
     let answers = table.answers(&queries);
     let mut all = Vec::with_capacity(answers.len());
     for ((condition, query), answer) in conditions.iter().zip(&queries).zip(answers) {
@@ -235,12 +251,15 @@ impl Asking<'_> {
 }
 
 /// The conditions of a question; one that all rows satisfy where there is none.
-fn read_conditions(question: &Question) -> Result<Vec<Condition>> {
+fn read_conditions(question: &Question, room: &mut Room) -> Result<Vec<Condition>> {
     if question.conditions.is_empty() {
         return Ok(vec![Condition::of_all_rows()]);
     }
     let read = |(place, text): (usize, &String)| {
-        Condition::read(text).map_err(|error| Asking { question }.refuse(place, &error))
+        let read = Condition::read(text);
+        let condition = read.map_err(|error| Asking { question }.refuse(place, &error))?;
+        room.add_condition(place, &condition)?;
+        Ok(condition)
     };
     question.conditions.iter().enumerate().map(read).collect()
 }

@@ -7,7 +7,7 @@ use std::collections::hash_map::Entry;
 use albers_classes::Attribute;
 use albers_classes::space::Shown;
 use albers_measure::released::{Pairing, ReleasedColumn, uncovered};
-use albers_measure::{Classes, Codes};
+use albers_measure::{ClassNumbers, Classes, Codes};
 use albers_release::describe::CellContent;
 use albers_release::parse::{
     CellParser, CellProblem, ReadCell, is_set_of_values, shows_missing_too,
@@ -19,7 +19,7 @@ use albers_storage::wording::Field;
 use albers_table::TableError;
 use albers_table::code::Code;
 use albers_table::coding::CodedColumn;
-use albers_table::row::RowId;
+use albers_table::row::{RowId, RowIdx};
 use albers_table::schema::ColumnType;
 use albers_table::source::{Source, place_of};
 use rayon::prelude::*;
@@ -133,7 +133,8 @@ impl Released {
         for &name in &columns.quasi {
             let shown_in = ShownIn::find(source, name)?;
             notes.extend(shown_in.note(name));
-            wanted.extend(shown_in.names().iter().map(|name| as_text(name)));
+            let as_it_stands = |name: &String| WantedColumn::as_it_stands(source.columns(), name);
+            wanted.extend(shown_in.names().iter().map(as_it_stands));
             let is_bounds = matches!(shown_in, ShownIn::Bounds(_));
             places.push((name.to_owned(), is_bounds, shown_in.names().len()));
         }
@@ -227,35 +228,46 @@ impl Released {
         let parser = CellParser::new(attribute, texts.shows_missing());
         let mut cells = Vec::new();
         let mut place_of: FxHashMap<(CellContent, u64), u32> = FxHashMap::default();
+        let mut place_of_texts: Vec<u32> = Vec::new();
         let mut places = vec![0u32; self.n_rows];
-        for rows in Classes::of(self.n_rows, &columns).iter() {
-            let first_row = rows[0];
-            let text = |at: usize| {
-                texts.columns[at].domain.category(Code::new(codes[at][first_row.index()]))
-            };
-            let cell = match texts.columns.len() {
-                1 => parser.parse(text(0)),
-                2 => parser.parse_bounds(text(0), text(1), None),
-                _ => parser.parse_bounds(text(0), text(1), text(2)),
-            };
-            let cell =
-                cell.map_err(|problem| cell_error(&self.name, first_row.into(), texts, problem))?;
-            let known = place_of.entry((cell.content.clone(), cell.lost_steps));
-            let place = match known {
-                Entry::Occupied(known) => {
-                    let place = *known.get();
-                    let known: &mut ReadCell = &mut cells[place as usize];
-                    known.are_values.iter_mut().zip(cell.are_values).for_each(|(a, b)| *a |= b);
-                    place
-                }
-                Entry::Vacant(new) => {
-                    cells.push(cell);
-                    *new.insert(cells.len() as u32 - 1)
-                }
-            };
-            rows.iter().for_each(|row| places[row.index()] = place);
+        for (rows, number) in ClassNumbers::of(self.n_rows, &columns).runs() {
+            if number.index() == place_of_texts.len() {
+                let first_row = RowIdx::of_index(rows.start);
+                let text =
+                    |at: usize| texts.columns[at].domain.category(Code::new(codes[at][rows.start]));
+                let cell = match texts.columns.len() {
+                    1 => parser.parse(text(0)),
+                    2 => parser.parse_bounds(text(0), text(1), None),
+                    _ => parser.parse_bounds(text(0), text(1), text(2)),
+                };
+                let cell = cell
+                    .map_err(|problem| cell_error(&self.name, first_row.into(), texts, problem))?;
+                place_of_texts.push(place_of_cell(cell, &mut cells, &mut place_of));
+            }
+            places[rows].fill(place_of_texts[number.index()]);
         }
         Ok(ReleasedColumn { attribute, cells, places })
+    }
+}
+
+/// The place of a cell among those known so far. Texts that show the same are one cell, of whose
+/// ends those are values that are one in some of the texts.
+fn place_of_cell(
+    cell: ReadCell,
+    cells: &mut Vec<ReadCell>,
+    place_of: &mut FxHashMap<(CellContent, u64), u32>,
+) -> u32 {
+    match place_of.entry((cell.content.clone(), cell.lost_steps)) {
+        Entry::Occupied(known) => {
+            let place = *known.get();
+            let known = &mut cells[place as usize];
+            known.are_values.iter_mut().zip(cell.are_values).for_each(|(a, b)| *a |= b);
+            place
+        }
+        Entry::Vacant(new) => {
+            cells.push(cell);
+            *new.insert(cells.len() as u32 - 1)
+        }
     }
 }
 

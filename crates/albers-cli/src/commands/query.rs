@@ -1,6 +1,6 @@
 //! `albers query`: what a release answers, without the table it was made of.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use albers::source::Layout;
@@ -105,7 +105,7 @@ pub fn run(mut arguments: Arguments) -> Result<ExitCode> {
             let bar = Bar::new();
             albers::query_sql(&job, source.as_ref(), &beside, &question, &to, &bar)?
         };
-        render::print(&sql)?;
+        render::print_code(&sql)?;
         return Ok(ExitCode::SUCCESS);
     }
     let report = {
@@ -125,7 +125,7 @@ pub fn run(mut arguments: Arguments) -> Result<ExitCode> {
 
 fn question(job: &Job, arguments: &Arguments) -> Result<Question> {
     let conditions = match &arguments.conditions {
-        Some(path) => read_conditions(job, path)?,
+        Some(path) => files::conditions_of(job, path)?,
         None => arguments.condition.iter().cloned().collect(),
     };
     Ok(Question {
@@ -134,18 +134,6 @@ fn question(job: &Job, arguments: &Arguments) -> Result<Question> {
         sums: arguments.sum.clone(),
         means: arguments.avg.clone(),
     })
-}
-
-fn read_conditions(job: &Job, path: &Path) -> Result<Vec<String>> {
-    let text = files::text_of(job, path, "the conditions")?;
-    let text = text.trim_start_matches('\u{feff}');
-    let lines =
-        text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let conditions: Vec<String> = lines.map(str::to_owned).collect();
-    if conditions.is_empty() {
-        anyhow::bail!("{} holds no condition; write one on each line", path.display());
-    }
-    Ok(conditions)
 }
 
 /// What flags say of the release.

@@ -260,3 +260,33 @@ fn a_missing_text_of_a_misspelt_column_is_refused() {
         assert_eq!(run.code, Some(0), "{meant}: {}", run.said());
     }
 }
+
+#[test]
+fn what_a_terminal_obeys_in_names_of_columns_is_shown_and_not_sent() {
+    let names = "red\u{1b}[31m,bell\u{7},nul\u{0},c1\u{9b}2J";
+    let rows: String = (0..20).map(|row| format!("{},{},{},a\n", row % 3, row % 2, row)).collect();
+    let folder = Folder::with(format!("{names}\n{rows}"));
+    let quasi = "red\u{1b}[31m,bell\u{7}";
+    let runs: [&[&str]; 6] = [
+        &["check", "in.csv", "--quasi", "other"],
+        &["check", "in.csv", "--quasi", quasi],
+        &["init", "in.csv", "-o", "job.toml"],
+        &["lattice", "in.csv", "--quasi", quasi, "-k", "2"],
+        &["anonymize", "in.csv", "-o", "out.csv", "--quasi", quasi, "-k", "2"],
+        &["anonymize", "in.csv", "--no-such-flag\u{1b}[31m"],
+    ];
+    for arguments in runs {
+        let run = folder.run_with(arguments);
+        let is_sent = |letter: char| letter.is_control() && letter != '\n';
+        assert!(!run.out.contains(is_sent), "{arguments:?}: {:?}", run.out);
+        assert!(!run.err.contains(is_sent), "{arguments:?}: {:?}", run.err);
+    }
+    let run = folder.run("check in.csv --quasi other");
+    for shown in ["red\\u{1b}[31m", "bell\\u{7}", "nul\\u{0}", "c1\\u{9b}2J"] {
+        assert!(run.err.contains(shown), "{shown}: {}", run.err);
+    }
+    // What a program reads has its names as they are.
+    let run = folder.run_with(&["check", "in.csv", "--quasi", quasi, "--json"]);
+    let report: Value = serde_json::from_str(&run.out).unwrap();
+    assert!(report.to_string().contains("red\\u001b[31m"), "{report}");
+}

@@ -22,8 +22,10 @@ pub struct ClassPlace {
 pub struct Offer {
     /// What each row of it saves.
     pub per_row: f64,
-    /// Decides among those that save the same: a number told by the content of the class.
+    /// Decides among those that save the same: a number told by the codes of the class.
     pub tie: u64,
+    /// Decides where the codes are the same too: a number told also by what the rows carry.
+    pub carried_tie: u64,
     /// Its number in its chain.
     pub step: u32,
     /// How many rows it leaves out.
@@ -48,7 +50,8 @@ impl PartialOrd for Offer {
 /// The better offer is the lesser one, so that the worst is on top of a heap.
 impl Ord for Offer {
     fn cmp(&self, other: &Offer) -> Ordering {
-        let key = |own: &Offer| (own.tie, own.step, own.place);
+        // What rows carry tells only classes apart that show the same, whichever of them it is.
+        let key = |own: &Offer| (own.tie, own.step, own.n_rows, own.carried_tie, own.place);
         other.per_row.total_cmp(&self.per_row).then_with(|| key(self).cmp(&key(other)))
     }
 }
@@ -89,8 +92,7 @@ impl Choice {
         self.offers.len()
     }
 
-    /// How many steps of each class are taken: the best that there is room for, each only if all
-    /// before
+    /// How many steps of each class are taken: the best that there is room for, each only if all before
     /// it in its chain are.
     pub fn taken(self) -> FxHashMap<ClassPlace, u32> {
         let mut taken: FxHashMap<ClassPlace, u32> = FxHashMap::default();
@@ -117,7 +119,7 @@ mod tests {
 
     fn offer(class: u32, step: u32, n_rows: u32, per_row: f64) -> Offer {
         let place = ClassPlace { together: 0, class };
-        Offer { per_row, tie: mix(u64::from(class)), step, n_rows, place }
+        Offer { per_row, tie: mix(u64::from(class)), carried_tie: 0, step, n_rows, place }
     }
 
     fn taken(offers: &[Offer], max_rows: u64) -> Vec<(u32, u32)> {

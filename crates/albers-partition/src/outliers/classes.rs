@@ -107,8 +107,7 @@ impl Classes<'_> {
         })
     }
 
-    /// The steps of all classes, as far as what stays satisfies what it must if all of them are
-    /// taken
+    /// The steps of all classes, as far as what stays satisfies what it must if all of them are taken
     /// in the order of what they save. `key` tells rows with the same codes apart.
     pub fn offers(
         &self,
@@ -117,16 +116,17 @@ impl Classes<'_> {
         key: &(dyn Fn(usize) -> u64 + Sync),
     ) -> Vec<Offer> {
         let covered = self.covered();
-        let chains: Vec<(Chain, u64)> = (0..self.ends.len())
+        let chains: Vec<(Chain, [u64; 2])> = (0..self.ends.len())
             .into_par_iter()
-            .map(|class| (self.chain(&covered, class, max_rows), self.tie(class, key)))
+            .map(|class| (self.chain(&covered, class, max_rows), self.ties(class, key)))
             .collect();
         let mut offers: Vec<Offer> = Vec::new();
-        for ((chain, tie), class) in chains.iter().zip(0..) {
+        for ((chain, [tie, carried_tie]), class) in chains.iter().zip(0..) {
             let place = ClassPlace { together, class };
             offers.extend(chain.steps().iter().zip(0..).map(|(step, number)| Offer {
                 per_row: step.per_row,
                 tie: *tie,
+                carried_tie: *carried_tie,
                 step: number,
                 n_rows: step.n_rows,
                 place,
@@ -137,16 +137,18 @@ impl Classes<'_> {
         offers
     }
 
-    /// A number that tells a class by its content, whatever the order of its rows.
-    fn tie(&self, class: usize, key: &(dyn Fn(usize) -> u64 + Sync)) -> u64 {
-        let of_row = |row: usize| mix(codes_hash(self.row(row)) ^ mix(key(row)));
-        self.rows_of(class).fold(0u64, |sum, row| sum.wrapping_add(of_row(row)))
+    /// Numbers that tell a class by the codes of its rows, and by these and their keys, whatever the
+    /// order of the rows.
+    fn ties(&self, class: usize, key: &(dyn Fn(usize) -> u64 + Sync)) -> [u64; 2] {
+        self.rows_of(class).fold([0u64; 2], |[by_codes, by_keys], row| {
+            let hash = codes_hash(self.row(row));
+            [by_codes.wrapping_add(mix(hash)), by_keys.wrapping_add(mix(hash ^ mix(key(row))))]
+        })
     }
 
-    /// Drops the steps after which all rows would violate what they must satisfy together, and
-    /// those
+    /// Drops the steps after which all rows would violate what they must satisfy together, and those
     /// that follow them in their chains.
-    fn keep_satisfying(&self, chains: &[(Chain, u64)], offers: &mut Vec<Offer>) {
+    fn keep_satisfying(&self, chains: &[(Chain, [u64; 2])], offers: &mut Vec<Offer>) {
         let requirement = self.strictest;
         let by_count = requirement.is_only_row_count();
         let mut summary = ClassSummary::new(requirement.shape());
@@ -183,8 +185,7 @@ impl Classes<'_> {
         });
     }
 
-    /// Which rows are left out when so many steps are taken of each class, where any are; nothing
-    /// if
+    /// Which rows are left out when so many steps are taken of each class, where any are; nothing if
     /// those that stay would not satisfy what they must.
     pub fn left_out(
         &self,

@@ -3,6 +3,7 @@
 //! Guarantee: the field of a column tells of the cells that are published only. What leaves holds
 //! no bytes of other rows.
 
+mod bytes;
 mod hashes;
 mod payload;
 mod typing;
@@ -17,6 +18,7 @@ use rayon::prelude::*;
 
 use crate::error::{ReleaseError, Result};
 
+pub use bytes::CarriedBytes;
 pub use hashes::{RowKeys, cell_hashes};
 pub use payload::{CarriedSurvey, Payload, PayloadField};
 pub use typing::{CellCounts, Typing};
@@ -130,32 +132,6 @@ impl CarriedColumn {
         })
     }
 
-    /// The bytes that the text of a row's cell takes.
-    pub fn cell_bytes(&self, row: RowIdx) -> usize {
-        let (chunk_idx, row_idx) = self.place_of(row);
-        cell_bytes(&self.chunks[chunk_idx], row_idx)
-    }
-
-    /// The most that any cell takes.
-    pub fn longest_cell_bytes(&self) -> usize {
-        let longest = |chunk: &ArrayRef| match chunk.data_type() {
-            DataType::Utf8
-            | DataType::LargeUtf8
-            | DataType::Utf8View
-            | DataType::Binary
-            | DataType::LargeBinary
-            | DataType::BinaryView => {
-                (0..chunk.len()).map(|row_idx| cell_bytes(chunk, row_idx)).max().unwrap_or(0)
-            }
-            _ => FIXED_BYTES,
-        };
-        self.chunks.par_iter().map(longest).max().unwrap_or(0)
-    }
-
-    fn place_of(&self, row: RowIdx) -> (usize, usize) {
-        place_in(&self.first_rows, row)
-    }
-
     fn refused(&self, problem: &str) -> ReleaseError {
         ReleaseError::Table(TableError::Column {
             column: self.name.clone(),
@@ -192,22 +168,6 @@ fn places_in(first_rows: &[RowIdx], row_idxs: &[RowIdx]) -> Vec<(usize, usize)> 
 fn place_in(first_rows: &[RowIdx], row: RowIdx) -> (usize, usize) {
     let chunk = first_rows.partition_point(|&first| first <= row) - 1;
     (chunk, row.index() - first_rows[chunk].index())
-}
-
-/// What a cell takes whose size does not depend on what it holds.
-const FIXED_BYTES: usize = 16;
-
-fn cell_bytes(chunk: &ArrayRef, row_idx: usize) -> usize {
-    match chunk.data_type() {
-        DataType::Utf8 => chunk.as_string::<i32>().value_length(row_idx) as usize,
-        DataType::LargeUtf8 => chunk.as_string::<i64>().value_length(row_idx) as usize,
-        DataType::Binary => chunk.as_binary::<i32>().value_length(row_idx) as usize,
-        DataType::LargeBinary => chunk.as_binary::<i64>().value_length(row_idx) as usize,
-        // The low half of a view is the length of its value.
-        DataType::Utf8View => chunk.as_string_view().views()[row_idx] as u32 as usize,
-        DataType::BinaryView => chunk.as_binary_view().views()[row_idx] as u32 as usize,
-        _ => FIXED_BYTES,
-    }
 }
 
 /// The chunks of a column of dictionaries as plain values, if they are dictionaries.

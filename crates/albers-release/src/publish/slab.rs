@@ -2,13 +2,14 @@
 //!
 //! Guarantee: a slab stays within its limits, or is a single row; the slabs' rows one after another
 //! are the rows of the release, whatever the limits.
-//! Cost: one pass over the classes; memory for a slab and for the row numbers of one class.
+//! Cost: one pass over the classes; memory for a slab and for the row numbers of one class, and where
+//! texts are carried that are long, for the length of each row's.
 
 use albers_classes::{ClassId, FeatureValue};
 use albers_table::TableError;
 use albers_table::row::RowIdx;
 
-use super::carried::{CarriedColumn, RowKeys};
+use super::carried::{CarriedBytes, CarriedColumn, RowKeys};
 use super::{Output, Values};
 use crate::describe::ShownCell;
 use crate::error::Result;
@@ -80,12 +81,10 @@ const FEATURE_BYTES: usize = 24;
 /// Cuts verified classes into slabs.
 pub struct Cutter<'r> {
     classes: &'r Verified<'r>,
-    carried: &'r [CarriedColumn],
+    carried: CarriedBytes,
     keys: Option<&'r RowKeys>,
     limits: SlabLimits,
     shows_means: bool,
-    /// Whether the carried cells could fill a slab before its rows do.
-    are_carried_long: bool,
     /// The class at hand.
     class_idx: usize,
     /// How many rows it has.
@@ -96,8 +95,8 @@ pub struct Cutter<'r> {
     n_taken: usize,
     /// Its means, where they are shown.
     means: Vec<Option<Mean>>,
-    /// Text that it shows in each of its rows.
-    shown_bytes: usize,
+    /// What each of its rows takes, but for the texts that it carries.
+    own_bytes: usize,
 }
 
 impl<'r> Cutter<'r> {
@@ -109,20 +108,18 @@ impl<'r> Cutter<'r> {
         output: &Output<'_>,
     ) -> Cutter<'r> {
         let limits = output.limits;
-        let longest: usize = carried.iter().map(CarriedColumn::longest_cell_bytes).sum();
         Cutter {
             classes,
-            carried,
+            carried: CarriedBytes::of(carried, limits),
             keys,
             limits,
             shows_means: output.values == Values::Mean,
-            are_carried_long: longest.saturating_mul(limits.n_rows) > limits.n_bytes / 2,
             class_idx: 0,
             n_class_rows: 0,
             class_rows: Vec::new(),
             n_taken: 0,
             means: Vec::new(),
-            shown_bytes: 0,
+            own_bytes: 0,
         }
     }
 
@@ -162,17 +159,17 @@ impl<'r> Cutter<'r> {
     fn open_class(&mut self) -> Result<()> {
         let class = self.classes.class(ClassId::of_index(self.class_idx));
         self.n_class_rows = class.n_rows();
-        self.shown_bytes = class.features.len() * FEATURE_BYTES;
+        self.own_bytes = self.carried.of_each_row + class.features.len() * FEATURE_BYTES;
         for (describer, &cell) in self.classes.describers().iter().zip(class.cells) {
             let cell_bytes = describer.text_bytes(cell);
             if i32::try_from(cell_bytes).is_err() {
                 return Err(too_long(describer.attribute().domain.name()).into());
             }
-            self.shown_bytes += cell_bytes;
+            self.own_bytes += cell_bytes;
         }
         if self.shows_means {
             self.means = self.classes.means(ClassId::of_index(self.class_idx));
-            self.shown_bytes += self.means.len() * FEATURE_BYTES;
+            self.own_bytes += self.means.len() * FEATURE_BYTES;
         }
         self.class_rows.clear();
         if let Some(keys) = self.keys {
@@ -189,15 +186,14 @@ impl<'r> Cutter<'r> {
         let n_rows = n_left.min(self.limits.n_rows.saturating_sub(n_slab_rows));
         let room_bytes = self.limits.n_bytes.saturating_sub(n_slab_bytes);
         let least = usize::from(n_slab_rows == 0);
-        if !self.are_carried_long {
-            let n_fitting = room_bytes / self.shown_bytes.max(1);
+        if self.carried.of_texts.is_empty() {
+            let n_fitting = room_bytes / self.own_bytes.max(1);
             let n_rows = n_rows.min(n_fitting).max(least);
-            return (n_rows, n_rows * self.shown_bytes);
+            return (n_rows, n_rows * self.own_bytes);
         }
         let mut n_bytes = 0;
         for (idx, &row) in self.class_rows[self.n_taken..self.n_taken + n_rows].iter().enumerate() {
-            let carried: usize = self.carried.iter().map(|column| column.cell_bytes(row)).sum();
-            let row_bytes = self.shown_bytes + carried;
+            let row_bytes = self.own_bytes + self.carried.of_texts[row.index()] as usize;
             if idx >= least && n_bytes + row_bytes > room_bytes {
                 return (idx, n_bytes);
             }

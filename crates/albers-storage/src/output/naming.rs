@@ -5,7 +5,8 @@
 //!   name free        no name, or .albers-X.tmp ──link or move──► target
 //!   name taken       .albers-X.tmp ◄──exchange──► target      (X holds what was there before)
 //!     no exchange    target ──link, else move──► .albers-Y.tmp; X ──► target      (Y holds it)
-//!   one cannot       back in reverse: new names removed, X or Y renamed to its target
+//!   one cannot       back in reverse: new names removed, X or Y renamed to its target; but what
+//!                    another process has put there meanwhile stays
 //!   all could        folders synced, every X or Y removed
 //! ```
 //!
@@ -13,7 +14,10 @@
 //! files marked as the last ones are the last. Of two processes with the same first file one gets
 //! its names: a name that was free is taken by the system, once, and one that was not is changed
 //! while its file is locked, and only if it still means the file that it meant at the beginning.
+//! A name is taken back while its file is locked, and only if it still means the file of this
+//! process.
 
+use std::fmt::Display;
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -25,13 +29,13 @@ use crate::{Result, StorageError};
 
 /// Files that could have their names at once.
 pub struct Staged {
-    waiting: Vec<Waiting>,
+    pub(super) waiting: Vec<Waiting>,
     /// The files that are to be replaced, which other processes leave alone meanwhile.
     _locked: Vec<File>,
 }
 
 /// One of them.
-struct Waiting {
+pub(super) struct Waiting {
     output: OutputFile,
     became: Became,
 }
@@ -46,7 +50,8 @@ enum Became {
 }
 
 /// Why a file does not have its name.
-enum Fault {
+#[derive(Debug)]
+pub(super) enum Fault {
     System(io::Error),
     /// Another process was there before.
     Overtaken,
@@ -105,7 +110,7 @@ impl Staged {
         for (_, path) in taken {
             // What may not be read can be replaced all the same.
             let Ok(file) = File::open(path) else { continue };
-            wait_for(&file).map_err(|fault| fault.about(path))?;
+            wait_for(&file, Duration::from_secs(10)).map_err(|fault| fault.about(path))?;
             locked.push(file);
         }
         Ok(locked)
@@ -119,10 +124,7 @@ impl Staged {
             Ok(()) => return self.forget_what_was(&mut files),
             Err(fault) => fault,
         };
-        let mut left = Vec::new();
-        for own in self.waiting.iter_mut().rev() {
-            left.extend(own.take_back().err());
-        }
+        let left = self.take_back();
         self.unregister(&mut files);
         let error = fault.about(&place);
         match left.is_empty() {
@@ -131,7 +133,10 @@ impl Staged {
         }
     }
 
-    fn name_in_order(&mut self, files: &mut Files) -> std::result::Result<(), (Fault, PathBuf)> {
+    pub(super) fn name_in_order(
+        &mut self,
+        files: &mut Files,
+    ) -> std::result::Result<(), (Fault, PathBuf)> {
         for own in &mut self.waiting {
             own.appear(files).map_err(|fault| (fault, own.target().to_owned()))?;
         }
@@ -147,21 +152,27 @@ impl Staged {
         Ok(())
     }
 
+    /// Takes all names back, the last one first, and says what could not be.
+    pub(super) fn take_back(&mut self) -> Vec<String> {
+        self.waiting.iter_mut().rev().filter_map(|own| own.take_back().err()).collect()
+    }
+
     /// All have their names: removes what they replaced.
-    fn forget_what_was(mut self, files: &mut Files) -> Result<()> {
-        let mut stays = None;
+    pub(super) fn forget_what_was(mut self, files: &mut Files) -> Result<()> {
+        let (mut paths, mut first) = (Vec::new(), None);
         for own in &self.waiting {
             files.named.insert(own.target().to_owned());
             let old = own.beside().filter(|_| own.became == Became::InPlace);
             let removed = old.map(|path| (path, fs::remove_file(path)));
             if let Some((path, Err(source))) = removed {
-                stays = Some((path.to_owned(), source));
+                paths.push(path.to_owned());
+                first.get_or_insert(source);
             }
         }
         self.unregister(files);
-        match stays {
+        match first {
             None => Ok(()),
-            Some((path, source)) => Err(StorageError::OldStays { path, source }),
+            Some(source) => Err(StorageError::OldStays { paths, source }),
         }
     }
 
@@ -221,7 +232,7 @@ impl Waiting {
     }
 
     /// Gives it its name.
-    fn appear(&mut self, files: &mut Files) -> std::result::Result<(), Fault> {
+    pub(super) fn appear(&mut self, files: &mut Files) -> std::result::Result<(), Fault> {
         match (self.beside(), self.output.place.before) {
             (None, _) => system::link(&self.output.file, self.target())?,
             (Some(beside), None) => system::move_to_free(beside, self.target())?,
@@ -249,17 +260,32 @@ impl Waiting {
         if is_as_before { Ok(()) } else { Err(Fault::Overtaken) }
     }
 
-    /// Undoes that. Says what could not be undone.
+    /// Undoes that. Says what could not be undone. A name that means another file by now is left to
+    /// whoever took it: that release is whole.
     fn take_back(&mut self) -> std::result::Result<(), String> {
+        if self.became == Became::Nothing {
+            return Ok(());
+        }
+        // Who replaces this file locks it before, and looks again then. Where nobody can lock, what
+        // the name means is still looked at.
+        let _ = wait_for(&self.output.file, Duration::from_secs(1));
+        let is_own = system::is_file_at(&self.output.file, self.target());
         let target = self.target().display();
         match (self.became, self.beside()) {
             (Became::InPlace, Some(beside)) => {
                 let old = beside.display();
-                system::move_over(beside, self.target()).map_err(|error| {
-                    format!("{target} ({error}; what was there before is in {old})")
-                })?;
+                let stays = |why: &dyn Display| {
+                    format!("{target} ({why}; what was there before is in {old})")
+                };
+                let put_back = match Facts::of(self.target()) {
+                    Some(_) if is_own => system::move_over(beside, self.target()),
+                    Some(_) => return Err(stays(&"another program has written it since")),
+                    // It was removed, or two names could not quite change places.
+                    None => system::move_to_free(beside, self.target()),
+                };
+                put_back.map_err(|error| stays(&error))?;
             }
-            (Became::New, _) => {
+            (Became::New, _) if is_own => {
                 fs::remove_file(self.target()).map_err(|error| format!("{target} ({error})"))?;
             }
             _ => {}
@@ -270,13 +296,12 @@ impl Waiting {
 }
 
 /// Waits for a file that another process is about to replace.
-fn wait_for(file: &File) -> std::result::Result<(), Fault> {
-    const LONGEST: Duration = Duration::from_secs(10);
+fn wait_for(file: &File, longest: Duration) -> std::result::Result<(), Fault> {
     let begin = Instant::now();
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(()),
-            Err(TryLockError::WouldBlock) if begin.elapsed() < LONGEST => {
+            Err(TryLockError::WouldBlock) if begin.elapsed() < longest => {
                 std::thread::sleep(Duration::from_millis(10));
             }
             Err(TryLockError::WouldBlock) => {

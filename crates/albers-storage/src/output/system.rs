@@ -101,7 +101,7 @@ fn way_to(file: &File) -> String {
 pub(super) fn link(file: &File, path: &Path) -> io::Result<()> {
     use rustix::fs::{AtFlags, CWD, linkat};
     let link = || Ok(linkat(CWD, way_to(file), CWD, path, AtFlags::SYMLINK_FOLLOW)?);
-    until_done(link, || file.metadata().is_ok_and(|own| is_at(id_of(&own), path)))
+    until_done(link, || is_file_at(file, path))
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -178,6 +178,11 @@ fn until_done(
             other => return other,
         }
     }
+}
+
+/// Whether a name means this file; where files have no numbers, whether it means any.
+pub(super) fn is_file_at(file: &File, path: &Path) -> bool {
+    file.metadata().is_ok_and(|own| is_at(id_of(&own), path))
 }
 
 /// Whether a name means the file that is known by its number.

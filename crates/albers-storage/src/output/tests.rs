@@ -102,6 +102,95 @@ fn files_that_wait_under_names_beside_take_their_places_alike() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
 }
 
+/// Two files that are ready for their names, with the same text in both.
+fn staged_pair(paths: &[PathBuf; 2], text: &str) -> Staged {
+    let sealed = |path: &PathBuf| {
+        let mut output = OutputFile::create(path).unwrap();
+        output.write_all(text.as_bytes()).unwrap();
+        output.seal().unwrap()
+    };
+    Staged::of(paths.iter().map(sealed).collect()).unwrap()
+}
+
+fn texts(paths: &[PathBuf; 2]) -> [String; 2] {
+    paths.each_ref().map(|path| std::fs::read_to_string(path).unwrap())
+}
+
+/// One run stops between its two names, another one replaces both, and the first one goes on.
+#[test]
+fn a_run_that_loses_leaves_the_release_of_the_one_that_won() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = ["a", "b"].map(|name| folder.path().join(name));
+    let mut loser = staged_pair(&paths, "loser");
+    loser.waiting[0].appear(&mut lock()).unwrap();
+    staged_pair(&paths, "winner").name().unwrap();
+    assert!(loser.waiting[1].appear(&mut lock()).is_err());
+    assert_eq!(loser.take_back(), Vec::<String>::new());
+    drop(loser);
+    assert_eq!(texts(&paths), ["winner", "winner"]);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+}
+
+/// The same where there was something before: nobody knows whether it is still wanted, so it stays.
+#[test]
+fn a_run_that_loses_in_the_place_of_others_leaves_the_winners_and_says_where_theirs_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = ["a", "b"].map(|name| folder.path().join(name));
+    for path in &paths {
+        std::fs::write(path, "old").unwrap();
+    }
+    let mut loser = staged_pair(&paths, "loser");
+    loser.waiting[0].appear(&mut lock()).unwrap();
+    // The winner would wait for the second file, which is still locked.
+    OutputFile::create(&paths[0]).unwrap().finish().unwrap();
+    let left = loser.take_back();
+    assert!(left.len() == 1 && left[0].contains("another program has written it"), "{left:?}");
+    drop(loser);
+    assert_eq!(texts(&paths), ["", "old"]);
+    let beside = left[0].split("before is in ").nth(1).unwrap().trim_end_matches(')');
+    assert_eq!(std::fs::read_to_string(beside).unwrap(), "old");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3);
+}
+
+#[test]
+fn a_file_that_was_removed_meanwhile_is_taken_back_to_what_was_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = ["a", "b"].map(|name| folder.path().join(name));
+    std::fs::write(&paths[0], "old").unwrap();
+    let mut staged = staged_pair(&paths, "new");
+    staged.name_in_order(&mut lock()).unwrap();
+    paths.iter().for_each(|path| std::fs::remove_file(path).unwrap());
+    assert_eq!(staged.take_back(), Vec::<String>::new());
+    drop(staged);
+    assert_eq!(std::fs::read_to_string(&paths[0]).unwrap(), "old");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn all_that_was_there_before_and_cannot_be_removed_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = ["a", "b"].map(|name| folder.path().join(name));
+    for path in &paths {
+        std::fs::write(path, "old").unwrap();
+    }
+    let mut staged = staged_pair(&paths, "new");
+    staged.name_in_order(&mut lock()).unwrap();
+    let is_beside = |path: &PathBuf| !paths.contains(path);
+    let names = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+    let beside: Vec<PathBuf> = names.filter(is_beside).collect();
+    assert_eq!(beside.len(), 2);
+    for path in &beside {
+        // A folder is not removed as a file, not even by root.
+        std::fs::remove_file(path).unwrap();
+        std::fs::create_dir(path).unwrap();
+    }
+    let error = staged.forget_what_was(&mut lock()).unwrap_err();
+    let message = error.to_string();
+    assert!(matches!(error, StorageError::OldStays { .. }), "{message}");
+    assert!(beside.iter().all(|path| message.contains(path.to_str().unwrap())), "{message}");
+    assert_eq!(texts(&paths), ["new", "new"]);
+}
+
 #[test]
 fn packed_outputs_read_back_as_written() {
     let folder = tempfile::tempdir().unwrap();

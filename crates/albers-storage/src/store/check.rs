@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::catalogue::{CATALOGUE, extents_of};
 use super::disk::Opening;
 use super::engine;
-use super::opening::open_catalogue;
+use super::opening::{NOT_AS_WRITTEN, open_catalogue};
 use super::page_file::{FIRST_PAGE, PAGE_BYTES, Slot, page_file_name};
 use super::shared::Shared;
 use super::snapshot::Snapshot;
@@ -142,10 +142,10 @@ pub(super) fn check_catalogue(shared: &Shared) -> Result<Option<String>> {
     // The engine reports this part of the way only when it gives up the last commit for the one before.
     let on_repair = move |progress: f64| seen.set(seen.get() || (progress > 0.0 && progress < 0.5));
     let checked = engine::open_to_read(file, shared.cache_bytes, on_repair)
-        .and_then(|mut database| engine::caught(|| database.check_integrity()));
+        .and_then(|mut database| database.is_whole());
     Ok(match checked {
         Ok(true) if !went_back.get() => None,
-        Ok(_) => Some("a page of it is not as it was written".to_owned()),
+        Ok(_) => Some(NOT_AS_WRITTEN.to_owned()),
         Err(error) => Some(error.to_string()),
     })
 }

@@ -54,8 +54,22 @@ pub(super) fn caught<T, E: Into<redb::Error>>(
     }
 }
 
+/// Whether the engine was refused what no undamaged file makes it ask for: a page behind the end.
+pub(super) fn is_damage(source: &io::Error) -> bool {
+    matches!(source.kind(), ErrorKind::InvalidData | ErrorKind::UnexpectedEof)
+}
+
 /// An open engine. It writes a last time when it is dropped, and may panic over damaged bytes then.
 pub(super) struct Engine(Option<Database>);
+
+impl Engine {
+    /// Whether every page has its checksum; before it is asked the engine looks at none of a file
+    /// that was closed cleanly. It mends what it can, in the file, by going back to an older commit:
+    /// so ask one that was opened to read, whose file stays as it is.
+    pub(super) fn is_whole(&mut self) -> EngineResult<bool> {
+        caught(|| self.check_integrity())
+    }
+}
 
 impl Deref for Engine {
     type Target = Database;

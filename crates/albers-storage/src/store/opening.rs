@@ -9,7 +9,7 @@ use redb::{Database, ReadableDatabase as _, TableError};
 
 use super::catalogue::{CATALOGUE, EXTENTS, Format, Head, MAGIC, NEW_CATALOGUE, extents_of};
 use super::disk::{Disk, DiskFile, Held, Hold, Opening};
-use super::engine::{self, Engine, EngineResult, caught};
+use super::engine::{self, Engine, EngineResult, caught, is_damage};
 use super::error::StoreError;
 use super::page_file::{FIRST_PAGE, LAYOUT, PageFile, Slot, page_file_name};
 use super::shared::{Access, Ledger, Shared, engine_error};
@@ -21,6 +21,8 @@ use crate::{Result, StorageError};
 const LOCK: &str = "lock";
 /// How many bytes of a file are overwritten at once.
 const WIPE_BYTES: usize = 1024 * 1024;
+/// What is said of a catalogue that the engine would have to mend.
+pub(super) const NOT_AS_WRITTEN: &str = "a page of it is not as it was written";
 
 /// Refuses a disk that holds anything but what an interrupted creation left.
 pub(super) fn check_empty(disk: &dyn Disk) -> Result<()> {
@@ -62,17 +64,20 @@ pub(super) fn open(
 ) -> Result<Shared> {
     let opening = if access == Access::Write { Opening::Write } else { Opening::Read };
     let file = open_catalogue(&*disk, opening)?;
-    let opened = match access {
+    let database = match access {
         Access::Write => {
             // A commit or a rename that a killed process made may be seen and not be on the disk. It
             // must be there before pages that it freed are used again, and files that it replaced go.
             sync_folder(&*disk)?;
             file.sync().map_err(|source| io_error(disk.path(CATALOGUE), "sync", source))?;
-            engine::open_to_write(file, cache_bytes)
+            // An engine that may write would mend what is damaged, and nobody would learn of it.
+            let unchanged = open_catalogue(&*disk, Opening::Read)?;
+            drop(open_whole(&*disk, unchanged, cache_bytes)?);
+            let opened = engine::open_to_write(file, cache_bytes);
+            opened.map_err(|error| open_error(&*disk, error))?
         }
-        Access::Read => engine::open_to_read(file, cache_bytes, |_| {}),
+        Access::Read => open_whole(&*disk, file, cache_bytes)?,
     };
-    let database = opened.map_err(|error| open_error(&*disk, error))?;
     let head = read_head(&*disk, &database, format)?;
     let pages = PageFile::open(&*disk, head.generation, head.store_id, opening)?;
     let space = match access {
@@ -112,6 +117,20 @@ pub(super) fn open_catalogue(disk: &dyn Disk, opening: Opening) -> Result<Box<dy
         return Err(StoreError::Foreign { path: path(), what }.into());
     }
     Ok(file)
+}
+
+/// Opens the engine on a file that stays as it is, if every page of the catalogue has its checksum.
+/// What a crash left half done is no damage: the engine has put it right in memory before it looks.
+fn open_whole(disk: &dyn Disk, file: Box<dyn DiskFile>, cache_bytes: usize) -> Result<Engine> {
+    let looked_at = engine::open_to_read(file, cache_bytes, |_| {})
+        .and_then(|mut database| Ok((database.is_whole()?, database)));
+    match looked_at.map_err(|error| open_error(disk, error))? {
+        (true, database) => Ok(database),
+        (false, _) => {
+            let what = NOT_AS_WRITTEN.to_owned();
+            Err(StoreError::Damaged { path: disk.path(CATALOGUE), what }.into())
+        }
+    }
 }
 
 /// Prepares a catalogue under another name; all of it is synced.
@@ -231,9 +250,7 @@ fn free_space(disk: &dyn Disk, engine: &Engine, head: &Head, pages: &PageFile) -
 fn open_error(disk: &dyn Disk, error: redb::Error) -> StorageError {
     let path = disk.path(CATALOGUE);
     match error {
-        redb::Error::Io(source) if source.kind() != io::ErrorKind::InvalidData => {
-            io_error(path, "open", source)
-        }
+        redb::Error::Io(source) if !is_damage(&source) => io_error(path, "open", source),
         other => StoreError::Damaged { path, what: other.to_string() }.into(),
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::catalogue::{CATALOGUE, Format, Head};
 use super::disk::{Disk, Held};
-use super::engine::{Engine, caught};
+use super::engine::{Engine, caught, is_damage};
 use super::error::StoreError;
 use super::page_file::PageFile;
 use super::space::{Run, Space};
@@ -89,7 +89,7 @@ impl Debug for Shared {
 pub(super) fn engine_error(disk: &dyn Disk, error: redb::Error) -> StorageError {
     let path = disk.path(CATALOGUE);
     match error {
-        redb::Error::Io(source) => {
+        redb::Error::Io(source) if !is_damage(&source) => {
             let doing = "use";
             StoreError::Io { path, doing, source }.into()
         }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use albers_storage::StorageError;
 use albers_storage::store::disk::MemoryDisk;
 use albers_storage::store::{Access, Format, Store};
 
@@ -159,33 +160,94 @@ fn another_format_is_foreign_and_a_greater_version_is_newer() {
     assert_eq!(store.unwrap().version(), 3);
 }
 
-#[test]
-fn a_damaged_catalogue_never_panics_and_is_never_right_to_the_check_when_it_is_wrong() {
-    let disk = small_store();
-    let expected = state(&try_open(&disk, Access::Read).unwrap());
-    let n_bytes = disk.bytes(CATALOGUE).unwrap().len();
-    let mut n_found = 0;
-    let step = std::env::var("STORE_FLIP_STEP").ok().and_then(|n| n.parse().ok()).unwrap_or(1001);
-    for offset in (9..400).step_by(7).chain((400..n_bytes).step_by(step)) {
-        let damaged = disk.copy();
-        flip(&damaged, CATALOGUE, offset);
-        let mut progress = Progress { committed: Some(expected.clone()), attempted: None };
-        let written = try_open(&damaged.copy(), Access::Write)
-            .and_then(|store| small_batch(store, 0, &mut progress))
-            .and_then(Store::compact);
-        drop(written);
-        let Ok(store) = try_open(&damaged, Access::Read) else {
-            n_found += 1;
-            continue;
-        };
-        let found = store.snapshot().and_then(|snapshot| state_of(&snapshot));
-        if !matches!(found, Ok(found) if found == expected) {
-            n_found += 1;
-            let store = try_open(&damaged, Access::Read).unwrap();
-            let mut n_problems = 0;
-            let checked = store.check(&mut |_| n_problems += 1);
-            assert!(checked.is_err() || n_problems > 0, "the damage at {offset} is not reported");
+/// Copies of a disk, each with one byte of the catalogue damaged: every byte of the engine's
+/// header, and some of all pages that hold anything.
+fn with_damaged_catalogues(disk: &MemoryDisk, mut each: impl FnMut(MemoryDisk, &str)) {
+    let whole = disk.bytes(CATALOGUE).unwrap();
+    let step = std::env::var("STORE_FLIP_STEP").ok().and_then(|n| n.parse().ok()).unwrap_or(307);
+    let page = |offset: usize| &whole[offset & !0xfff..][..0x1000];
+    let in_use = (320..whole.len()).step_by(step).filter(|at| page(*at).iter().any(|b| *b != 0));
+    for offset in (0..320).chain(in_use) {
+        for mask in [0x01, 0x80, 0xff] {
+            let damaged = disk.copy();
+            let mut bytes = whole.clone();
+            bytes[offset] ^= mask;
+            damaged.set_bytes(CATALOGUE, bytes);
+            each(damaged, &format!("byte {offset} ^ {mask:02x}"));
         }
     }
-    assert!(n_found > 0, "nothing was damaged");
+}
+
+fn expect_refusal(error: &StorageError, place: &str) {
+    let message = error.to_string();
+    let is_known = ["is damaged", "is foreign"].iter().any(|word| message.contains(word));
+    assert!(is_known && message.contains(CATALOGUE), "{place}: {message}");
+}
+
+#[test]
+fn a_damaged_catalogue_is_refused_whenever_it_is_opened_or_reads_as_it_was_written() {
+    let disk = small_store();
+    let expected = state(&try_open(&disk, Access::Read).unwrap());
+    let (mut n_refused, mut n_read) = (0, 0);
+    with_damaged_catalogues(&disk, |damaged, place| {
+        let before = damaged.bytes(CATALOGUE);
+        match try_open(&damaged, Access::Read) {
+            Ok(store) => assert_eq!(state(&store), expected, "{place}"),
+            Err(error) => expect_refusal(&error, place),
+        }
+        assert_eq!(damaged.bytes(CATALOGUE), before, "{place}: a reader has written");
+        match try_open(&damaged, Access::Write) {
+            Ok(store) => {
+                assert_eq!(state(&store), expected, "{place}");
+                let mut progress = Progress { committed: Some(expected.clone()), attempted: None };
+                let store = small_batch(store, 0, &mut progress).unwrap().compact().unwrap();
+                assert_eq!(Some(state(&store)), progress.committed, "{place}");
+                n_read += 1;
+            }
+            Err(error) => {
+                expect_refusal(&error, place);
+                assert_eq!(damaged.bytes(CATALOGUE), before, "{place}: the damage was mended");
+                n_refused += 1;
+            }
+        }
+    });
+    assert!(n_refused > 100 && n_read > 0, "{n_refused} refused, {n_read} read");
+}
+
+/// Where a process was killed, a last commit that is damaged is like one that was never finished.
+#[test]
+fn a_damaged_catalogue_of_a_killed_process_is_refused_or_reads_as_some_commit_left_it() {
+    let disk = MemoryDisk::new();
+    let mut progress = Progress { committed: Some(State::default()), attempted: None };
+    let mut store = create(&disk);
+    let mut commits = vec![State::default()];
+    for number in 0..3 {
+        store = small_batch(store, number, &mut progress).unwrap();
+        commits.extend(progress.committed.clone());
+    }
+    let killed = disk.copy();
+    drop(store);
+    with_damaged_catalogues(&killed, |damaged, place| {
+        for access in [Access::Read, Access::Write] {
+            match try_open(&damaged, access) {
+                Ok(store) => assert!(commits[2..].contains(&state(&store)), "{place}"),
+                Err(error) => expect_refusal(&error, place),
+            }
+        }
+    });
+}
+
+#[test]
+fn a_catalogue_that_is_damaged_while_it_is_open_is_named_by_check() {
+    let disk = small_store();
+    let whole = disk.bytes(CATALOGUE).unwrap();
+    let record = bytes_of(100, 30);
+    let offset = whole.windows(30).position(|bytes| bytes == record).unwrap();
+    let store = try_open(&disk, Access::Read).unwrap();
+    flip(&disk, CATALOGUE, offset);
+    let problems = problems(&store);
+    assert!(
+        problems.len() == 1 && problems[0].contains("catalogue.redb is damaged"),
+        "{problems:?}"
+    );
 }

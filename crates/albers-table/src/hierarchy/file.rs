@@ -87,11 +87,11 @@ fn header_and_rows<'t>(bytes: &'t [u8], place: &Place, column: &Column) -> Resul
     if has_header(&records, column) {
         records.remove(0);
     }
-    match records.iter().find(|record| record.fields.len() > MAX_LEVELS) {
+    match records.iter().find(|record| record.n_fields > MAX_LEVELS) {
         None => Ok(records),
-        Some(Record { line, fields }) => Err(place.error_at(
+        Some(Record { line, n_fields, .. }) => Err(place.error_at(
             Some(*line),
-            format!("a hierarchy has at most {MAX_LEVELS} levels, found {}", fields.len()),
+            format!("a hierarchy has at most {MAX_LEVELS} levels, found {n_fields}"),
             "leave out levels that nobody needs, or check that this is the column's hierarchy",
         )),
     }
@@ -119,10 +119,10 @@ fn sniff_delimiter(text: &str, column: &Column) -> Option<char> {
             .take(N_SNIFFED_ROWS)
             .map_while(std::result::Result::ok)
             .collect();
-        let n_fields = sample.first().map_or(0, |record| record.fields.len());
+        let n_fields = sample.first().map_or(0, |record| record.n_fields);
         let is_used = sample.iter().any(|record| record.fields.len() > 1);
         let n_matches = sample.iter().filter(|record| column.has(&record.fields[0])).count();
-        let is_even = sample.iter().all(|record| record.fields.len() == n_fields);
+        let is_even = sample.iter().all(|record| record.n_fields == n_fields);
         is_used.then_some((n_matches, is_even))
     };
     let as_list = Records::new(text, None)
@@ -169,7 +169,7 @@ fn gather(records: &[Record], place: &Place, column_type: ColumnType) -> Result<
     };
     let n_levels = first.fields.len();
     let mut builder = Builder::new(n_levels - 1);
-    for Record { line, fields } in records {
+    for Record { line, fields, .. } in records {
         let refuse = |problem: String, hint: &str| place.error_at(Some(*line), problem, hint);
         if fields.len() != n_levels {
             return Err(refuse(

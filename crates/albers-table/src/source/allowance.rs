@@ -29,6 +29,14 @@ const LEAST_LANE_BYTES: u64 = 16 << 20;
 const LEAST_FOOTER_BYTES: u64 = 16 << 20;
 /// How much larger a footer is when it was read.
 const FOOTER_TIMES: u64 = 8;
+/// The same of the list of parts of a workbook, of which there is more than one copy.
+const PARTS_TIMES: u64 = 16;
+/// What that list may take in any memory.
+const LEAST_PARTS_BYTES: u64 = 16 << 20;
+/// Columns of a text that are read in any memory, and what each of more takes from its name to its
+/// cells.
+const LEAST_COLUMNS: u64 = 20_000;
+const COLUMN_BYTES: u64 = 4 << 10;
 /// Chunks of a lane that exist at a time: three rounds, and one in the making.
 const LANE_CHUNKS: u64 = 4;
 
@@ -84,6 +92,27 @@ impl Allowance {
         }
     }
 
+    /// Refuses a workbook whose list of parts has so many bytes, if they become too many.
+    pub(super) fn check_parts(self, n_bytes: u64) -> Result<(), TableError> {
+        let taken_bytes = n_bytes.saturating_mul(PARTS_TIMES);
+        match taken_bytes <= (self.limit_bytes / 8).saturating_add(LEAST_PARTS_BYTES) {
+            true => Ok(()),
+            false => {
+                let needed_bytes = (taken_bytes - LEAST_PARTS_BYTES).saturating_mul(8);
+                Err(self.refuse("the list of the parts of a workbook", needed_bytes))
+            }
+        }
+    }
+
+    /// Refuses a text with so many columns, if they become too many.
+    pub(super) fn check_columns(self, n_columns: u64) -> Result<(), TableError> {
+        let needed_bytes = n_columns.saturating_mul(COLUMN_BYTES);
+        match n_columns <= LEAST_COLUMNS || needed_bytes <= self.limit_bytes {
+            true => Ok(()),
+            false => Err(self.refuse("the columns of the first line", needed_bytes)),
+        }
+    }
+
     /// What all lanes together may take for their pages.
     pub(super) fn lane_bytes(self) -> u64 {
         (self.limit_bytes / 4).saturating_add(LEAST_LANE_BYTES)
@@ -127,6 +156,10 @@ mod tests {
             assert!(advised(tight.refuse_record(n_bytes as u64)).record_bytes() >= n_bytes);
             let footer = tight.check_footer(n_bytes as u64).unwrap_err();
             assert!(advised(footer).check_footer(n_bytes as u64).is_ok());
+            let parts = tight.check_parts(n_bytes as u64).unwrap_err();
+            assert!(advised(parts).check_parts(n_bytes as u64).is_ok());
+            let columns = tight.check_columns(n_bytes as u64).unwrap_err();
+            assert!(advised(columns).check_columns(n_bytes as u64).is_ok());
             let n_bytes = n_bytes as u64 + tight.lane_bytes();
             assert!(advised(tight.refuse_lane(n_bytes)).lane_bytes() >= n_bytes);
         }
@@ -137,6 +170,8 @@ mod tests {
         let tiny = within(1, 1);
         assert_eq!(tiny.block_bytes() as u64, SMALLEST_BLOCK_BYTES);
         assert_eq!(tiny.record_bytes(), BLOCK_BYTES);
+        assert!(tiny.check_columns(LEAST_COLUMNS).is_ok());
+        assert!(tiny.check_parts(LEAST_PARTS_BYTES / PARTS_TIMES).is_ok());
         let all = Allowance::default();
         assert_eq!((all.block_bytes(), all.record_bytes()), (BLOCK_BYTES, LONGEST_RECORD_BYTES));
         assert!(all.chunk_bytes(4) > 1 << 40);

@@ -13,6 +13,7 @@ use super::json_lines::Keys;
 use super::parquet::{ParquetScan, ParquetTable};
 use super::sheet::SheetText;
 use super::text::{FileText, TextKind};
+use super::unchanged::Opened;
 use super::{
     ColumnRequest, Layout, ReadOptions, Remark, RequestedTypes, Scan, Source, SourceColumn, Stamp,
     TextEncoding, Wanted,
@@ -25,6 +26,8 @@ pub struct FileSource {
     file: Arc<InputFile>,
     options: ReadOptions,
     table: FileTable,
+    /// What it was when it was opened, unless nobody else can write to it.
+    opened: Option<Arc<Opened>>,
 }
 
 /// What a file holds.
@@ -55,12 +58,14 @@ impl FileSource {
     ) -> Result<FileSource> {
         // A folder or a pipe is refused as such, whatever its ending.
         let file = Arc::new(input::open(path)?.counted_by(read_bytes));
-        FileSource::of_file(file, path, format, options, sizes)
+        let opened = Arc::new(Opened::now(&path.display().to_string(), &file)?);
+        FileSource::of_file((file, Some(opened)), path, format, options, sizes)
     }
 
-    /// A file that is open, and what it is called.
+    /// A file that is open, what it was then unless nobody else can write to it, and what it is
+    /// called.
     pub(super) fn of_file(
-        file: Arc<InputFile>,
+        (file, opened): (Arc<InputFile>, Option<Arc<Opened>>),
         path: &Path,
         given: Option<Format>,
         options: &ReadOptions,
@@ -75,7 +80,8 @@ impl FileSource {
         };
         let table = match format {
             Format::Parquet => {
-                FileTable::Parquet(Arc::new(ParquetTable::open(&name, file.clone(), options)?))
+                let own = (file.clone(), opened.clone());
+                FileTable::Parquet(Arc::new(ParquetTable::open(&name, own, options)?))
             }
             Format::Csv | Format::Tsv => text(TextKind::Plain(packing))?,
             Format::JsonLines => {
@@ -87,14 +93,22 @@ impl FileSource {
                 text(TextKind::JsonLines(packing, Arc::new(keys)))?
             }
             Format::Sheet => {
-                text(TextKind::Sheet(Arc::new(SheetText::of(&name, &file, options)?)))?
+                let sheet = SheetText::of(&name, &file, options)?;
+                // From here on the text of the sheet is read, and not the workbook.
+                opened.as_ref().map_or(Ok(()), |opened| opened.check_unchanged())?;
+                text(TextKind::Sheet(Arc::new(sheet)))?
             }
         };
         let options = match &table {
             FileTable::Text(text) => text.table().options().clone(),
             FileTable::Parquet(_) => options.clone(),
         };
-        Ok(FileSource { file, options, table })
+        Ok(FileSource { file, options, table, opened })
+    }
+
+    /// What it was when it was opened.
+    pub(super) fn opened(&self) -> Option<&Opened> {
+        self.opened.as_deref()
     }
 
     /// How it is read.
@@ -113,7 +127,11 @@ impl FileSource {
         text: &FileText,
         other_encoding: Option<TextEncoding>,
     ) -> Result<TextPart> {
-        text.part(&self.file, other_encoding)
+        let part = text.part(&self.file, other_encoding)?;
+        Ok(match text.layout() {
+            Layout::Sheet => part,
+            _ => part.with_opened(self.opened.clone()),
+        })
     }
 }
 

@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use albers_storage::input;
+use albers_storage::input::{self, FileStamp};
 
 use super::arrow::types_of;
 use super::csv::{TextParts, TextScan, TextSizes, TextTable, TypeSamples};
 use super::file::{FileSource, FileTable};
 use super::parquet::{ParquetParts, ParquetScan};
+use super::unchanged;
 use super::{
     ColumnRequest, Layout, ReadOptions, Remark, Remarks, RequestedTypes, Scan, Source,
     SourceColumn, Stamp, Wanted, table_error,
@@ -29,6 +30,8 @@ const MAX_SAMPLED_FILES: usize = 64;
 pub struct FilesSource {
     name: String,
     paths: Vec<PathBuf>,
+    /// What they were when the first was opened.
+    stamps: Vec<FileStamp>,
     layout: Layout,
     given_format: Option<Format>,
     options: ReadOptions,
@@ -68,8 +71,9 @@ impl FilesSource {
         }
         let read_bytes = Arc::new(AtomicU64::new(0));
         let first = FileSource::open_sized(first_path, format, options, read_bytes.clone(), sizes)?;
-        let n_bytes =
-            paths.iter().map(|path| Ok(input::stamp_of(path)?.0)).collect::<Result<Vec<u64>>>()?;
+        let stamps =
+            paths.iter().map(|path| Ok(input::stamp_of(path)?)).collect::<Result<Vec<_>>>()?;
+        let n_bytes = stamps.iter().map(|&(n_bytes, _)| n_bytes).sum();
         Ok(FilesSource {
             name: match paths.len() {
                 1 => first.name().to_owned(),
@@ -81,11 +85,12 @@ impl FilesSource {
             sizes,
             columns: first.columns().to_vec(),
             delimiter: first.delimiter(),
-            n_rows: estimated_rows(&first, n_bytes[0], n_bytes.iter().sum()),
+            n_rows: estimated_rows(&first, stamps[0].0, n_bytes),
             waiting: Mutex::new(vec![Some(first)]),
             read_bytes,
             remarks: Remarks::default(),
             paths,
+            stamps,
         })
     }
 
@@ -107,6 +112,10 @@ impl FilesSource {
             self.read_bytes.clone(),
             self.sizes,
         )?;
+        // The others of them may be read already.
+        if file.opened().is_some_and(|opened| opened.stamp() != self.stamps[file_idx]) {
+            return Err(unchanged::changed(file.name()));
+        }
         if file.layout() != self.layout {
             return Err(table_error(
                 file.name(),

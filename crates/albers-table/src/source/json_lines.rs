@@ -31,6 +31,7 @@ use serde_json::value::RawValue;
 
 use super::allowance::{Allowance, LONGEST_RECORD_BYTES};
 use super::table_error;
+use super::unchanged::changed;
 use crate::sink::push_text;
 use crate::{Result, TableError};
 
@@ -381,13 +382,7 @@ impl JsonText {
     /// Makes the record of the next object; nothing if there are no more.
     fn push_record(&mut self) -> Result<bool> {
         let Some(line) = self.lines.next_line(&self.table)? else { return Ok(false) };
-        let changed = || {
-            table_error(
-                &self.table,
-                "the file was changed while it was read",
-                "try again when nobody writes to it",
-            )
-        };
+        let changed = || changed(&self.table);
         let object = Object::of(line.bytes).map_err(|_| changed())?;
         let mut cells = vec![None; self.keys.names.len()];
         for (key, value) in &object.0 {

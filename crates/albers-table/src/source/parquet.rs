@@ -28,6 +28,7 @@ use rayon::prelude::*;
 use self::sizes::{GroupSizes, sizes_of};
 use super::allowance::Allowance;
 use super::arrow::{BatchPlace, chunk_of, columns_of, types_of};
+use super::unchanged::Opened;
 use super::{
     ColumnRequest, ReadOptions, RequestedTypes, Scan, SourceChunk, SourceColumn, Wanted,
     check_names, table_error,
@@ -50,13 +51,15 @@ pub(super) struct ParquetTable {
     file: Arc<InputFile>,
     metadata: ArrowReaderMetadata,
     columns: Vec<SourceColumn>,
+    /// What the file was when it was opened, unless nobody else can write to it.
+    opened: Option<Arc<Opened>>,
 }
 
 impl ParquetTable {
     /// Reads the footer.
     pub(super) fn open(
         name: &str,
-        file: Arc<InputFile>,
+        (file, opened): (Arc<InputFile>, Option<Arc<Opened>>),
         options: &ReadOptions,
     ) -> Result<ParquetTable> {
         let not_whole = || damaged(name, "the file is not a whole Parquet file");
@@ -67,7 +70,7 @@ impl ParquetTable {
             .map_err(|_| not_whole())?;
         let columns = columns_of(metadata.schema());
         check_names(name, &columns, true)?;
-        let table = ParquetTable { name: name.to_owned(), file, metadata, columns };
+        let table = ParquetTable { name: name.to_owned(), file, metadata, columns, opened };
         // Rows are numbered from group to group, and no file has more than numbers of its kind.
         match i64::try_from(table.n_rows()) {
             Ok(_) => Ok(table),
@@ -140,6 +143,10 @@ impl ParquetTable {
                 .build()
         });
         batches.map_err(|_| self.broken())?.map_err(|_| self.broken())
+    }
+
+    fn check_unchanged(&self) -> Result<()> {
+        self.opened.as_ref().map_or(Ok(()), |opened| opened.check_unchanged())
     }
 
     fn broken(&self) -> TableError {
@@ -423,7 +430,9 @@ fn decoded(lane: &mut Lane, wanted: &Wanted<'_>, places: &[usize]) -> Option<Res
     let batch = match lane.batches.as_mut()?.next() {
         Some(Ok(batch)) => batch,
         // Rows that are announced and are not there are persons that nobody would miss.
-        None if lane.next_row == lane.end_row => return None,
+        None if lane.next_row == lane.end_row => {
+            return lane.table.check_unchanged().err().map(Err);
+        }
         None | Some(Err(_)) => return Some(Err(lane.table.broken())),
     };
     let first_row = lane.next_row;

@@ -8,7 +8,7 @@
 //!                                └──────second pass──────► records in a file without a name
 //! ```
 //!
-//! - `archive`: what the container really unpacks to.
+//! - `archive`: what the container really unpacks to. `directory`: the list of its parts.
 //! - `xlsx`, `ods`: the cells of a sheet.
 //! - `cell`: one cell as text.
 //!
@@ -19,6 +19,7 @@
 
 mod archive;
 mod cell;
+mod directory;
 mod ods;
 mod xlsx;
 
@@ -37,12 +38,16 @@ use self::archive::{Kind, Measured};
 use self::cell::SheetCell;
 use self::ods::Ods;
 use self::xlsx::Xlsx;
+use super::allowance::{Allowance, LONGEST_RECORD_BYTES};
+use super::unchanged::changed;
 use super::{ReadOptions, table_error};
 use crate::sink::push_text;
 use crate::{Result, TableError};
 
 /// The widest sheet that any program writes.
 const MOST_COLUMNS: u32 = 16_384;
+/// What the memory of a cell may have to be kept for the next row.
+const KEPT_BYTES: usize = 1 << 10;
 /// Names of sheets that a message lists. Of more sheets each may be about one person, and be named so.
 const MOST_NAMES: usize = 3;
 
@@ -68,16 +73,17 @@ impl SheetText {
 
     fn decoded(name: &str, file: &Arc<InputFile>, options: &ReadOptions) -> Result<SheetText> {
         let limit_bytes = options.limit_bytes.unwrap_or(u64::MAX);
-        let measured = archive::measure(name, file)?;
+        let allowance = Allowance::of(options);
+        let measured = archive::measure(name, file, allowance)?;
         if measured.needed_bytes() > limit_bytes {
             return Err(too_large(name, measured));
         }
         let mut workbook: Box<dyn Workbook> = match measured.kind {
             Kind::Xlsx => Box::new(Xlsx::open(name, file)?),
-            Kind::Ods => Box::new(Ods::open(name, file)?),
+            Kind::Ods => Box::new(Ods::open(name, file, allowance)?),
         };
         let sheet = chosen(name, workbook.as_mut(), options.sheet.as_deref())?;
-        let area = Area::of(name, workbook.as_mut(), &sheet, limit_bytes)?;
+        let area = Area::of(name, workbook.as_mut(), &sheet, (limit_bytes, allowance))?;
         let folder = options.folder.clone().unwrap_or_else(std::env::temp_dir);
         let mut text = TextWriter::new(name, &folder, area, (limit_bytes, options))?;
         workbook.read(&sheet, &mut |row, column, cell| text.take(row, column, &cell))?;
@@ -165,17 +171,25 @@ struct Area {
 }
 
 impl Area {
-    fn of(name: &str, workbook: &mut dyn Workbook, sheet: &str, limit_bytes: u64) -> Result<Area> {
-        let mut n_cells = 0u64;
+    fn of(
+        name: &str,
+        workbook: &mut dyn Workbook,
+        sheet: &str,
+        (limit_bytes, allowance): (u64, Allowance),
+    ) -> Result<Area> {
+        let mut n_bytes = 0u64;
+        let mut row_bytes = RowBytes::new(name, allowance);
         let mut columns: Option<(u32, u32)> = None;
         let mut has_times: Vec<bool> = Vec::new();
         workbook.read(sheet, &mut |row, column, cell| {
             if column >= MOST_COLUMNS {
                 return Err(damaged(name, Some(row)));
             }
-            // Cells that are written once and repeated take no time to be packed, but here.
-            n_cells += 1;
-            if n_cells > limit_bytes {
+            // Cells that are written once and repeated, or refer to one text, take no time to be
+            // packed, but here.
+            row_bytes.count(row, &cell)?;
+            n_bytes = n_bytes.saturating_add(cell.n_bytes());
+            if n_bytes > limit_bytes {
                 return Err(too_long(name));
             }
             let (first, last) = columns.unwrap_or((column, column));
@@ -186,9 +200,42 @@ impl Area {
             }
             Ok(true)
         })?;
+        row_bytes.check()?;
         let columns = columns.ok_or_else(|| empty(name))?;
         has_times.resize(columns.1 as usize + 1, false);
         Ok(Area { columns, has_times })
+    }
+}
+
+/// How long the row at hand is: no row may be longer than a record of any text.
+struct RowBytes<'a> {
+    name: &'a str,
+    allowance: Allowance,
+    row: u32,
+    n_bytes: u64,
+}
+
+impl<'a> RowBytes<'a> {
+    fn new(name: &'a str, allowance: Allowance) -> RowBytes<'a> {
+        RowBytes { name, allowance, row: 0, n_bytes: 0 }
+    }
+
+    /// Counts a cell; the row before it is refused when another begins, to say what would do.
+    fn count(&mut self, row: u32, cell: &SheetCell<'_>) -> Result<()> {
+        if self.row != row {
+            self.check()?;
+            (self.row, self.n_bytes) = (row, 0);
+        }
+        self.n_bytes = self.n_bytes.saturating_add(cell.n_bytes());
+        Ok(())
+    }
+
+    /// Refuses the row at hand if it is too long.
+    fn check(&self) -> Result<()> {
+        match self.n_bytes > self.allowance.record_bytes() as u64 {
+            true => Err(too_long_row(self.name, self.row, self.n_bytes, self.allowance)),
+            false => Ok(()),
+        }
     }
 }
 
@@ -200,8 +247,9 @@ struct TextWriter<'a> {
     output: BufWriter<ScratchFile>,
     limit_bytes: u64,
     n_bytes: u64,
-    /// The row at hand, its cells from the first column on, and what is written of it.
+    /// The row at hand, its length, its cells from the first column on, and what is written of it.
     row: Option<u32>,
+    row_bytes: RowBytes<'a>,
     cells: Vec<String>,
     n_cells: usize,
     record: Vec<u8>,
@@ -225,6 +273,7 @@ impl<'a> TextWriter<'a> {
             limit_bytes,
             n_bytes: 0,
             row: None,
+            row_bytes: RowBytes::new(name, Allowance::of(options)),
             cells: vec![String::new(); n_columns],
             n_cells: 0,
             record: Vec::new(),
@@ -251,6 +300,9 @@ impl<'a> TextWriter<'a> {
         {
             return Err(error_cell(self.name, row, column));
         }
+        // No copy is made of what is refused, should the first look have seen another sheet.
+        self.row_bytes.count(row, cell)?;
+        self.row_bytes.check()?;
         let has_times = self.area.has_times[column as usize];
         let own = &mut self.cells[(column - first) as usize];
         own.clear();
@@ -270,7 +322,11 @@ impl<'a> TextWriter<'a> {
             if !cell.is_empty() || self.area.columns.0 == self.area.columns.1 {
                 push_text(&mut self.record, cell.as_bytes(), b',');
             }
-            cell.clear();
+            // A long text in one row of each column would be the longest row many times.
+            match cell.capacity() > KEPT_BYTES {
+                true => *cell = String::new(),
+                false => cell.clear(),
+            }
         }
         self.record.push(b'\n');
         self.n_cells = 0;
@@ -332,14 +388,6 @@ fn damaged(name: &str, row: Option<u32>) -> TableError {
     )
 }
 
-fn changed(name: &str) -> TableError {
-    table_error(
-        name,
-        "the file was changed while it was read",
-        "try again when nobody writes to it",
-    )
-}
-
 fn too_large(name: &str, measured: Measured) -> TableError {
     let hint: Wording = match measured.is_whole {
         true => {
@@ -353,6 +401,18 @@ fn too_large(name: &str, measured: Measured) -> TableError {
         false => "the workbook unpacks to hundreds of times its size, as no table does",
     };
     table_error(name, problem, hint)
+}
+
+/// Refuses a row of so many bytes.
+fn too_long_row(name: &str, row: u32, n_bytes: u64, allowance: Allowance) -> TableError {
+    if n_bytes <= LONGEST_RECORD_BYTES as u64 {
+        return allowance.refuse_record(n_bytes);
+    }
+    table_error(
+        name,
+        format!("row {} is longer than {} MB", row + 1, LONGEST_RECORD_BYTES >> 20),
+        "look for a cell with a long text that is repeated along the row",
+    )
 }
 
 fn too_long(name: &str) -> TableError {

@@ -137,7 +137,7 @@ impl StreamSource {
         copy(&mut reader, &mut scratch, name)?;
         let file = Arc::new(scratch.into_input()?);
         let (path, format) = (Path::new(name), Some(format));
-        FileSource::of_file(file, path, format, options, TextSizes::within(options))
+        FileSource::of_file((file, None), path, format, options, TextSizes::within(options))
     }
 
     /// A Parquet file, whose end must be read first: it is copied to a file without a name in
@@ -151,7 +151,8 @@ impl StreamSource {
         let mut scratch = ScratchFile::create(folder)?;
         let n_bytes = copy(&mut reader, &mut scratch, name)?;
         let file = Arc::new(scratch.into_input()?);
-        let table = StreamTable::Parquet(Arc::new(ParquetTable::open(name, file, options)?));
+        let table =
+            StreamTable::Parquet(Arc::new(ParquetTable::open(name, (file, None), options)?));
         let read_bytes = Arc::new(AtomicU64::new(n_bytes));
         Ok(StreamSource { read_bytes, options: options.clone(), table })
     }

@@ -2,11 +2,13 @@
 //! often than it must.
 
 mod batches;
+mod changed;
 mod damaged;
 mod files;
 mod notations;
 mod order;
 mod settled;
+mod sheets;
 mod spill;
 mod streams;
 mod text;

@@ -1,8 +1,8 @@
 //! How the classes of a table lie to each other, from its texts.
 //!
-//! Guarantee: nothing is told where a text may stand for others that only a hierarchy knows.
-//! Fractions of a release of this program that only touch at an end are taken for disjoint: there a
-//! cut is.
+//! Guarantee: nothing is told where a text may stand for others that only a hierarchy knows, nor
+//! where fractions of a release of this program touch at an end and a cut may be there: its regions
+//! share the ends that its bounds do not.
 
 use albers_classes::ClassId;
 use albers_measure::Classes;
@@ -40,10 +40,24 @@ pub(super) fn relation_of_texts(
     classes: &Classes,
     columns: &[InternedColumn],
 ) -> Option<Relation> {
+    let shown = relation_where(quasi, classes, columns, false)?;
+    let is_ours = quasi.iter().any(|(_, told)| told.is_some());
+    let may_be_cut = is_ours && shown != Relation::Disjoint;
+    let is_told = !may_be_cut || relation_where(quasi, classes, columns, true) == Some(shown);
+    is_told.then_some(shown)
+}
+
+/// The same where fractions that touch at an end share it, or else do not.
+fn relation_where(
+    quasi: &[Told<'_>],
+    classes: &Classes,
+    columns: &[InternedColumn],
+    ends_are_cuts: bool,
+) -> Option<Relation> {
     let mut covers: Vec<Vec<Cover>> = vec![Vec::with_capacity(quasi.len()); classes.n_classes()];
     for (name, told) in quasi {
         let shown = ShownTexts::of(name, columns)?;
-        let by_key = covers_of(&shown, *told)?;
+        let by_key = covers_of(&shown, *told, ends_are_cuts)?;
         for (class, covers) in ClassId::first(covers.len()).zip(&mut covers) {
             let row = classes.rows_of(class)[0].index();
             covers.push(by_key[&shown.key(row)].clone());
@@ -56,13 +70,14 @@ pub(super) fn relation_of_texts(
 fn covers_of(
     shown: &ShownTexts<'_>,
     told: Option<&PublishedColumn>,
+    ends_are_cuts: bool,
 ) -> Option<FxHashMap<[u32; 3], Cover>> {
     let texts = || shown.texts.values().map(|(text, _)| text.as_str());
     let notation = match told {
         Some(told) => notation_told(told)?,
         None => notation_guessed(texts)?,
     };
-    let touch_at_cuts = told.is_some() && texts().any(|text| text.contains('.'));
+    let touch_at_cuts = ends_are_cuts && told.is_some() && texts().any(|text| text.contains('.'));
     let has_missing = texts().any(|text| text.is_empty() || text.starts_with(WITH_MISSING));
     if has_missing && texts().any(|text| text == ANY) {
         // Whether `*` stands for the missing value too is not told.

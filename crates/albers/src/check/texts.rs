@@ -1,5 +1,6 @@
 //! The texts in which a table shows its quasi-identifiers, whoever made it.
 
+use albers_measure::{ClassNumbers, Codes};
 use albers_table::code::Code;
 use albers_table::value::{parse_date, parse_timestamp};
 use rustc_hash::FxHashMap;
@@ -32,14 +33,19 @@ impl<'c> ShownTexts<'c> {
             }
         };
         let mut shown = ShownTexts { columns, texts: FxHashMap::default() };
-        for row in 0..shown.columns[0].codes.len() {
-            let key = shown.key(row);
-            if let Some((_, n_rows)) = shown.texts.get_mut(&key) {
-                *n_rows += 1;
-            } else {
-                let text = shown.text(key);
-                shown.texts.insert(key, (text, 1));
+        let codes: Vec<Codes<'_>> = shown.columns.iter().map(|column| column.codes()).collect();
+        let numbers = ClassNumbers::of(shown.columns[0].codes.len(), &codes);
+        // The first row of each text, and its rows.
+        let mut met: Vec<(usize, u64)> = Vec::with_capacity(numbers.n_classes());
+        for (rows, number) in numbers.runs() {
+            if number.index() == met.len() {
+                met.push((rows.start, 0));
             }
+            met[number.index()].1 += rows.len() as u64;
+        }
+        for (first_row, n_rows) in met {
+            let key = shown.key(first_row);
+            shown.texts.insert(key, (shown.text(key), n_rows));
         }
         Some(shown)
     }

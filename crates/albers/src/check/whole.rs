@@ -44,7 +44,8 @@ impl InternedColumn {
         self.domain.category(code).unwrap_or_default().to_owned()
     }
 
-    fn codes(&self) -> Codes<'_> {
+    /// The codes of all rows.
+    pub(super) fn codes(&self) -> Codes<'_> {
         Codes { codes: &self.codes, n_values: self.n_values }
     }
 }

@@ -80,13 +80,15 @@ fn leaves_out(job: &Job) -> bool {
 
 /// A setting that says how the table is cut, or what else decides it.
 fn said_otherwise(job: &Job) -> Option<Setting> {
-    let method = job.method();
-    if method != Method::Auto {
-        return Some(Field::Method.of(method.name()));
+    let given = job.method.unwrap_or_default();
+    if given != Method::Auto {
+        return Some(Field::Method.of(given.name()));
     }
     let bare = |field| Setting { field, column: None, value: None };
     let discernibility = Minimize::Discernibility;
     let settings = [
+        // Levels need no method: they are those of a full-domain release.
+        (bare(Field::Level), job.method() != Method::Auto),
         (bare(Field::Split), job.split.is_some()),
         (bare(Field::Then), job.then.is_some()),
         (bare(Field::Target), !job.workload.targets.is_empty()),

@@ -1,9 +1,9 @@
 //! Carried cells as numbers that tell them apart, and the order of rows within a class.
 //!
 //! Guarantee: the number of a cell follows from what it holds and from its column's type, whatever
-//! rows lie beside it. Numbers have the same as text and as numbers, so that rows leave in one order
-//! whichever of the two they were read as.
-//! Cost: one look at each cell; whole numbers need no text.
+//! rows lie beside it. Whole numbers have the same as text and as numbers, so that rows leave in one
+//! order whichever of the two they were read as.
+//! Cost: one look at each cell; numbers need no text.
 
 use std::hash::{BuildHasher, Hasher};
 
@@ -11,8 +11,8 @@ use albers_table::mix::mix;
 use albers_table::row::RowIdx;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
-    UInt32Type, UInt64Type,
+    ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+    UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef};
 use arrow_cast::can_cast_types;
@@ -104,6 +104,10 @@ fn add_hashes(chunk: &ArrayRef, keys: &mut [u64]) -> ArrowResult<()> {
         DataType::UInt16 => integers!(UInt16Type),
         DataType::UInt32 => integers!(UInt32Type),
         DataType::UInt64 => add_numbers::<UInt64Type>(chunk, keys, hash_of_unsigned),
+        DataType::Float32 => {
+            add_numbers::<Float32Type>(chunk, keys, |own| hash_of_float(own.into()));
+        }
+        DataType::Float64 => add_numbers::<Float64Type>(chunk, keys, hash_of_float),
         // Points in time may have no text form, but they are counts of ticks.
         own if own.is_temporal() && can_cast_types(own, &DataType::Int64) => {
             let ticks = arrow_cast::cast(chunk, &DataType::Int64)?;
@@ -196,6 +200,12 @@ fn hash_of_unsigned(number: u64) -> u64 {
     }
 }
 
+/// The number of a float: all that are no number are shown as one text, and both zeros as two.
+fn hash_of_float(number: f64) -> u64 {
+    let number = if number.is_nan() { f64::NAN } else { number };
+    hash_of(Some(&number.to_bits().to_le_bytes()))
+}
+
 /// The whole number that a text is, if writing the number gives the very text again.
 fn plain_integer(text: &[u8]) -> Option<i64> {
     let (is_negative, digits) = match text {
@@ -225,7 +235,7 @@ fn plain_integer(text: &[u8]) -> Option<i64> {
 mod tests {
     use std::sync::Arc;
 
-    use arrow_array::{Int64Array, StringArray, UInt64Array};
+    use arrow_array::{Float32Array, Float64Array, Int64Array, StringArray, UInt64Array};
     use proptest::prelude::*;
 
     use super::*;
@@ -266,6 +276,20 @@ mod tests {
         let both = keys(Int64Array::from(vec![None, Some(0)]));
         assert_ne!(both[0], both[1]);
         assert!(hashes_of(Int64Array::from(vec![0]))[0].is_some_and(|hash| hash != 0));
+    }
+
+    #[test]
+    fn floats_are_told_apart_as_their_texts_are() {
+        let other_nan = f64::from_bits(f64::NAN.to_bits() | 1);
+        let floats = vec![0.0, -0.0, 0.5, f64::INFINITY, f64::NAN, other_nan];
+        let hashes = hashes_of(Float64Array::from(floats));
+        assert_eq!(hashes[4], hashes[5]);
+        let mut distinct = hashes[..5].to_vec();
+        distinct.sort_unstable();
+        distinct.dedup();
+        assert_eq!(distinct.len(), 5);
+        let short = hashes_of(Float32Array::from(vec![0.5f32]));
+        assert_eq!(short[0], hashes[2]);
     }
 
     #[test]

@@ -44,7 +44,7 @@ pub(in crate::hierarchy) fn inspect(
     let mut leaves = FxHashSet::default();
     let mut parents = Parents::default();
     for record in &records {
-        let Record { line, fields } = record;
+        let Record { line, fields, .. } = record;
         if let Some(problem) = malformed(fields, found.n_levels) {
             found.problems.push((Some(*line), problem));
             continue;
@@ -105,7 +105,7 @@ struct Parents {
 impl Parents {
     /// Why a line does not nest with the lines before it.
     fn conflict(&mut self, record: &Record) -> Option<String> {
-        let Record { line, fields } = record;
+        let Record { line, fields, .. } = record;
         for (level, pair) in fields.windows(2).enumerate() {
             let label = (level, pair[0].to_string());
             let known = self.above.entry(label).or_insert_with(|| (pair[1].to_string(), *line));

@@ -5,12 +5,16 @@
 
 use std::borrow::Cow;
 
+use super::MAX_LEVELS;
+
 /// A row of the file.
 pub(super) struct Record<'a> {
     /// The 1-based line on which the row starts.
     pub(super) line: u64,
-    /// At least one.
+    /// At least one, and at most one more than there may be levels.
     pub(super) fields: Vec<Cow<'a, str>>,
+    /// How many there are, be they kept or not.
+    pub(super) n_fields: usize,
 }
 
 /// Text that is not delimited as promised.
@@ -54,15 +58,19 @@ impl<'a> Records<'a> {
 
     fn record(&mut self) -> Result<Record<'a>, Malformed> {
         let line = self.line;
-        let mut fields = Vec::new();
+        let (mut fields, mut n_fields) = (Vec::new(), 0);
         loop {
             let (field, end) = match self.rest.strip_prefix('"') {
                 Some(quoted) => self.quoted_field(quoted)?,
                 None => self.plain_field(),
             };
-            fields.push(field);
+            // A delimiter is a byte, and the field before it many.
+            n_fields += 1;
+            if n_fields <= MAX_LEVELS + 1 {
+                fields.push(field);
+            }
             if end == End::Line {
-                return Ok(Record { line, fields });
+                return Ok(Record { line, fields, n_fields });
             }
         }
     }

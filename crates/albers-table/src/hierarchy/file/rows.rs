@@ -8,7 +8,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::records::{Record, Records};
-use super::{DELIMITERS, N_SNIFFED_ROWS, is_level_name};
+use super::{DELIMITERS, MAX_LEVELS, N_SNIFFED_ROWS, is_level_name};
 use crate::infer::TypeSample;
 use crate::schema::ColumnType;
 use crate::value::canonical;
@@ -24,8 +24,9 @@ pub(in crate::hierarchy) fn fields(
     let delimiter = delimiter_of(text, known);
     let records: Vec<Record> = Records::new(text, delimiter).collect::<Result<_, _>>().ok()?;
     let records = if has_header(&records, column, known) { &records[1..] } else { &records[..] };
-    let n_levels = records.first()?.fields.len();
-    if records.iter().any(|record| record.fields.len() != n_levels) {
+    let n_levels = records.first()?.n_fields;
+    let is_other = |record: &Record| record.n_fields != n_levels;
+    if n_levels > MAX_LEVELS || records.iter().any(is_other) {
         return None;
     }
     let mut seen = FxHashSet::default();
@@ -44,9 +45,9 @@ fn delimiter_of(text: &str, known: &[String]) -> Option<char> {
         let fields = sample.iter().flat_map(|record| record.fields.iter());
         let found: FxHashSet<&str> =
             fields.map(|field| &**field).filter(|field| known.contains(field)).collect();
-        let n_fields = sample.first().map_or(0, |record| record.fields.len());
+        let n_fields = sample.first().map_or(0, |record| record.n_fields);
         let is_used = sample.iter().any(|record| record.fields.len() > 1);
-        let is_even = sample.iter().all(|record| record.fields.len() == n_fields);
+        let is_even = sample.iter().all(|record| record.n_fields == n_fields);
         (found.len(), is_used, is_even)
     };
     // Of equal scores `max_by_key` takes the last.

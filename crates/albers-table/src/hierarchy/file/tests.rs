@@ -164,6 +164,17 @@ fn more_levels_than_anybody_means_are_refused() {
 }
 
 #[test]
+fn labels_beyond_the_most_levels_are_counted_and_not_kept() {
+    let text = ",".repeat(100_000);
+    let mut records = super::Records::new(&text, Some(','));
+    let Some(Ok(record)) = records.next() else { panic!("it is one row") };
+    assert_eq!((record.n_fields, record.fields.len()), (100_001, super::MAX_LEVELS + 1));
+    let (line, message) = refusal(&format!("Xanthippe,*\n{text}\n"), &SECRETS[..1]);
+    assert_eq!(line, Some(2));
+    assert!(message.contains("at most 255 levels, found 100001"), "{message}");
+}
+
+#[test]
 fn a_label_under_two_parents_is_refused() {
     let text = "Xanthippe;Secret;A;*\nYorick;Hidden;A;*\nZenobia;Secret;B;*\n";
     let (line, message) = refusal(text, &SECRETS);

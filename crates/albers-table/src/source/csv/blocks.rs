@@ -170,6 +170,8 @@ impl BlockReader {
     ) -> Result<()> {
         let mut records = Records::new(line, self.delimiter, BlankLines::Skipped);
         if let Some(cells) = records.next_record() {
+            // A name takes far more than the delimiter that stands for it.
+            self.sizes.allowance.check_columns(cells.len() as u64)?;
             for cell_idx in 0..cells.len() {
                 act(cell_idx, cells.get(cell_idx))?;
             }

@@ -34,6 +34,7 @@ use crate::schema::ColumnType;
 use crate::source::encoding::{self, Detected};
 use crate::source::places::Places;
 use crate::source::remark::{Remark, Remarks};
+use crate::source::unchanged::Opened;
 use crate::source::{
     ColumnRequest, ReadOptions, RequestedTypes, Scan, SourceChunk, TextEncoding, Undecided, Wanted,
     table_error,
@@ -50,6 +51,8 @@ pub(crate) struct TextPart {
     /// The 1-based line of the next block.
     next_line: u64,
     places: Places,
+    /// What its file was when it was opened, if somebody may change it.
+    opened: Option<Arc<Opened>>,
 }
 
 /// A block, and what is needed to parse it.
@@ -77,6 +80,7 @@ impl TextPart {
             blocks,
             next_line,
             places: Places::default(),
+            opened: None,
         }
     }
 
@@ -85,8 +89,16 @@ impl TextPart {
         TextPart { places, ..self }
     }
 
+    /// The same; at its end its file must be what it was when it was opened.
+    pub(crate) fn with_opened(self, opened: Option<Arc<Opened>>) -> TextPart {
+        TextPart { opened, ..self }
+    }
+
     fn next_block(&mut self) -> Result<Option<TextBlock>> {
-        let Some(bytes) = self.blocks.next_block()? else { return Ok(None) };
+        let Some(bytes) = self.blocks.next_block()? else {
+            self.opened.as_ref().map_or(Ok(()), |opened| opened.check_unchanged())?;
+            return Ok(None);
+        };
         let first_line = self.next_line;
         self.next_line += count_lines(&bytes);
         Ok(Some(TextBlock {

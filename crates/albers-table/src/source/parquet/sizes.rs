@@ -5,18 +5,22 @@
 //! hold cells of many GB. What any other page becomes is told by its header alone.
 //!
 //! Cost: a look at the header of every page, and at each dictionary that holds texts; texts that
-//! share beginnings are decoded once more where their pages alone do not tell that they are short.
+//! share beginnings are decoded once more where their pages alone do not tell that they are short,
+//! and pages whose decoders do not end where they should are unpacked once more.
 
 mod delta;
 mod header;
+mod unpacked;
 
 use std::sync::Arc;
 
+use albers_storage::decoding::guarded;
 use parquet::basic::Type as PhysicalType;
 use parquet::column::page::{Page, PageReader};
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use parquet::file::reader::ChunkReader;
 use parquet::file::serialized_reader::SerializedPageReader;
+use rayon::prelude::*;
 
 use self::delta::longest_shared;
 use self::header::PageHeader;
@@ -68,7 +72,7 @@ impl ColumnPages {
 }
 
 /// What some columns of a row group take; nothing if it cannot be told, since the file is damaged.
-/// A dictionary of more than `most_bytes` is not looked into.
+/// Pages that take more than `most_bytes` are not looked into.
 pub(super) fn sizes_of(
     chunks: &Arc<Chunks>,
     group: &RowGroupMetaData,
@@ -76,12 +80,18 @@ pub(super) fn sizes_of(
     most_bytes: u64,
 ) -> Option<GroupSizes> {
     let schema = group.schema_descr();
-    let mut sizes = GroupSizes::default();
     let columns = group.columns().iter().enumerate();
-    for (_, column) in
-        columns.filter(|(leaf, _)| places.contains(&schema.get_column_root_idx(*leaf)))
-    {
-        let pages = pages_of(chunks, column)?;
+    let columns: Vec<&ColumnChunkMetaData> = columns
+        .filter(|(leaf, _)| places.contains(&schema.get_column_root_idx(*leaf)))
+        .map(|(_, column)| column)
+        .collect();
+    // Others of these threads have no guard of their own.
+    let pages: Option<Vec<ColumnPages>> = columns
+        .par_iter()
+        .map(|column| guarded(|| pages_of(chunks, column, most_bytes)).ok().flatten())
+        .collect();
+    let mut sizes = GroupSizes::default();
+    for (column, pages) in columns.into_iter().zip(pages?) {
         sizes.page_bytes = sizes.page_bytes.saturating_add(pages.held_bytes());
         let is_small = sizes.page_bytes <= most_bytes;
         let row_bytes = row_bytes(chunks, group, column, &pages, is_small)?;
@@ -146,17 +156,24 @@ fn longest_cell(
     Some(longest)
 }
 
-/// Walks the headers of a column's pages.
-fn pages_of(chunks: &Chunks, column: &ColumnChunkMetaData) -> Option<ColumnPages> {
+/// Walks the headers of a column's pages, from where its reader will begin, and refuses pages that
+/// unpack to more than they announce. Those that announce more than `most_bytes` are not unpacked at
+/// all.
+fn pages_of(chunks: &Chunks, column: &ColumnChunkMetaData, most_bytes: u64) -> Option<ColumnPages> {
     // A damaged footer may have places that no file has.
     let offset = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
-    let start = u64::try_from(offset.min(column.data_page_offset())).ok()?;
+    let start = u64::try_from(offset).ok()?;
     let end = start.checked_add(u64::try_from(column.compressed_size()).ok()?)?;
     let (mut at, mut pages) = (start, ColumnPages::default());
+    let is_without_end = unpacked::is_without_end(column.compression());
     while at < end {
         let header = PageHeader::read(chunks.get_read(at).ok()?)?;
-        at = at.checked_add(header.n_bytes)?.checked_add(header.packed_bytes)?;
+        let page = at.checked_add(header.n_bytes)?;
+        at = page.checked_add(header.packed_bytes)?;
         pages.add(&header);
+        if is_without_end && header.page_bytes <= most_bytes {
+            unpacked::check(chunks, column.compression(), &header, page)?;
+        }
     }
     Some(pages)
 }

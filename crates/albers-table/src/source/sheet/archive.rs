@@ -10,7 +10,8 @@ use std::sync::Arc;
 use albers_storage::input::{InputFile, InputReader};
 use zip::ZipArchive;
 
-use super::damaged;
+use super::{damaged, directory};
+use crate::source::allowance::Allowance;
 use crate::source::foreign::Foreign;
 use crate::source::table_error;
 use crate::{Result, TableError};
@@ -72,7 +73,8 @@ pub(super) fn open(name: &str, file: &Arc<InputFile>) -> Result<Archive> {
 }
 
 /// Unpacks all parts of a container into nothing.
-pub(super) fn measure(name: &str, file: &Arc<InputFile>) -> Result<Measured> {
+pub(super) fn measure(name: &str, file: &Arc<InputFile>, allowance: Allowance) -> Result<Measured> {
+    directory::check(name, file, allowance)?;
     let mut archive = open(name, file)?;
     if archive.len() > MOST_PARTS {
         return Err(damaged(name, None));

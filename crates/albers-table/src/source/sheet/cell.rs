@@ -38,6 +38,22 @@ impl SheetCell<'_> {
         pushed.expect("a text takes all");
     }
 
+    /// The same, without a copy of its text.
+    pub(super) fn borrowed(&self) -> SheetCell<'_> {
+        match self {
+            SheetCell::Text(text) => SheetCell::Text(Cow::Borrowed(text)),
+            other => other.clone(),
+        }
+    }
+
+    /// Bytes that it has at least when it is written: all of a text.
+    pub(super) fn n_bytes(&self) -> u64 {
+        match self {
+            SheetCell::Text(text) => text.len() as u64,
+            _ => 1,
+        }
+    }
+
     /// Whether nothing is in it: a text without letters.
     pub(super) fn is_empty(&self) -> bool {
         matches!(self, SheetCell::Text(text) if text.is_empty())

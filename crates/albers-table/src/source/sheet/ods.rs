@@ -14,8 +14,9 @@ use quick_xml::events::{BytesStart, Event};
 use super::archive::{self, Archive};
 use super::cell::{SheetCell, clock};
 use super::xlsx::iso_moment;
-use super::{MOST_COLUMNS, TakeCell, Workbook, damaged};
+use super::{MOST_COLUMNS, TakeCell, Workbook, damaged, too_long_row};
 use crate::Result;
+use crate::source::allowance::Allowance;
 
 /// The longest sheet that any program writes.
 const MOST_ROWS: u32 = 16_777_216;
@@ -24,12 +25,17 @@ const MOST_ROWS: u32 = 16_777_216;
 pub(super) struct Ods<'a> {
     name: &'a str,
     archive: Archive,
+    allowance: Allowance,
 }
 
 impl<'a> Ods<'a> {
     /// Opens a workbook that was measured.
-    pub(super) fn open(name: &'a str, file: &Arc<InputFile>) -> Result<Ods<'a>> {
-        Ok(Ods { name, archive: archive::open(name, file)? })
+    pub(super) fn open(
+        name: &'a str,
+        file: &Arc<InputFile>,
+        allowance: Allowance,
+    ) -> Result<Ods<'a>> {
+        Ok(Ods { name, archive: archive::open(name, file)?, allowance })
     }
 
     /// Reads the sheets until `visit` wants no more: their names, and the rows of those that it
@@ -41,7 +47,7 @@ impl<'a> Ods<'a> {
     ) -> Result<()> {
         let name = self.name;
         let part = self.archive.by_name("content.xml").map_err(|_| damaged(name, None))?;
-        let mut content = Content::of(name, part);
+        let mut content = Content::of(name, part, self.allowance);
         loop {
             match content.next()? {
                 Some(Tag { name: Local::Table, is_start: true, attributes, .. }) => {
@@ -123,21 +129,48 @@ struct Tag {
     attributes: Said,
 }
 
+/// The text of a cell. What is longer than a row may be is counted to its end, and not kept.
+struct CellText {
+    kept: String,
+    n_bytes: u64,
+    most_bytes: u64,
+}
+
+impl CellText {
+    fn push_str(&mut self, text: &str) {
+        self.n_bytes += text.len() as u64;
+        if self.n_bytes <= self.most_bytes {
+            self.kept.push_str(text);
+        }
+    }
+
+    fn push(&mut self, letter: char) {
+        self.push_str(letter.encode_utf8(&mut [0; 4]));
+    }
+
+    /// Gives the text and how long it is, and begins another.
+    fn take(&mut self) -> (String, u64) {
+        (std::mem::take(&mut self.kept), std::mem::take(&mut self.n_bytes))
+    }
+}
+
 struct Content<'a, R: Read> {
     table: &'a str,
     reader: Reader<BufReader<R>>,
     buffer: Vec<u8>,
     /// Text since it was asked for.
-    text: String,
+    text: CellText,
     takes_text: bool,
     row: u32,
+    allowance: Allowance,
 }
 
 impl<'a, R: Read> Content<'a, R> {
-    fn of(table: &'a str, input: R) -> Content<'a, R> {
+    fn of(table: &'a str, input: R, allowance: Allowance) -> Content<'a, R> {
         let reader = Reader::from_reader(BufReader::with_capacity(1 << 16, input));
-        let (buffer, text) = (Vec::new(), String::new());
-        Content { table, reader, buffer, text, takes_text: false, row: 0 }
+        let most_bytes = allowance.record_bytes() as u64;
+        let text = CellText { kept: String::new(), n_bytes: 0, most_bytes };
+        Content { table, reader, buffer: Vec::new(), text, takes_text: false, row: 0, allowance }
     }
 
     fn fault(&self) -> crate::TableError {
@@ -169,7 +202,7 @@ impl<'a, R: Read> Content<'a, R> {
                     // Spaces that count are written as elements.
                     for letter in text.into_inner().chars() {
                         match letter.is_ascii_whitespace() {
-                            true if self.text.ends_with([' ', '\n']) || self.text.is_empty() => {}
+                            true if is_blank_before(&self.text.kept) => {}
                             true => self.text.push(' '),
                             false => self.text.push(letter),
                         }
@@ -230,7 +263,7 @@ impl<'a, R: Read> Content<'a, R> {
         for row in self.row..end {
             for (column, n_columns, cell) in cells {
                 for column in *column..column + n_columns {
-                    if !take(row, column, cell.clone())? {
+                    if !take(row, column, cell.borrowed())? {
                         return Ok(false);
                     }
                 }
@@ -241,23 +274,32 @@ impl<'a, R: Read> Content<'a, R> {
     }
 
     /// The cells of the row whose beginning was read that are not empty: column, how many columns,
-    /// and what they hold.
+    /// and what they hold. A row that is too long is read to its end, to say what would do.
     fn row(&mut self) -> Result<Vec<(u32, u32, SheetCell<'static>)>> {
+        let most_bytes = self.allowance.record_bytes() as u64;
+        let mut n_bytes = 0u64;
         let mut cells = Vec::new();
         let mut column = 0u32;
         loop {
             let tag = self.next()?.ok_or_else(|| self.fault())?;
             match tag.name {
+                Local::Row if tag.is_end && n_bytes > most_bytes => {
+                    return Err(too_long_row(self.table, self.row, n_bytes, self.allowance));
+                }
                 Local::Row if tag.is_end => return Ok(cells),
                 Local::Cell if tag.is_start => {
-                    let text = if tag.is_end { String::new() } else { self.cell()? };
+                    let (text, n_text) = if tag.is_end { Default::default() } else { self.cell()? };
                     let n_repeated = tag.attributes.n_repeated.unwrap_or(1);
                     let end = column.saturating_add(n_repeated);
                     if let Some(cell) = cell_of(tag.attributes, text).ok_or_else(|| self.fault())? {
                         if end > MOST_COLUMNS {
                             return Err(self.fault());
                         }
-                        cells.push((column, n_repeated, cell));
+                        let n_own = cell.n_bytes().max(n_text) * u64::from(n_repeated);
+                        n_bytes = n_bytes.saturating_add(n_own);
+                        if n_bytes <= most_bytes {
+                            cells.push((column, n_repeated, cell));
+                        }
                     }
                     column = end;
                 }
@@ -266,10 +308,10 @@ impl<'a, R: Read> Content<'a, R> {
         }
     }
 
-    /// The text of the cell whose beginning was read, its paragraphs on lines of their own; what
-    /// somebody remarked about it, and what is drawn there, is no part of it.
-    fn cell(&mut self) -> Result<String> {
-        self.text.clear();
+    /// The text of the cell whose beginning was read, its paragraphs on lines of their own, and how
+    /// long it is; what somebody remarked about it, and what is drawn there, is no part of it.
+    fn cell(&mut self) -> Result<(String, u64)> {
+        self.text.take();
         let (mut n_paragraphs, mut is_in_paragraph, mut n_aside) = (0, false, 0u32);
         loop {
             let tag = self.next()?.ok_or_else(|| self.fault())?;
@@ -285,7 +327,7 @@ impl<'a, R: Read> Content<'a, R> {
             match tag.name {
                 Local::Cell if tag.is_end => {
                     self.takes_text = false;
-                    return Ok(std::mem::take(&mut self.text));
+                    return Ok(self.text.take());
                 }
                 Local::Paragraph => {
                     if tag.is_start && n_paragraphs > 0 {
@@ -297,7 +339,7 @@ impl<'a, R: Read> Content<'a, R> {
                 }
                 Local::Space if tag.is_start => {
                     let n_spaces = tag.attributes.n_spaces.unwrap_or(1).min(1 << 15);
-                    self.text.extend(std::iter::repeat_n(' ', n_spaces as usize));
+                    self.text.push_str(&" ".repeat(n_spaces as usize));
                 }
                 Local::Tab if tag.is_start => self.text.push('\t'),
                 Local::Break if tag.is_start => self.text.push('\n'),
@@ -305,6 +347,11 @@ impl<'a, R: Read> Content<'a, R> {
             }
         }
     }
+}
+
+/// Whether a blank behind this text is one too many.
+fn is_blank_before(text: &str) -> bool {
+    text.is_empty() || text.ends_with([' ', '\n'])
 }
 
 fn local(name: &str) -> Local {
@@ -338,7 +385,8 @@ fn said(start: &BytesStart<'_>) -> Option<Said> {
             "office:string-value" => said.text = Some(value()?),
             "calcext:value-type" => said.is_error = value()? == "error",
             "table:number-columns-repeated" | "table:number-rows-repeated" => {
-                said.n_repeated = Some(value()?.parse().ok()?);
+                // What stands there no time at all would vanish without a word.
+                said.n_repeated = Some(value()?.parse().ok().filter(|&times: &u32| times > 0)?);
             }
             "text:c" => said.n_spaces = Some(value()?.parse().ok()?),
             _ => {}
@@ -380,13 +428,16 @@ fn seconds_of(text: &str) -> Option<f64> {
     };
     let mut seconds = days * 86_400.0;
     let mut rest = time;
+    // Letters such as those of infinity are numbers elsewhere.
+    let is_number = |letter: char| letter.is_ascii_digit() || matches!(letter, '.' | ',' | '-');
     for (letter, factor) in [('H', 3600.0), ('M', 60.0), ('S', 1.0)] {
         if let Some((number, behind)) = rest.split_once(letter) {
+            let number = Some(number).filter(|number| number.chars().all(is_number))?;
             seconds += number.replace(',', ".").parse::<f64>().ok()? * factor;
             rest = behind;
         }
     }
-    Some(sign * seconds)
+    Some(sign * seconds).filter(|seconds| rest.is_empty() && seconds.is_finite())
 }
 
 #[cfg(test)]
@@ -398,6 +449,8 @@ mod tests {
         assert_eq!(seconds_of("PT12H34M56.5S"), Some(45_296.5));
         assert_eq!(seconds_of("PT00H01M00S"), Some(60.0));
         assert_eq!(seconds_of("-P1DT0H"), Some(-86_400.0));
-        assert_eq!(seconds_of("noon"), None);
+        for damaged in ["noon", "PTnanH0M0S", "PT0HinfM0S", "PinfDT0H", "PT12", "PT1H2"] {
+            assert_eq!(seconds_of(damaged), None, "{damaged}");
+        }
     }
 }

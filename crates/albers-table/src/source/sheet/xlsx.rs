@@ -46,7 +46,7 @@ impl Workbook for Xlsx<'_> {
             let next = guarded(|| cells.next_cell());
             let cell = match next {
                 Ok(Ok(Some(cell))) => cell,
-                Ok(Ok(None)) => return Ok(()),
+                Ok(Ok(None)) => break,
                 Ok(Err(_)) | Err(_) => return Err(damaged(name, row_of_last())),
             };
             let (row, column) = cell.get_position();
@@ -59,6 +59,12 @@ impl Workbook for Xlsx<'_> {
             if !cell.is_empty() && !take(row, column, cell)? {
                 return Ok(());
             }
+        }
+        // Behind the end of the rows there is no cell and no other end, but only that of the sheet:
+        // rows behind it would be persons that nobody misses.
+        match guarded(|| cells.next_cell()) {
+            Ok(Ok(_)) => Err(damaged(name, last.map(|(row, _)| row))),
+            Ok(Err(_)) | Err(_) => Ok(()),
         }
     }
 }

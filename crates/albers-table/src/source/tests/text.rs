@@ -14,6 +14,27 @@ fn read_all(
     read_as(&source, column_type, sink)
 }
 
+#[test]
+fn a_first_line_of_more_columns_than_the_memory_allows_is_refused_with_what_would_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.csv");
+    let names: Vec<String> = (0..100_000).map(|at| format!("name{at}")).collect();
+    std::fs::write(&path, names.join(",") + "\n").unwrap();
+    let open = |header, limit_bytes| {
+        let limit_bytes = Some(limit_bytes);
+        let options = ReadOptions { header, limit_bytes, ..ReadOptions::default() };
+        FileSource::open(&path, None, &options).map(|source| source.columns().len())
+    };
+    for header in [None, Some(true), Some(false)] {
+        let message = open(header, 32 << 20).unwrap_err().to_string();
+        assert!(message.contains("too small for the columns of the first line"), "{message}");
+        assert!(message.contains("410MB"), "{message}");
+        assert_eq!(open(header, 410_000_000).unwrap(), 100_000);
+    }
+    std::fs::write(&path, names[..20_000].join(",") + "\n").unwrap();
+    assert_eq!(open(None, 1 << 20).unwrap(), 20_000, "few are read in any memory");
+}
+
 /// The text after the header is so long that it takes several blocks.
 const N_MANY: usize = 1 << 21;
 

@@ -16,6 +16,10 @@ mod kind {
     pub(super) const STRUCT: u8 = 12;
 }
 
+/// Fields of a struct that are looked at, and none before the first.
+const N_FIELDS: i64 = 8;
+const N_NUMBERS: usize = N_FIELDS as usize;
+
 /// What a page says of itself.
 pub(super) struct PageHeader {
     pub(super) n_bytes: u64,
@@ -26,6 +30,10 @@ pub(super) struct PageHeader {
     pub(super) n_cells: u64,
     /// Whether its texts are told by what they share with those before them.
     pub(super) shares: bool,
+    /// Bytes in front of what is packed that are not.
+    pub(super) plain_bytes: u64,
+    /// Whether what is behind them is packed, if the column is.
+    pub(super) is_packed: bool,
 }
 
 impl PageHeader {
@@ -34,12 +42,16 @@ impl PageHeader {
         const DICTIONARY_PAGE: i64 = 2;
         const DELTA_BYTE_ARRAY: i64 = 7;
         let mut input = Compact { input, n_bytes: 0 };
-        let (mut field, mut told, mut data) = (0, [None; 4], (0, [None; 5]));
+        let (mut field, mut told, mut data) = (0, [None; 4], (0, [None; N_NUMBERS]));
+        let mut second = None;
         while let Some((next, own)) = input.field(field)? {
             field = next;
             match (field, own) {
                 (1..=3, 4..=kind::I64) => told[field as usize] = Some(input.number()?),
-                (5 | 8, kind::STRUCT) => data = (next, input.numbers()?),
+                (5 | 8, kind::STRUCT) => {
+                    data = (next, input.numbers()?);
+                    second = Some(data.1).filter(|_| next == 8).or(second);
+                }
                 _ => input.skip(own, 0)?,
             }
         }
@@ -47,6 +59,11 @@ impl PageHeader {
         let encoding = if data.0 == 8 { data.1[4] } else { data.1[2] };
         // Others read these numbers with 32 bits.
         let size = |told: Option<i64>| u64::try_from(i32::try_from(told?).ok()?).ok();
+        // Only pages of the second version tell what is packed of them.
+        let (plain_bytes, is_packed) = match second {
+            Some(told) => (size(told[5])? + size(told[6])?, told[7] != Some(0)),
+            None => (0, true),
+        };
         Some(PageHeader {
             n_bytes: input.n_bytes,
             is_dictionary: told[1]? == DICTIONARY_PAGE,
@@ -54,6 +71,8 @@ impl PageHeader {
             packed_bytes: size(told[3])?,
             n_cells: size(data.1[1].or(Some(0)))?,
             shares: encoding == Some(DELTA_BYTE_ARRAY),
+            plain_bytes,
+            is_packed,
         })
     }
 }
@@ -99,13 +118,15 @@ impl<R: BufRead> Compact<R> {
         }
     }
 
-    /// The first numbers of a struct, by their fields.
-    fn numbers(&mut self) -> Option<[Option<i64>; 5]> {
-        let (mut field, mut told) = (0, [None; 5]);
+    /// The first numbers and flags of a struct, by their fields.
+    fn numbers(&mut self) -> Option<[Option<i64>; N_NUMBERS]> {
+        let (mut field, mut told) = (0, [None; N_NUMBERS]);
         while let Some((next, own)) = self.field(field)? {
             field = next;
             match (field, own) {
-                (1..=4, 4..=kind::I64) => told[field as usize] = Some(self.number()?),
+                (1..N_FIELDS, 4..=kind::I64) => told[field as usize] = Some(self.number()?),
+                (1..N_FIELDS, kind::TRUE) => told[field as usize] = Some(1),
+                (1..N_FIELDS, kind::FALSE) => told[field as usize] = Some(0),
                 _ => self.skip(own, 1)?,
             }
         }
@@ -180,12 +201,17 @@ mod tests {
         let first = [0x15, 0x00, 0x15, 0x28, 0x15, 0x28, 0x2c, 0x15, 0x0a, 0x15, 0x00, 0x00, 0x00];
         let second = [
             0x15, 0x06, 0x15, 0x28, 0x15, 0x28, 0x5c, 0x15, 0x0a, 0x15, 0x00, 0x15, 0x0a, 0x15,
-            0x0e, 0x00, 0x00,
+            0x0e, 0x15, 0x04, 0x15, 0x02, 0x00, 0x00,
         ];
         for (header, shares) in [(&first[..], false), (&second[..], true)] {
             let read = PageHeader::read(header).unwrap();
             assert_eq!((read.n_cells, read.shares), (5, shares));
+            // What is in front of the cells is packed with them, or stands there as it is.
+            assert_eq!((read.plain_bytes, read.is_packed), (if shares { 3 } else { 0 }, true));
         }
+        let mut plain = second[..second.len() - 2].to_vec();
+        plain.extend([0x12, 0x00, 0x00]);
+        assert!(!PageHeader::read(&plain[..]).unwrap().is_packed);
     }
 
     #[test]
