@@ -122,7 +122,7 @@ fn a_long_shared_text_that_cells_of_a_row_refer_to_is_refused() {
     // What it advises is enough for the row.
     let message = n_rows_of("t.xlsx", &row(25), MEMORY_BYTES).unwrap_err();
     assert!(message.contains("the longest row"), "{message}");
-    assert_eq!(n_rows_of("t.xlsx", &row(25), 8 * 26 << 20), Ok(1));
+    assert_eq!(n_rows_of("t.xlsx", &row(25), (8 * 26) << 20), Ok(1));
 }
 
 #[test]
