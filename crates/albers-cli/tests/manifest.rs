@@ -103,6 +103,13 @@ struct Case {
     method: &'static str,
 }
 
+impl Case {
+    /// Whether the ends of its intervals need not be anybody's values.
+    fn shows_regions(&self) -> bool {
+        self.flags.contains("--no-compact") || self.flags.contains("--method tds")
+    }
+}
+
 const ROLES: &str = "--sensitive disease --keep note --identifier id";
 
 fn case(flags: &str, method: &'static str, quasi: Vec<Quasi>) -> Case {
@@ -278,6 +285,9 @@ fn columns(header: &[String], case: &Case) -> Vec<Value> {
         }
         if own.weight != 1.0 {
             column["weight"] = own.weight.into();
+        }
+        if shown == "interval" && case.shows_regions() {
+            column["ends"] = "regions".into();
         }
         column
     };

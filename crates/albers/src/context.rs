@@ -54,6 +54,8 @@ pub(crate) struct Context<'r> {
     pub(crate) n_outside: u64,
     /// How many rows miss the value of each quasi-identifier, where its domain does not tell it.
     pub(crate) n_missing: Option<Vec<u64>>,
+    /// Whether classes show their regions.
+    shows_regions: bool,
 }
 
 impl<'r> Context<'r> {
@@ -82,6 +84,7 @@ impl<'r> Context<'r> {
             found_before: Vec::new(),
             n_outside: 0,
             n_missing: None,
+            shows_regions: false,
         })
     }
 
@@ -160,7 +163,7 @@ impl<'r> Context<'r> {
         let mut figures: Vec<Figures<'_>> =
             (0..sinks.len()).map(|release| story.no_figures(plan, release)).collect();
         let paths: Vec<String> = sinks.iter().map(|sink| sink.name().to_owned()).collect();
-        let shows_regions = door.shows_regions();
+        self.shows_regions = door.shows_regions();
         let told: Vec<Option<Told>> =
             sinks.iter().map(|sink| codebook::told(story, sink.as_ref())).collect();
         let counted = sinks.into_iter().zip(&figures).zip(&told);
@@ -213,7 +216,6 @@ impl<'r> Context<'r> {
                     name: file_name(&paths[place]),
                     manifest: &manifest,
                     k: ks[place],
-                    shows_regions,
                 };
                 table.attach_texts(&self.codebook(story, &release, &told.cells()))?;
             }
@@ -376,6 +378,7 @@ impl<'r> Context<'r> {
                 column_type: type_of(name),
                 missing: attribute.map(|attribute| self.n_missing_of(story, attribute)),
                 shown: shown.to_owned(),
+                ends: attribute.and_then(|own| self.told_ends(own)),
                 statistics,
                 hierarchy: hierarchy.map(hierarchy_word),
                 weight: attribute.map(|own| own.weight).filter(|&weight| weight != 1.0),

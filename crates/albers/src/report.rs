@@ -33,7 +33,7 @@ pub(crate) use codebook::{CODEBOOK, Example, Told, ToldCells, ToldSink, reads};
 pub use codebook::{Codebook, CodebookColumn, CodebookHierarchy};
 pub use manifest::{AlsoFile, Manifest, PrivacyReport, PublishedColumn};
 pub use notes::{Distance, Note};
-pub(crate) use owner::{AUDIENCE, DROPPED, LEVEL, MEAN};
+pub(crate) use owner::{AUDIENCE, DROPPED, LEVEL, MEAN, REGIONS};
 pub use owner::{
     AlsoReport, ColumnReport, GeneralizationReport, KlBasis, MovedBytes, PassesReport, Report,
     SamplesReport, Seconds, TriedReport,

@@ -286,7 +286,9 @@ fn what_a_terminal_obeys_in_names_of_columns_is_shown_and_not_sent() {
         assert!(run.err.contains(shown), "{shown}: {}", run.err);
     }
     // What a program reads has its names as they are.
-    let run = folder.run_with(&["check", "in.csv", "--quasi", quasi, "--json"]);
+    let sensitive = "red\u{1b}[31m";
+    let checked = ["check", "in.csv", "--quasi", "bell\u{7}", "--sensitive", sensitive, "--json"];
+    let run = folder.run_with(&checked);
     let report: Value = serde_json::from_str(&run.out).unwrap();
     assert!(report.to_string().contains("red\\u001b[31m"), "{report}");
 }

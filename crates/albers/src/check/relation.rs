@@ -1,8 +1,8 @@
 //! How the classes of a table lie to each other, from its texts.
 //!
-//! Guarantee: nothing is told where a text may stand for others that only a hierarchy knows, nor
-//! where fractions of a release of this program touch at an end and a cut may be there: its regions
-//! share the ends that its bounds do not.
+//! Guarantee: nothing is told where a text may stand for others that only a hierarchy knows. Regions
+//! of fractions that only touch at an end are taken for disjoint, where a manifest says that they
+//! are regions: there a cut is.
 
 use albers_classes::ClassId;
 use albers_measure::Classes;
@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 
 use super::texts::{ANY, ShownTexts, WITH_MISSING, end_of, ends_of};
 use super::whole::InternedColumn;
-use crate::report::{PLACES, PublishedColumn};
+use crate::report::{PLACES, PublishedColumn, REGIONS};
 
 /// How a column is shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -40,24 +40,10 @@ pub(super) fn relation_of_texts(
     classes: &Classes,
     columns: &[InternedColumn],
 ) -> Option<Relation> {
-    let shown = relation_where(quasi, classes, columns, false)?;
-    let is_ours = quasi.iter().any(|(_, told)| told.is_some());
-    let may_be_cut = is_ours && shown != Relation::Disjoint;
-    let is_told = !may_be_cut || relation_where(quasi, classes, columns, true) == Some(shown);
-    is_told.then_some(shown)
-}
-
-/// The same where fractions that touch at an end share it, or else do not.
-fn relation_where(
-    quasi: &[Told<'_>],
-    classes: &Classes,
-    columns: &[InternedColumn],
-    ends_are_cuts: bool,
-) -> Option<Relation> {
     let mut covers: Vec<Vec<Cover>> = vec![Vec::with_capacity(quasi.len()); classes.n_classes()];
     for (name, told) in quasi {
         let shown = ShownTexts::of(name, columns)?;
-        let by_key = covers_of(&shown, *told, ends_are_cuts)?;
+        let by_key = covers_of(&shown, *told)?;
         for (class, covers) in ClassId::first(covers.len()).zip(&mut covers) {
             let row = classes.rows_of(class)[0].index();
             covers.push(by_key[&shown.key(row)].clone());
@@ -70,14 +56,14 @@ fn relation_where(
 fn covers_of(
     shown: &ShownTexts<'_>,
     told: Option<&PublishedColumn>,
-    ends_are_cuts: bool,
 ) -> Option<FxHashMap<[u32; 3], Cover>> {
     let texts = || shown.texts.values().map(|(text, _)| text.as_str());
     let notation = match told {
         Some(told) => notation_told(told)?,
         None => notation_guessed(texts)?,
     };
-    let touch_at_cuts = ends_are_cuts && told.is_some() && texts().any(|text| text.contains('.'));
+    let ends_are_cuts = told.is_some_and(|own| own.ends.as_deref() == Some(REGIONS));
+    let touch_at_cuts = ends_are_cuts && texts().any(|text| text.contains('.'));
     let has_missing = texts().any(|text| text.is_empty() || text.starts_with(WITH_MISSING));
     if has_missing && texts().any(|text| text == ANY) {
         // Whether `*` stands for the missing value too is not told.

@@ -16,7 +16,7 @@ use super::{Context, Story};
 use crate::plan::{MethodPlan, PlannedColumn};
 use crate::report::{
     CODEBOOK, Codebook, CodebookColumn, CodebookHierarchy, Example, Manifest, PLACES,
-    PublishedColumn, Told, ToldCells, reads,
+    PublishedColumn, REGIONS, Told, ToldCells, reads,
 };
 
 /// A release that is written and waits for its codebook.
@@ -27,8 +27,6 @@ pub(super) struct Release<'a> {
     pub(super) manifest: &'a Manifest,
     /// Rows or persons of a class, at least.
     pub(super) k: u64,
-    /// Whether classes show their regions.
-    pub(super) shows_regions: bool,
 }
 
 /// What looks at the cells of a release, where a codebook will stand beside it.
@@ -95,7 +93,7 @@ impl Context<'_> {
         let hierarchy = attribute.and_then(|_| self.codebook_hierarchy(published, &known));
         let by_cells = seen.clone().find_map(|own| own.column_type());
         let (column_type, type_from) = self.type_of(published, attribute, &known, by_cells);
-        let ends = attribute.map(|own| self.ends_of(own, release.shows_regions).to_owned());
+        let ends = attribute.map(|own| self.ends_of(own).to_owned());
         let low = seen.clone().find_map(|own| own.example.clone());
         let flag = with("missing");
         let high = seen.clone().rfind(|own| own.name != flag);
@@ -119,12 +117,19 @@ impl Context<'_> {
     }
 
     /// Whose values ends and members are. Labels stand for values that nobody may have.
-    fn ends_of(&self, attribute: &Attribute, shows_regions: bool) -> &'static str {
+    fn ends_of(&self, attribute: &Attribute) -> &'static str {
         let is_fixed = self.plan.has_fixed_ranges(attribute.domain.name());
         match attribute.shown {
-            Shown::Interval | Shown::Set if !shows_regions && !is_fixed => "values",
-            Shown::Interval | Shown::Set | Shown::Label => "regions",
+            Shown::Interval | Shown::Set if !self.shows_regions && !is_fixed => "values",
+            Shown::Interval | Shown::Set | Shown::Label => REGIONS,
         }
+    }
+
+    /// The same as a manifest tells it, of intervals whose ends are nobody's values.
+    pub(super) fn told_ends(&self, attribute: &Attribute) -> Option<String> {
+        let is_fixed = self.plan.has_fixed_ranges(attribute.domain.name());
+        let is_interval = is_fixed || attribute.shown == Shown::Interval;
+        (is_interval && self.ends_of(attribute) == REGIONS).then(|| REGIONS.to_owned())
     }
 
     /// The hierarchy of labels or places, as far as the job and its file tell it.

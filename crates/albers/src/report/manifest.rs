@@ -70,6 +70,9 @@ pub struct PublishedColumn {
     /// `interval`, `label`, `set`, `places` (in the order of the hierarchy file, else among the ends that
     /// the release shows), `depth` or `as is`.
     pub shown: String,
+    /// Whose values the ends of intervals are: `regions`, where they need not be anybody's.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub ends: Option<String>,
     /// What classes show of its values beside that: `mean`.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub statistics: Vec<String>,

@@ -338,6 +338,9 @@ pub struct ColumnReport {
     pub missing: Option<u64>,
     /// `interval`, `label`, `set`, `depth`, `as is` or `dropped`.
     pub shown: String,
+    /// Whose values the ends of intervals are: `regions`, where they need not be anybody's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ends: Option<String>,
     /// What classes show of its values beside that: `mean`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub statistics: Vec<String>,
@@ -351,6 +354,9 @@ pub struct ColumnReport {
 
 /// The statistic that a column shows beside its bounds.
 pub(crate) const MEAN: &str = "mean";
+
+/// What the ends of intervals are that need not be anybody's values.
+pub(crate) const REGIONS: &str = "regions";
 
 /// The role of the column that tells how deep the regions of classes lie, and what it shows.
 pub(crate) const LEVEL: (&str, &str) = ("level", "depth");
@@ -368,6 +374,7 @@ impl ColumnReport {
             column_type: None,
             missing: None,
             shown: shown.to_owned(),
+            ends: None,
             statistics: Vec::new(),
             hierarchy: None,
             weight: None,
@@ -381,6 +388,7 @@ impl ColumnReport {
             name: self.name.clone(),
             role,
             shown: self.shown.clone(),
+            ends: self.ends.clone(),
             statistics: self.statistics.clone(),
             hierarchy: self.hierarchy.clone(),
             weight: self.weight,
