@@ -106,7 +106,8 @@ struct Case {
 impl Case {
     /// Whether the ends of its intervals need not be anybody's values.
     fn shows_regions(&self) -> bool {
-        self.flags.contains("--no-compact") || self.flags.contains("--method tds")
+        let all = ["--no-compact", "--method tds", "--method ordered-set"];
+        all.iter().any(|own| self.flags.contains(own))
     }
 }
 

@@ -102,15 +102,7 @@ impl BlockReader {
         self.delimiter = layout.delimiter;
         let n_skipped = n_blank + layout.n_skipped_bytes;
         let n_skipped_lines = count_lines(&self.pending[..n_skipped]);
-        let text = &self.pending[n_skipped..];
-        let end = match first_record_end(text, Some(self.delimiter)) {
-            Ok(end) => end.unwrap_or(text.len()),
-            Err(start) => {
-                let line = 1 + n_skipped_lines + count_lines(&text[..start]);
-                return Err(self.open_quote(line));
-            }
-        };
-        let line = text[..end].to_vec();
+        let line = self.first_record(n_skipped)?;
         let mut names = match header {
             Some(false) => self.numbered_columns(&line)?,
             _ => self.column_names(&line, 1 + n_skipped_lines, &layout)?,
@@ -122,7 +114,7 @@ impl BlockReader {
         let n_done = match (header, BlankLines::of(names.len())) {
             (Some(false), BlankLines::Records) => 0,
             (Some(false), BlankLines::Skipped) => n_skipped,
-            _ => n_skipped + end,
+            _ => n_skipped + line.len(),
         };
         self.n_lines_done = count_lines(&self.pending[..n_done]);
         self.first_data_line = 1 + self.n_lines_done;
@@ -131,6 +123,30 @@ impl BlockReader {
         self.sizes.block_bytes = self.sizes.block_bytes.max(least_bytes);
         self.pending.drain(..n_done);
         Ok(ReadHeader { names, layout, is_first_empty })
+    }
+
+    /// The first record behind so many bytes, as long as any record may be.
+    fn first_record(&mut self, n_skipped: usize) -> Result<Vec<u8>> {
+        let most = n_skipped + self.sizes.allowance.record_bytes();
+        let mut wanted = BLOCK_BYTES;
+        loop {
+            let text = &self.pending[n_skipped..];
+            let end = first_record_end(text, Some(self.delimiter));
+            match end {
+                Ok(Some(end)) => return Ok(text[..end].to_vec()),
+                Ok(None) if self.at_end => return Ok(text.to_vec()),
+                Err(start) if self.at_end => {
+                    let line = 1 + count_lines(&self.pending[..n_skipped + start]);
+                    return Err(self.open_quote(line));
+                }
+                _ if wanted >= most => {
+                    return Err(self.too_long(end.err().map(|start| n_skipped + start)));
+                }
+                _ => {}
+            }
+            wanted = most.min(wanted * 2);
+            self.fill(wanted)?;
+        }
     }
 
     /// The names in the first record, which is all that its line may hold.
