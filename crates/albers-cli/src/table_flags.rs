@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use albers::source::{Layout, Source};
 use albers::{ColumnType, Job, Role};
 use anyhow::{Result, anyhow};
 use clap::Args;
@@ -44,7 +45,35 @@ pub struct TableFlags {
     text: TextFlags,
 }
 
+/// A flag that tells how a text is written.
+#[derive(Clone, Copy)]
+pub struct SaidOfText(&'static str);
+
+impl SaidOfText {
+    /// Refuses it where none of the tables is a text.
+    pub fn check(self, tables: &[&dyn Source]) -> Result<()> {
+        let SaidOfText(flag) = self;
+        let layouts = || tables.iter().map(|table| table.layout());
+        match layouts().next() {
+            Some(first) if layouts().all(|layout| layout != Layout::Text) => {
+                Err(anyhow!("{flag} has no effect on {}; drop it", first.words()))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 impl TableFlags {
+    /// What they say that only a text can be told. A job file may say it of its input, whatever the
+    /// tables are that it is taken for.
+    pub fn said_of_text(&self) -> Option<SaidOfText> {
+        let said = [
+            ("--delimiter", self.delimiter.is_some()),
+            ("--encoding", self.text.encoding.is_some()),
+        ];
+        said.into_iter().find_map(|(flag, is_given)| is_given.then_some(SaidOfText(flag)))
+    }
+
     /// A job from a job file, if one is given, and flags that override it. What flags say of a
     /// column without a role would have no effect and is refused.
     pub fn job(

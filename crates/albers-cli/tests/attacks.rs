@@ -105,6 +105,32 @@ fn singling_out_by_what_is_shown_finds_at_least_k_rows() {
     }
 }
 
+/// Three people are 30 and one is 31. Whoever knows that, the job and the program makes a release of
+/// each way in which the illnesses may belong to them, and sees which of these come to the one at hand.
+#[test]
+fn a_person_beside_people_with_equal_quasi_identifiers_keeps_k_candidates() {
+    const ILLNESSES: [&str; 7] = ["acne", "asthma", "cough", "flu", "gout", "hiv", "ulcer"];
+    let folder = Folder::new();
+    for (start, way) in
+        (0..6).flat_map(|start| [(start, "--method local"), (start, "--effort best")])
+    {
+        let own = |at: usize| ILLNESSES[(start + at) % ILLNESSES.len()];
+        let release = |of_the_last: usize| {
+            let others = (0..4).filter(|&at| at != of_the_last);
+            let others: String = others.map(|at| format!("30,{}\n", own(at))).collect();
+            folder.write("in.csv", format!("age,illness\n{others}31,{}\n", own(of_the_last)));
+            let job = "in.csv -o out.csv --quasi age --sensitive illness -k 2";
+            folder.anonymize(&format!("{job} --accept secret-without-rule {way}"));
+            folder.read("out.csv")
+        };
+        let releases: Vec<String> = (0..4).map(release).collect();
+        for at_hand in &releases {
+            let candidates = releases.iter().filter(|other| *other == at_hand).count();
+            assert!(candidates >= 2, "{way}, from {}: one illness is left", own(0));
+        }
+    }
+}
+
 #[test]
 fn a_person_with_many_rows_does_not_hide_in_them() {
     // Rows of the same person lie close together, so that a class of k rows may be one person.

@@ -117,6 +117,22 @@ fn rows_that_are_left_out_do_not_cost_what_is_tried() {
 }
 
 #[test]
+fn where_one_way_is_taken_it_is_that_of_fast() {
+    let folder = adult(2_000);
+    std::fs::create_dir(folder.path("own")).unwrap();
+    let release = |flags: &str| {
+        let report = folder.anonymize(&format!("in.csv -o out.csv {ROLES} -k 5 {flags}"));
+        (folder.read("out.csv"), report["classes"].clone())
+    };
+    let (fast, n_classes) = release("--effort fast");
+    assert!(release("").0 != fast, "several ways are tried otherwise");
+    for flags in ["--model own/model", "--also-k 20"] {
+        assert!(release(flags).0 == fast, "{flags}");
+    }
+    assert_eq!(release("--no-compact").1, n_classes);
+}
+
+#[test]
 fn an_effort_beside_what_says_how_classes_are_found_is_refused_by_name() {
     let folder = adult(2_000);
     let mistakes = [

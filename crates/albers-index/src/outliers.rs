@@ -3,12 +3,9 @@
 //! Source: none.
 //! Departures: none.
 //! Guarantee: no more rows are left out than may be, the same from all releases. Every leaf that
-//! comes
-//! out satisfies the requirement, and the rows of a unit the strictest one; no row that stays
-//! loses more
-//! than it would if none were left out. What is left out depends on the leaves alone: the release
-//! is
-//! the same in any memory.
+//! comes out satisfies the requirement, and the rows of a unit the strictest one; all rows of a unit
+//! that stay together lose no more than in the leaves where they were. What is left out depends on
+//! the leaves alone: the release is the same in any memory.
 //! Cost: every row is written and read once more; a unit of which rows are left out is cut once
 //! more.
 //!
@@ -92,7 +89,7 @@ impl<'a> WaitingUnits<'a> {
                 let looked = Looked::at(plan, subtree.rows, &subtree.order);
                 let ends = subtree.tree.leaf_ends();
                 let classes = looked.classes(plan, ends);
-                let offers = classes.offers(together, self.max_rows, &|_| 0);
+                let offers = classes.offers(together, self.max_rows);
                 offers.into_iter().for_each(|own| self.choice.offer(own));
                 let n_bytes = self.choice.n_offers() * Offer::N_BYTES;
                 self.offers.try_grow(n_bytes.saturating_sub(self.offers.n_bytes()))?;

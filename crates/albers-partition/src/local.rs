@@ -2,14 +2,15 @@
 //!
 //! Source: Xu, Wang, Pei, Wang, Shi & Fu 2006 (utility-based anonymization by local recoding) for
 //! growing classes by least added loss; Iwuchukwu & Naughton 2007 for work bounded by an index.
-//! Departures: distinct tuples are grouped, not records, inside cells of near tuples; a tuple with
-//! rows to spare lends them to classes that lack some; then tuples are moved and swapped between
-//! classes while that lowers the loss, and near classes grown anew, at first also where that adds a
-//! little, as in annealing. Where cuts lose less in the end, these are the classes.
+//! Departures: distinct tuples are grouped, not records, inside cells of near tuples; then tuples
+//! are moved and swapped between classes while that lowers the loss, and near classes grown anew, at
+//! first also where that adds a little, as in annealing. Where cuts lose less in the end, these are
+//! the classes.
 //! Guarantee: every class satisfies the requirement, if the whole table does. Classes may overlap
-//! in space, and equal records may be in different classes: what a class shows does not tell which
-//! records it holds, and a release has no regions. They never lose more than [`crate::mondrian`],
-//! before rows are left out. The result depends on the table, the plan and nothing else, not on the number of threads.
+//! in space, but equal records are in one class: which of them goes where could only be decided by
+//! what they carry, and whoever knows how would learn who of a class carries what. They never lose
+//! more than [`crate::mondrian`], before rows are left out. The result depends on the table, the plan
+//! and nothing else, not on the number of threads; without rules it does not depend on what rows carry.
 //! Cost: O(tuples * cell) sums of table entries to group, with cells of two thousand tuples or more,
 //! and as much for each round of moves; memory for the codes three times.
 //!
@@ -60,18 +61,15 @@ const BLOCK_ROWS: usize = 16_384;
 const CELL_CLASSES: usize = 32;
 
 /// Divides points into classes that may overlap in space. The whole table must satisfy the
-/// requirement, and regions cannot be asked for.
-///
-/// `row_keys` tells rows with equal codes apart by what they carry, so that which of them goes
-/// where does not depend on their order in the table; without keys they are all alike. `sample` is
-/// of a table that is too large to be cut at once, see [`mondrian::partition`].
+/// requirement, and regions cannot be asked for. `sample` is of a table that is too large to be cut
+/// at once, see [`mondrian::partition`].
 pub fn partition(
     points: Points,
-    (row_keys, sample): (&[u64], Option<SampledTuples>),
+    sample: Option<SampledTuples>,
     plan: &Plan<'_>,
     watch: &dyn Watch,
 ) -> Result<Groups> {
-    let found = partition_weighed(points, (row_keys, sample), plan, watch)?;
+    let found = partition_weighed(points, sample, plan, watch)?;
     Ok(found.groups)
 }
 
@@ -95,7 +93,7 @@ impl Weighed {
 /// The same with what both lose.
 pub fn partition_weighed(
     points: Points,
-    (row_keys, sample): (&[u64], Option<SampledTuples>),
+    sample: Option<SampledTuples>,
     plan: &Plan<'_>,
     watch: &dyn Watch,
 ) -> Result<Weighed> {
@@ -106,7 +104,7 @@ pub fn partition_weighed(
         let groups = Groups::of_all(points.n_attributes(), Vec::new());
         return Ok(Weighed { groups, grouped_loss: 0.0, cut_loss: 0.0 });
     }
-    let tuples = Tuples::new(points, row_keys);
+    let tuples = Tuples::new(points);
     let rule = plan.has_rule().then_some(Rule { requirement: plan.requirement, facts: plan.facts });
     let min_rows = u32::try_from(plan.min_rows()).unwrap_or(u32::MAX);
     let test = Test { tuples: &tuples, min_rows, rule };
@@ -123,42 +121,31 @@ pub fn partition_weighed(
 /// The same without the rows whose absence saves most loss, so many at most.
 pub fn partition_without_outliers(
     points: Points,
-    (row_keys, sample): (&[u64], Option<SampledTuples>),
+    sample: Option<SampledTuples>,
     plan: &Plan<'_>,
     max_left_out: u64,
     watch: &dyn Watch,
 ) -> Result<Groups> {
-    let groups = partition(points, (row_keys, sample), plan, watch)?;
+    let groups = partition(points, sample, plan, watch)?;
     if max_left_out == 0 {
         return Ok(groups);
     }
-    let regroup = |points: Points, keys: &[u64], plan: &Plan<'_>| {
-        partition(points, (keys, None), plan, watch)
-    };
-    outliers::leave_out(groups, (row_keys, plan), max_left_out, &regroup, watch)
+    let regroup = |points: Points, plan: &Plan<'_>| partition(points, None, plan, watch);
+    outliers::leave_out(groups, plan, max_left_out, &regroup, watch)
 }
 
-/// Some rows of a tuple, which is named by its number in the table or its place in a cell.
+/// A tuple with all its rows, named by its number in the table or its place in a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Member {
     tuple: u32,
     n_rows: u32,
 }
 
-/// Adds a member; a tuple that is there already gets more rows.
-fn join(members: &mut Vec<Member>, member: Member) {
-    match members.iter_mut().find(|own| own.tuple == member.tuple) {
-        Some(own) => own.n_rows += member.n_rows,
-        None => members.push(member),
-    }
-}
-
 /// What classes must satisfy.
 struct Test<'a> {
     tuples: &'a Tuples,
     min_rows: u32,
-    /// The whole requirement, unless the number of rows says it all. Where there is one, tuples
-    /// have all their rows in one class.
+    /// The whole requirement, unless the number of rows says it all.
     rule: Option<Rule<'a>>,
 }
 
@@ -182,11 +169,6 @@ impl Test<'_> {
             .flat_map(|member| self.tuples.row_idxs(ids[member.tuple as usize]))
             .map(|row_idx| row_idx.get());
         n_rows >= self.min_rows && self.rule.as_ref().is_none_or(|rule| rule.holds(rows, scratch))
-    }
-
-    /// How many rows a class of so many rows can do without, whichever they are.
-    fn n_spare(&self, n_rows: u32) -> u32 {
-        if self.rule.is_some() { 0 } else { n_rows.saturating_sub(self.min_rows) }
     }
 }
 
@@ -291,19 +273,16 @@ fn in_table(mut members: Vec<Member>, ids: &[u32]) -> Vec<Member> {
     members
 }
 
-/// The rows of the classes. Rows of a tuple that is in several classes go to them in their order.
+/// The rows of the classes.
 fn blocks(tuples: &Tuples, classes: &[Vec<Member>]) -> Groups {
     let mut blocks = vec![ClassBlock::default()];
-    let mut n_given = vec![0u32; tuples.len()];
     for class in classes {
         if blocks.last().is_none_or(|block| block.row_idxs.len() >= BLOCK_ROWS) {
             blocks.push(ClassBlock::default());
         }
         let block = blocks.last_mut().expect("there is one from the start");
-        for &Member { tuple, n_rows } in class {
-            let first = n_given[tuple as usize];
-            n_given[tuple as usize] += n_rows;
-            let rows = &tuples.row_idxs(tuple)[first as usize..][..n_rows as usize];
+        for &Member { tuple, .. } in class {
+            let rows = tuples.row_idxs(tuple);
             block.row_idxs.extend_from_slice(rows);
             rows.iter().for_each(|_| block.codes.extend_from_slice(tuples.codes(tuple)));
         }
@@ -364,7 +343,7 @@ mod tests {
             grain,
             seed: 0,
         };
-        let tuples = Tuples::new(points(seed, n_rows), &[]);
+        let tuples = Tuples::new(points(seed, n_rows));
         let test = Test { tuples: &tuples, min_rows: k as u32, rule: None };
         let ids: Vec<u32> = (0..tuples.len() as u32).collect();
         check(&Grouper { plan: &plan, tuples: &tuples, test }, &ids);

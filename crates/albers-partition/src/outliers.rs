@@ -6,7 +6,7 @@
 //! Guarantee: no more rows are chosen than may be left out. What stays of classes that are divided
 //! anew together satisfies what they must satisfy, or nothing of them is left out. What is chosen
 //! depends on the classes alone: neither on the order of the rows in them, nor on threads, nor on the
-//! order in which classes come. What rows carry decides only between classes of the same codes.
+//! order in which classes come.
 //! Cost: O(rows * attributes^2) for each of a few trims of a class; memory for the rows of a few more
 //! trims than can be chosen.
 //!

@@ -92,8 +92,7 @@ impl SplitTree {
     }
 
     /// The same splits with other numbers of rows in the leaves: a leaf without rows is gone, and
-    /// with
-    /// it the split above it.
+    /// with it the split above it.
     pub fn with_rows(&self, n_rows: &[u32]) -> SplitTree {
         // From the end, so that children come before their parents.
         let mut leaves = n_rows.iter().rev();

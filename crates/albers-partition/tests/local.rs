@@ -61,7 +61,7 @@ fn points_of(table: &Table) -> Points {
 
 /// The classes of a table, once it is seen that every row is there once with its own codes.
 fn classes(table: &Table) -> Vec<Class> {
-    let groups = partition(points_of(table), (&[], None), &plan_of(table), &Silent);
+    let groups = partition(points_of(table), None, &plan_of(table), &Silent);
     classes_of(table, &groups.expect("nothing cancels it"))
 }
 
@@ -151,6 +151,23 @@ proptest! {
         let of_cuts = table.penalty(&classes_of(&table, &cut.expect("nothing cancels it")));
         let loss = table.penalty(&classes(&table));
         prop_assert!(loss <= of_cuts * (1.0 + 1e-6) + 1e-6, "{} instead of {}", loss, of_cuts);
+    }
+
+    /// Which of them goes where could only be told by what they carry.
+    #[test]
+    fn equal_records_are_in_one_class(
+        seed in any::<u64>().no_shrink(), n_rows in 2..200usize, n_codes in 1..12u32, k in 1..9u64
+    ) {
+        let mut dice = Dice(seed);
+        let columns = [n_codes, 3].map(|n_codes| draw(&mut dice, n_rows, n_codes)).to_vec();
+        let table = plain(vec![interval(n_codes), set(3)], columns, k.min(n_rows as u64));
+        let mut class_of = std::collections::BTreeMap::new();
+        for (class, own) in classes(&table).iter().enumerate() {
+            for &row in &own.rows {
+                let tuple: Vec<u32> = table.columns.iter().map(|column| column[row]).collect();
+                prop_assert_eq!(*class_of.entry(tuple).or_insert(class), class);
+            }
+        }
     }
 
     #[test]

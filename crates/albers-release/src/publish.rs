@@ -47,12 +47,6 @@ use carried::RowPlaces;
 pub(crate) use slab::SlabLimits;
 use slab::{Cutter, Slab};
 
-/// A number for each row that depends on the seed and on the cells that it carries, and on nothing
-/// else; none when nothing is carried.
-pub fn row_keys(carried: &[CarriedColumn], seed: u64) -> Result<Vec<u64>> {
-    Ok(RowKeys::of(carried, seed)?.map_or(Vec::new(), RowKeys::into_keys))
-}
-
 /// A column of the release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutputColumn {

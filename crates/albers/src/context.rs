@@ -182,14 +182,7 @@ impl<'r> Context<'r> {
             reports.push(self.report(story, release, passage, figures));
         }
         for report in &reports {
-            let findings = finding::not_accepted(&report.findings, &plan.accept);
-            if !findings.is_empty() {
-                return Err(Error::Severe { findings });
-            }
-        }
-        if plan.method.is_disjoint() {
-            let mut relations = reports.iter().map(|report| report.class_relation);
-            relations.try_for_each(|own| check_disjoint(own, story.attributes))?;
+            self.check(story, report)?;
         }
         let ks: Vec<u64> = passages.iter().map(|own| own.requirement.k()).collect();
         let mut sealed = Vec::new();
@@ -223,6 +216,19 @@ impl<'r> Context<'r> {
         }
         self.watch.check()?;
         Ok(Prepared::new(base, sealed))
+    }
+
+    /// Refuses a release with severe findings that are not accepted, or with classes that overlap
+    /// where they may not.
+    fn check(&self, story: &Story<'_>, report: &Report) -> Result<()> {
+        let findings = finding::not_accepted(&report.findings, &self.plan.accept);
+        if !findings.is_empty() {
+            return Err(Error::Severe { findings });
+        }
+        match self.plan.method.is_disjoint() {
+            true => check_disjoint(report.class_relation, story.attributes),
+            false => Ok(()),
+        }
     }
 
     fn report(

@@ -33,7 +33,6 @@ use albers_partition::split::Policy;
 use albers_partition::top::SampledTops;
 use albers_privacy::Facts;
 use albers_release::door::{Door, RowStore, TableRows};
-use albers_release::publish::row_keys;
 use albers_storage::StorageError;
 use albers_storage::memory_budget::format_bytes;
 use albers_storage::wording;
@@ -262,22 +261,18 @@ fn groups_of(
     let mut local_loss = None;
     let (groups, tops) = match &run.plan.method {
         MethodPlan::Cuts { cuts } if cuts.regroups() => {
-            let row_keys = row_keys(&table.carried, run.plan.show.seed)?;
-            let keys = (row_keys.as_slice(), tuples);
-            let found = local::partition_weighed(points, keys, &settings, run.watch)?;
+            let found = local::partition_weighed(points, tuples, &settings, run.watch)?;
             local_loss = Some((found.grouped_loss, found.is_grouped()));
             (found.groups, None)
         }
         MethodPlan::Local { .. } => {
-            let row_keys = row_keys(&table.carried, run.plan.show.seed)?;
             let max_out = run.plan.max_left_out(table.n_rows as u64);
-            let keys = (row_keys.as_slice(), tuples);
-            (local::partition_without_outliers(points, keys, &settings, max_out, run.watch)?, None)
+            let found =
+                local::partition_without_outliers(points, tuples, &settings, max_out, run.watch)?;
+            (found, None)
         }
         MethodPlan::Specialize { kind, .. } => {
-            if *kind != Specialization::Subtree {
-                check_sets(&table.attributes, *kind)?;
-            }
+            check_sets(&table.attributes, *kind)?;
             let groups = match kind {
                 Specialization::Tds => specialize::tds::partition(points, &settings, run.watch)?,
                 _ => specialized::groups(run, (table, points), protection, (&settings, *kind))?,
@@ -295,11 +290,12 @@ fn groups_of(
     Ok(FoundGroups { groups, tops, chosen, notes })
 }
 
-/// Refuses sets that would fill every cell with a list of thousands of names.
+/// Refuses sets that would fill every cell with a list of thousands of names; subtrees show none.
 fn check_sets(attributes: &[Attribute], kind: Specialization) -> Result<()> {
     const MAX_NAMES: u64 = 1_000;
     let is_long = |attribute: &&Attribute| {
-        attribute.shown == Shown::Set && attribute.domain.n_values() > MAX_NAMES
+        let is_set = attribute.shown == Shown::Set && kind != Specialization::Subtree;
+        is_set && attribute.domain.n_values() > MAX_NAMES
     };
     let Some(attribute) = attributes.iter().find(is_long) else { return Ok(()) };
     let (name, n_values) = (attribute.domain.name(), attribute.domain.n_values());

@@ -15,7 +15,7 @@ use crate::flags::{MethodFlags, RequirementFlags, ResourceFlags, choice};
 use crate::plain;
 use crate::progress::Bar;
 use crate::render;
-use crate::table_flags::TableFlags;
+use crate::table_flags::{SaidOfText, TableFlags};
 
 /// No audit is limited unless it is asked to be.
 const MEMORY_HELP: &str = "The memory to work in, such as 256MB; as much as the table takes when \
@@ -101,6 +101,14 @@ struct Tables {
     key: Option<String>,
 }
 
+/// What flags, and no job file, say of how the tables are read.
+struct Said {
+    header: Option<bool>,
+    /// Of the original, if there is one.
+    sheet: Option<String>,
+    of_text: Option<SaidOfText>,
+}
+
 /// Runs the command.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let Arguments {
@@ -132,6 +140,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         ..MethodFlags::default()
     };
     let (header, sheet) = (columns.header.given(), columns.sheet.clone());
+    let of_text = columns.said_of_text();
     let mut job = columns.job(job.as_ref(), subject, requirement, method)?;
     for name in &keep {
         job.set_role(name, Role::Keep)?;
@@ -143,8 +152,8 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let place = tables.check(&job, rows.as_deref())?;
     job.accept.extend(accept);
     let named: Vec<String> = identifier.into_iter().chain(level_column).collect();
-    let (report, concerned) =
-        tables.audit((job, header, sheet), &named, rows.is_some(), threshold)?;
+    let said = Said { header, sheet, of_text };
+    let (report, concerned) = tables.audit((job, said), &named, rows.is_some(), threshold)?;
     let rows = match place {
         Some(place) => Some(files::rows_file(place, &concerned)?),
         None => None,
@@ -172,11 +181,10 @@ impl Tables {
         Ok(Some(files::check_rows_place(job, rows, &read)?))
     }
 
-    /// Audits the table with all that stands beside it. Header and sheet are what flags say of it,
-    /// the sheet of the original if there is one.
+    /// Audits the table with all that stands beside it.
     fn audit(
         &self,
-        (mut job, header, sheet): (Job, Option<bool>, Option<String>),
+        (mut job, said): (Job, Said),
         named: &[String],
         wants_rows: bool,
         threshold: Option<f64>,
@@ -187,14 +195,18 @@ impl Tables {
             None => None,
         };
         // What a job file says of its input is not true of a release of it, which has names.
-        job.header = header.or(job.header.filter(|&header| header));
-        job.sheet = sheet.filter(|_| original.is_none());
+        job.header = said.header.or(job.header.filter(|&header| header));
+        job.sheet = said.sheet.filter(|_| original.is_none());
         let manifest = files::manifest_of(&job, &self.table, self.manifest.as_deref())?;
         let digest = match &manifest {
             Some(_) => files::digest_of(&self.table)?,
             None => String::new(),
         };
         let table = files::open_table(&job, &self.table, self.from)?;
+        if let Some(of_text) = said.of_text {
+            let tables = std::iter::once(table.as_ref()).chain(original.as_deref());
+            of_text.check(&tables.collect::<Vec<_>>())?;
+        }
         // A job file may name what a release dropped, a flag may not.
         for name in named {
             albers::source::place_of(table.name(), table.columns(), name)?;

@@ -96,6 +96,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         ..MethodFlags::default()
     };
     let is_from_job = method.targets.is_empty();
+    let of_text = columns.said_of_text();
     let mut job = columns.job(job.as_ref(), None, RequirementFlags::default(), method)?;
     if is_from_job {
         // Of those that the release generalizes, its losses tell.
@@ -104,6 +105,9 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     }
     let original = files::open_table(&job, &original, None)?;
     let release = files::open_release(&job, &release)?;
+    if let Some(of_text) = of_text {
+        of_text.check(&[original.as_ref(), release.as_ref()])?;
+    }
     // A job file may name what a release lacks, a flag may not.
     if let Some(name) = &level_column {
         albers::source::place_of(release.name(), release.columns(), name)?;

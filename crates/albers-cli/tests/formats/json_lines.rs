@@ -176,6 +176,18 @@ fn what_is_said_of_text_alone_is_refused_for_json_lines() {
         let run = folder.run(&format!("anonymize in.jsonl -o out.csv --quasi age -k 3 {flags}"));
         assert!(run.code == Some(2) && run.err.contains(says), "{flags}: {}", run.err);
     }
+    // Of several tables that a command reads, one must be text.
+    folder.write("other.csv", PEOPLE);
+    for flag in ["--delimiter", "--encoding"] {
+        let value = if flag == "--delimiter" { "," } else { "latin1" };
+        for command in ["check in.jsonl", "measure in.jsonl in.jsonl"] {
+            let run = folder.run(&format!("{command} --quasi age {flag} {value}"));
+            let says = format!("{flag} has no effect on JSON Lines; drop it");
+            assert!(run.code == Some(2) && run.err.contains(&says), "{command}: {}", run.err);
+        }
+        let run = folder.run(&format!("measure other.csv in.jsonl --quasi age {flag} {value}"));
+        assert!(!run.err.contains("has no effect"), "{}", run.err);
+    }
 }
 
 #[test]

@@ -3,8 +3,8 @@
 //! For each slot of the ground stands a row with one loss per class. What a tuple would make every
 //! class lose is the sum of the rows of its slots: additions of whole rows, without branches.
 
+use super::Member;
 use super::tuple_space::{Covered, NO_CODE, NO_SPAN, Span, TupleSpace};
-use super::{Member, join};
 
 /// A tuple is tried in so many classes, those that would lose least by it.
 const N_NEAREST: usize = 8;
@@ -59,7 +59,7 @@ impl pulp::WithSimd for Search<'_, '_, '_> {
 
 /// A class and what its improvement needs to know.
 pub struct Class {
-    /// Tuples and how many of their rows; no tuple twice.
+    /// Tuples, none of them twice.
     pub members: Vec<Member>,
     /// Rows of all members.
     pub n_rows: u32,
@@ -182,7 +182,7 @@ impl<'g, 'a> Board<'g, 'a> {
         }
     }
 
-    /// What all rows together would lose more, class by class, if some rows of a tuple joined.
+    /// What all rows together would lose more, class by class, if a tuple joined.
     #[inline(always)]
     pub fn join_costs(&self, member: Member, out: &mut Vec<f32>) {
         let n_classes = self.sizes.len();
@@ -214,7 +214,7 @@ impl<'g, 'a> Board<'g, 'a> {
         self.arch.dispatch(Search { board: self, own, member, nearest });
     }
 
-    /// What all rows together would lose more if some rows of a tuple joined a class.
+    /// What all rows together would lose more if a tuple joined a class.
     pub fn join_cost(&self, class: usize, member: Member) -> f64 {
         let class = &self.classes[class];
         let covered = &class.covered;
@@ -260,10 +260,10 @@ impl Class {
         members
     }
 
-    /// The members and some rows of a tuple.
+    /// The members and another one.
     pub fn with(&self, member: Member) -> Vec<Member> {
         let mut members = self.members.clone();
-        join(&mut members, member);
+        members.push(member);
         members
     }
 

@@ -1,24 +1,21 @@
 //! A first grouping: classes grow from a seed by the tuple that makes them lose least.
 //!
-//! Tuples whose rows satisfy the requirement alone are classes from the start. Where only the
-//! number of rows counts, they lend the rows that they can spare to classes that lack some.
+//! Tuples whose rows satisfy the requirement alone are classes from the start.
 
 use super::pool::Pool;
-use super::regroup::{best_free, best_giver};
+use super::regroup::best_free;
 use super::tuple_space::TupleSpace;
 use super::{Member, Test};
 use crate::split::rule::RuleScratch;
 
 /// A class that lacks many rows takes one part in so many of what it lacks at once.
 const BATCH: u32 = 16;
-/// A lent row loses, and would not at home: it must be better than a free one by this factor.
-pub const LENT_FACTOR: f32 = 1.2;
 
 /// Classes of a cell that satisfy the requirement, and the tuples that are in none.
 pub struct Start {
     /// The classes.
     pub classes: Vec<Vec<Member>>,
-    /// Tuples with all their rows.
+    /// The tuples.
     pub rest: Vec<Member>,
 }
 
@@ -26,46 +23,24 @@ pub struct Start {
 /// table.
 pub fn start(ground: &TupleSpace<'_>, test: &Test<'_>, ids: &[u32]) -> Start {
     let mut scratch = RuleScratch::default();
-    let mut classes = Vec::new();
-    let (mut free, mut givers, mut homes) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut classes, mut free) = (Vec::new(), Vec::new());
     for (place, &id) in (0u32..).zip(ids) {
         let member = Member { tuple: place, n_rows: test.tuples.n_rows(id) };
-        if !test.holds(&[member], ids, &mut scratch) {
-            free.push(member);
-            continue;
+        match test.holds(&[member], ids, &mut scratch) {
+            true => classes.push(vec![member]),
+            false => free.push(member),
         }
-        let n_rows = test.n_spare(member.n_rows);
-        if n_rows > 0 {
-            givers.push(Member { tuple: place, n_rows });
-            homes.push(classes.len());
-        }
-        classes.push(vec![member]);
     }
-    let mut grower = Grower {
-        ground,
-        test,
-        ids,
-        free: Pool::default(),
-        givers: Pool::default(),
-        homes,
-        borrowed: Vec::new(),
-        scores: Vec::new(),
-        scratch,
-    };
+    let mut grower =
+        Grower { ground, test, ids, free: Pool::default(), scores: Vec::new(), scratch };
     grower.free.fill(ground, free);
-    grower.givers.fill(ground, givers);
     let mut rest = Vec::new();
     while !grower.free.members.is_empty() {
         let class = grower.grow();
         if !test.holds(&class, ids, &mut grower.scratch) {
-            // Nothing is left to add. What was borrowed has never left home.
-            let is_own =
-                |member: &Member| test.tuples.n_rows(ids[member.tuple as usize]) == member.n_rows;
-            rest = class.into_iter().filter(is_own).collect();
+            // Nothing is left to add.
+            rest = class;
             break;
-        }
-        for (home, n_rows) in grower.borrowed.drain(..) {
-            classes[home][0].n_rows -= n_rows;
         }
         classes.push(class);
     }
@@ -77,12 +52,6 @@ struct Grower<'g, 'a, 't> {
     test: &'g Test<'t>,
     ids: &'g [u32],
     free: Pool,
-    /// Rows that their own classes can do without.
-    givers: Pool,
-    /// The class of each giver.
-    homes: Vec<usize>,
-    /// What the class in the making has borrowed, by the giver's class.
-    borrowed: Vec<(usize, u32)>,
     scores: Vec<(f32, u32)>,
     scratch: RuleScratch,
 }
@@ -94,7 +63,6 @@ impl Grower<'_, '_, '_> {
         let mut covered = self.ground.covered(&class);
         let mut n_rows = class[0].n_rows;
         self.free.begin(self.ground, &covered);
-        self.givers.begin(self.ground, &covered);
         while !self.test.holds_of(n_rows, &class, self.ids, &mut self.scratch) {
             let n_before = class.len();
             self.add_nearest(&mut class, n_rows);
@@ -107,13 +75,11 @@ impl Grower<'_, '_, '_> {
                 n_rows += member.n_rows;
             }
             self.free.weigh(self.ground, &covered, changed);
-            self.givers.weigh(self.ground, &covered, changed);
         }
         class
     }
 
-    /// Adds what makes the class lose least: a tuple, several if many rows are lacking, or rows of
-    /// a giver.
+    /// Adds what makes the class lose least: a tuple, or several if many rows are lacking.
     fn add_nearest(&mut self, class: &mut Vec<Member>, n_rows: u32) {
         let min_rows = self.test.min_rows;
         let n_lacking = min_rows.saturating_sub(n_rows).max(1);
@@ -122,13 +88,8 @@ impl Grower<'_, '_, '_> {
             self.add_batch(class, n_rows, n_batch);
             return;
         }
-        match (best_free(&self.free, n_rows, min_rows), best_giver(&self.givers)) {
-            (Some((score, at)), giver) => match giver {
-                Some((lent, at)) if lent * LENT_FACTOR < score => self.borrow(class, at, n_lacking),
-                _ => class.push(self.free.take(at)),
-            },
-            (None, Some((_, at))) => self.borrow(class, at, n_lacking),
-            (None, None) => {}
+        if let Some((_, at)) = best_free(&self.free, n_rows, min_rows) {
+            class.push(self.free.take(at));
         }
     }
 
@@ -147,17 +108,5 @@ impl Grower<'_, '_, '_> {
         // From the back, so that taking one does not move the others.
         self.scores.sort_unstable_by_key(|&(_, at)| std::cmp::Reverse(at));
         class.extend(self.scores.iter().map(|&(_, at)| self.free.take(at as usize)));
-    }
-
-    fn borrow(&mut self, class: &mut Vec<Member>, at: usize, n_lacking: u32) {
-        let giver = &mut self.givers.members[at];
-        let n_rows = giver.n_rows.min(n_lacking);
-        class.push(Member { tuple: giver.tuple, n_rows });
-        self.borrowed.push((self.homes[at], n_rows));
-        giver.n_rows -= n_rows;
-        if giver.n_rows == 0 {
-            self.givers.take(at);
-            self.homes.swap_remove(at);
-        }
     }
 }

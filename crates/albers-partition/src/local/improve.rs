@@ -7,15 +7,15 @@
 //!   regroup:   {a b c} {a b c} ..  ->  {a a ..} {b b ..} ..   a few classes grown anew
 //! ```
 //!
-//! Where only the number of rows counts, a move may take some rows of a tuple and leave others.
 //! Regrouping may add a little loss at first, less from round to round; the classes that lost least
 //! are kept, so that it never adds any in the end.
 
 use albers_table::mix::mix;
 
 use super::board::{Board, Class, Nearest};
-use super::regroup::{Loose, Regrouper};
-use super::{Member, Test, join};
+use super::pool::Pool;
+use super::regroup::Regrouper;
+use super::{Member, Test};
 use crate::split::rule::RuleScratch;
 
 /// Rounds of moves over all classes, at most.
@@ -55,7 +55,7 @@ pub fn improve(board: &mut Board<'_, '_>, test: &Test<'_>, ids: &[u32]) {
         nearest: Nearest::default(),
         n_refused: 0,
         slack: 0.0,
-        loose: Loose::default(),
+        loose: Pool::default(),
         scratch: RuleScratch::default(),
     };
     for _ in 0..MAX_ROUNDS {
@@ -105,7 +105,7 @@ struct Improver<'b, 'g, 'a, 't> {
     /// The share of loss that classes which are grown anew may add.
     slack: f64,
     /// Reused from regrouping to regrouping.
-    loose: Loose,
+    loose: Pool,
     scratch: RuleScratch,
 }
 
@@ -132,7 +132,7 @@ impl Improver<'_, '_, '_, '_> {
             self.find_nearest(class, self.board.classes[class].members[at]);
             least_cost +=
                 self.nearest.classes.first().map_or(f64::INFINITY, |&(cost, _)| f64::from(cost));
-            if self.relocate(class, at) || self.lend(class, at) || self.swap(class, at) {
+            if self.relocate(class, at) || self.swap(class, at) {
                 any = true;
             } else {
                 at += 1;
@@ -177,27 +177,6 @@ impl Improver<'_, '_, '_, '_> {
         false
     }
 
-    /// Moves as many rows of a member as its class can do without to the nearest class.
-    fn lend(&mut self, own: usize, at: usize) -> bool {
-        let class = &self.board.classes[own];
-        let n_rows = self.test.n_spare(class.n_rows);
-        if n_rows == 0 || n_rows >= class.members[at].n_rows {
-            return false;
-        }
-        let member = Member { n_rows, ..class.members[at] };
-        let gain = f64::from(n_rows) * class.loss - LEAST_GAIN;
-        let Some(&(_, other)) = self.nearest.classes.first() else { return false };
-        if self.board.join_cost(other, member) > gain {
-            return false;
-        }
-        let mut left = self.board.classes[own].members.clone();
-        left[at].n_rows -= n_rows;
-        let joined = self.board.classes[other].with(member);
-        self.set(own, left);
-        self.set(other, joined);
-        true
-    }
-
     /// Swaps a member with one of a nearest class.
     fn swap(&mut self, own: usize, at: usize) -> bool {
         let class = &self.board.classes[own];
@@ -222,7 +201,7 @@ impl Improver<'_, '_, '_, '_> {
         let n_a = class_a.n_rows - from_a.n_rows + from_b.n_rows;
         let n_b = class_b.n_rows - from_b.n_rows + from_a.n_rows;
         let min_rows = self.test.min_rows;
-        if n_a < min_rows || n_b < min_rows || from_a.tuple == from_b.tuple {
+        if n_a < min_rows || n_b < min_rows {
             return false;
         }
         if self.n_refused >= MAX_REFUSED {
@@ -242,8 +221,8 @@ impl Improver<'_, '_, '_, '_> {
             return false;
         }
         let (mut members_a, mut members_b) = (class_a.without(at_a), class_b.without(at_b));
-        join(&mut members_a, from_b);
-        join(&mut members_b, from_a);
+        members_a.push(from_b);
+        members_b.push(from_a);
         if !self.holds(&members_a) || !self.holds(&members_b) {
             return false;
         }
@@ -287,34 +266,28 @@ impl Improver<'_, '_, '_, '_> {
     }
 
     /// Takes a class and near ones apart, and grows classes from their members. Near classes that
-    /// lose nothing stay, and lend what they can spare.
+    /// lose nothing stay.
     fn regroup(&mut self, own: usize, dice: u64, n_others: u64) {
         let members = &self.board.classes[own].members;
         self.find_nearest(own, members[(dice % members.len() as u64) as usize]);
         let mut loose = std::mem::take(&mut self.loose);
-        let (mut old, mut homes) = (Vec::new(), Vec::new());
-        let (mut free, mut givers): (Vec<Member>, Vec<Member>) = (Vec::new(), Vec::new());
+        let (mut old, mut free): (Vec<usize>, Vec<Member>) = (Vec::new(), Vec::new());
         let most = MAX_LOOSE.max((self.test.min_rows as usize).saturating_mul(LOOSE_CLASSES));
         for class in
             std::iter::once(own).chain(self.nearest.classes.iter().map(|&(_, class)| class))
         {
-            let Class { members, n_rows, loss, .. } = &self.board.classes[class];
-            let n_spare = self.test.n_spare(*n_rows);
+            let Class { members, loss, .. } = &self.board.classes[class];
             let is_small = free.len() + members.len() <= most;
             if *loss > 0.0 && is_small && old.len() as u64 <= n_others {
-                members.iter().for_each(|&member| join(&mut free, member));
+                free.extend_from_slice(members);
                 old.push(class);
-            } else if *loss <= 0.0 && n_spare > 0 && members.len() == 1 {
-                givers.push(Member { n_rows: n_spare, ..members[0] });
-                homes.push((class, n_spare));
             }
         }
         if free.is_empty() {
             self.loose = loose;
             return;
         }
-        loose.free.fill(self.board.ground, free);
-        loose.givers.fill(self.board.ground, givers);
+        loose.fill(self.board.ground, free);
         let limit: f64 = old.iter().map(|&class| self.board.classes[class].total()).sum();
         let limit = limit * (1.0 + self.slack) - LEAST_GAIN;
         let (ground, ids, test) = (self.board.ground, self.ids, self.test);
@@ -325,13 +298,6 @@ impl Improver<'_, '_, '_, '_> {
             self.loose = loose;
             return;
         };
-        for (&(home, n_before), giver) in homes.iter().zip(&loose.givers.members) {
-            if giver.n_rows < n_before {
-                let mut members = self.board.classes[home].members.clone();
-                members[0].n_rows -= n_before - giver.n_rows;
-                self.set(home, members);
-            }
-        }
         old.into_iter().for_each(|class| self.set(class, Vec::new()));
         for members in grown {
             let class = self.board.gone().expect("counted before");

@@ -77,13 +77,13 @@ pub(super) fn loss(groups: &Groups, plan: &Plan<'_>) -> f64 {
 }
 
 /// Divides rows into classes, again and without outliers.
-pub(super) type Regroup<'g> = dyn Fn(Points, &[u64], &Plan<'_>) -> Result<Groups> + 'g;
+pub(super) type Regroup<'g> = dyn Fn(Points, &Plan<'_>) -> Result<Groups> + 'g;
 
 /// The groups of a first run without the rows whose absence saves most, so many at most: trimmed, or
 /// grouped anew, whatever loses less.
 pub(super) fn leave_out(
     groups: Groups,
-    (row_keys, plan): (&[u64], &Plan<'_>),
+    plan: &Plan<'_>,
     max_rows: u64,
     regroup: &Regroup<'_>,
     watch: &dyn Watch,
@@ -99,9 +99,8 @@ pub(super) fn leave_out(
         ends: &listed.ends,
         facts: &facts,
     };
-    let key = |row: usize| row_keys.get(listed.row_idxs[row].index()).copied().unwrap_or(0);
     let mut choice = Choice::new(max_rows);
-    classes.offers(0, max_rows, &key).into_iter().for_each(|own| choice.offer(own));
+    classes.offers(0, max_rows).into_iter().for_each(|own| choice.offer(own));
     watch.check()?;
     let taken = choice.taken();
     let n_steps_of = |class| taken.get(&ClassPlace { together: 0, class }).copied();
@@ -109,7 +108,7 @@ pub(super) fn leave_out(
         return Ok(listed.without(&vec![false; listed.row_idxs.len()]));
     };
     let trimmed = classes.trimmed(&is_out);
-    let mut anew = grouped_anew(&listed, &is_out, (row_keys, plan), regroup)?;
+    let mut anew = grouped_anew(&listed, &is_out, plan, regroup)?;
     let again = Listed::of(&anew);
     let facts = plan.facts.gather(again.row_idxs.iter().map(|row_idx| row_idx.index()));
     let classes = Classes { codes: &again.codes, ends: &again.ends, facts: &facts, ..classes };
@@ -124,7 +123,7 @@ pub(super) fn leave_out(
 fn grouped_anew(
     listed: &Listed,
     is_out: &[bool],
-    (row_keys, plan): (&[u64], &Plan<'_>),
+    plan: &Plan<'_>,
     regroup: &Regroup<'_>,
 ) -> Result<Groups> {
     let mut stay: Vec<usize> = (0..is_out.len()).filter(|&row| !is_out[row]).collect();
@@ -134,11 +133,7 @@ fn grouped_anew(
     let points = Points::new((0..listed.n_attributes).map(|own| vec![column(own)]).collect());
     let row_idxs: Vec<RowIdx> = stay.iter().map(|&row| listed.row_idxs[row]).collect();
     let facts = plan.facts.gather(row_idxs.iter().map(|row_idx| row_idx.index()));
-    let keys: Vec<u64> = match row_keys.is_empty() {
-        true => Vec::new(),
-        false => row_idxs.iter().map(|row_idx| row_keys[row_idx.index()]).collect(),
-    };
-    let mut groups = regroup(points, &keys, &Plan { facts: &facts, ..*plan })?;
+    let mut groups = regroup(points, &Plan { facts: &facts, ..*plan })?;
     for row_idx in groups.blocks.iter_mut().flat_map(|block| &mut block.row_idxs) {
         *row_idx = row_idxs[row_idx.index()];
     }

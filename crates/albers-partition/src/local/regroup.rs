@@ -2,20 +2,10 @@
 
 use albers_table::mix::mix;
 
-use super::greedy::LENT_FACTOR;
 use super::pool::Pool;
 use super::tuple_space::{Covered, TupleSpace};
-use super::{Member, Test, join};
+use super::{Member, Test};
 use crate::split::rule::RuleScratch;
-
-/// What classes are grown from.
-#[derive(Default)]
-pub struct Loose {
-    /// Members that must all find a class.
-    pub free: Pool,
-    /// Rows that may be borrowed: no class has to take them.
-    pub givers: Pool,
-}
 
 /// A class in the making.
 struct Sprout {
@@ -38,20 +28,15 @@ pub struct Regrouper<'r, 'a, 't> {
 
 impl Regrouper<'_, '_, '_> {
     /// Classes of all free members; nothing if they would lose more than `limit` or violate the
-    /// requirement. The givers keep what was not borrowed.
-    pub fn regroup(
-        &mut self,
-        loose: &mut Loose,
-        seed: u64,
-        limit: f64,
-    ) -> Option<Vec<Vec<Member>>> {
+    /// requirement.
+    pub fn regroup(&mut self, free: &mut Pool, seed: u64, limit: f64) -> Option<Vec<Vec<Member>>> {
         let mut sprouts: Vec<Sprout> = Vec::new();
         let mut total = 0.0;
         let mut dice = seed;
-        while !loose.free.members.is_empty() {
+        while !free.members.is_empty() {
             dice = mix(dice);
-            let first = loose.free.take((dice % loose.free.members.len() as u64) as usize);
-            let sprout = self.grow(first, loose);
+            let first = free.take((dice % free.members.len() as u64) as usize);
+            let sprout = self.grow(first, free);
             if self.holds(&sprout) {
                 total += f64::from(sprout.n_rows) * self.ground.loss(&sprout.covered);
                 sprouts.push(sprout);
@@ -88,29 +73,15 @@ impl Regrouper<'_, '_, '_> {
     }
 
     /// Grows a class until it satisfies the requirement or nothing is left to add.
-    fn grow(&mut self, first: Member, loose: &mut Loose) -> Sprout {
-        let Loose { free, givers } = loose;
+    fn grow(&mut self, first: Member, free: &mut Pool) -> Sprout {
         let mut sprout = Sprout { members: Vec::new(), covered: self.ground.nothing(), n_rows: 0 };
         sprout.join(first, self.ground);
         free.begin(self.ground, &sprout.covered);
-        givers.begin(self.ground, &sprout.covered);
         let min_rows = self.test.min_rows;
         while !self.holds(&sprout) {
-            let n_lacking = min_rows.saturating_sub(sprout.n_rows);
-            let lent = best_giver(givers);
-            let member = match (best_free(free, sprout.n_rows, min_rows), lent) {
-                (Some((score, at)), lent) => match lent {
-                    Some((lent, at)) if lent * LENT_FACTOR < score => {
-                        borrow(&mut givers.members[at], n_lacking)
-                    }
-                    _ => free.take(at),
-                },
-                (None, Some((_, at))) => borrow(&mut givers.members[at], n_lacking),
-                (None, None) => break,
-            };
-            let changed = sprout.join(member, self.ground);
+            let Some((_, at)) = best_free(free, sprout.n_rows, min_rows) else { break };
+            let changed = sprout.join(free.take(at), self.ground);
             free.weigh(self.ground, &sprout.covered, changed);
-            givers.weigh(self.ground, &sprout.covered, changed);
         }
         sprout
     }
@@ -120,7 +91,7 @@ impl Sprout {
     /// Takes a member in, and tells the lanes on which more is covered then.
     fn join(&mut self, member: Member, ground: &TupleSpace<'_>) -> u64 {
         self.n_rows += member.n_rows;
-        join(&mut self.members, member);
+        self.members.push(member);
         ground.cover(&mut self.covered, member.tuple)
     }
 }
@@ -141,19 +112,4 @@ pub fn best_free(free: &Pool, n_rows: u32, min_rows: u32) -> Option<(f32, usize)
         }
     }
     (best.1 < usize::MAX).then_some(best)
-}
-
-/// The giver that a class would lose least by, among those that have rows, and how much.
-pub fn best_giver(givers: &Pool) -> Option<(f32, usize)> {
-    let with_rows = givers.members.iter().zip(givers.losses()).enumerate();
-    let with_rows = with_rows.filter(|(_, (member, _))| member.n_rows > 0);
-    with_rows.map(|(at, (_, &loss))| (loss, at)).min_by(|a, b| a.0.total_cmp(&b.0))
-}
-
-/// Takes up to `n_lacking` rows of a giver. There are givers only where the number of rows
-/// decides, so that a class that is still growing lacks some.
-fn borrow(giver: &mut Member, n_lacking: u32) -> Member {
-    let n_rows = giver.n_rows.min(n_lacking);
-    giver.n_rows -= n_rows;
-    Member { tuple: giver.tuple, n_rows }
 }

@@ -70,11 +70,6 @@ pub fn absorb(
         let first = classes.len().saturating_sub(n_absorbed);
         rest.extend(classes.drain(first..).flatten());
         rest.sort_unstable_by_key(|member| member.tuple);
-        rest.dedup_by(|later, member| {
-            let is_same = later.tuple == member.tuple;
-            member.n_rows += if is_same { later.n_rows } else { 0 };
-            is_same
-        });
         n_absorbed *= 2;
     }
 }

@@ -4,7 +4,7 @@ use albers_classes::points::{Points, codes_hash};
 use albers_table::row::RowIdx;
 use rayon::prelude::*;
 
-/// Distinct tuples of codes, and the rows of each in the order of their keys.
+/// Distinct tuples of codes, and the rows of each.
 pub struct Tuples {
     n_attributes: usize,
     /// The codes of each tuple, tuple by tuple.
@@ -16,9 +16,8 @@ pub struct Tuples {
 }
 
 impl Tuples {
-    /// Brings rows with equal codes together. `row_keys` orders those; without them they are all
-    /// alike.
-    pub fn new(points: Points, row_keys: &[u64]) -> Tuples {
+    /// Brings rows with equal codes together.
+    pub fn new(points: Points) -> Tuples {
         let (n_rows, n_attributes) = (points.n_rows(), points.n_attributes());
         let mut rows = vec![0u32; n_rows * n_attributes];
         for chunk in points.into_chunks() {
@@ -33,12 +32,10 @@ impl Tuples {
             .into_par_iter()
             .map(|row| (codes_hash(codes_of(row)), row))
             .collect();
-        // Equal hashes of different codes are told apart. The number of a row only decides between
-        // rows that are alike in all that is published.
-        let row_key = |row: u32| row_keys.get(row as usize);
+        // Equal hashes of different codes are told apart; rows of one tuple stay together, so that
+        // their order decides nothing.
         keys.par_sort_unstable_by(|a, b| {
-            let by_codes = a.0.cmp(&b.0).then_with(|| codes_of(a.1).cmp(codes_of(b.1)));
-            by_codes.then_with(|| row_key(a.1).cmp(&row_key(b.1))).then(a.1.cmp(&b.1))
+            a.0.cmp(&b.0).then_with(|| codes_of(a.1).cmp(codes_of(b.1))).then(a.1.cmp(&b.1))
         });
         let mut tuples = Tuples {
             n_attributes,

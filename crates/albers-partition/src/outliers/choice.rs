@@ -24,8 +24,6 @@ pub struct Offer {
     pub per_row: f64,
     /// Decides among those that save the same: a number told by the codes of the class.
     pub tie: u64,
-    /// Decides where the codes are the same too: a number told also by what the rows carry.
-    pub carried_tie: u64,
     /// Its number in its chain.
     pub step: u32,
     /// How many rows it leaves out.
@@ -50,8 +48,8 @@ impl PartialOrd for Offer {
 /// The better offer is the lesser one, so that the worst is on top of a heap.
 impl Ord for Offer {
     fn cmp(&self, other: &Offer) -> Ordering {
-        // What rows carry tells only classes apart that show the same, whichever of them it is.
-        let key = |own: &Offer| (own.tie, own.step, own.n_rows, own.carried_tie, own.place);
+        // No two classes have the same codes, so that the place all but never decides.
+        let key = |own: &Offer| (own.tie, own.step, own.n_rows, own.place);
         other.per_row.total_cmp(&self.per_row).then_with(|| key(self).cmp(&key(other)))
     }
 }
@@ -119,7 +117,7 @@ mod tests {
 
     fn offer(class: u32, step: u32, n_rows: u32, per_row: f64) -> Offer {
         let place = ClassPlace { together: 0, class };
-        Offer { per_row, tie: mix(u64::from(class)), carried_tie: 0, step, n_rows, place }
+        Offer { per_row, tie: mix(u64::from(class)), step, n_rows, place }
     }
 
     fn taken(offers: &[Offer], max_rows: u64) -> Vec<(u32, u32)> {

@@ -108,25 +108,19 @@ impl Classes<'_> {
     }
 
     /// The steps of all classes, as far as what stays satisfies what it must if all of them are taken
-    /// in the order of what they save. `key` tells rows with the same codes apart.
-    pub fn offers(
-        &self,
-        together: u32,
-        max_rows: u64,
-        key: &(dyn Fn(usize) -> u64 + Sync),
-    ) -> Vec<Offer> {
+    /// in the order of what they save.
+    pub fn offers(&self, together: u32, max_rows: u64) -> Vec<Offer> {
         let covered = self.covered();
-        let chains: Vec<(Chain, [u64; 2])> = (0..self.ends.len())
+        let chains: Vec<(Chain, u64)> = (0..self.ends.len())
             .into_par_iter()
-            .map(|class| (self.chain(&covered, class, max_rows), self.ties(class, key)))
+            .map(|class| (self.chain(&covered, class, max_rows), self.tie(class)))
             .collect();
         let mut offers: Vec<Offer> = Vec::new();
-        for ((chain, [tie, carried_tie]), class) in chains.iter().zip(0..) {
+        for ((chain, tie), class) in chains.iter().zip(0..) {
             let place = ClassPlace { together, class };
             offers.extend(chain.steps().iter().zip(0..).map(|(step, number)| Offer {
                 per_row: step.per_row,
                 tie: *tie,
-                carried_tie: *carried_tie,
                 step: number,
                 n_rows: step.n_rows,
                 place,
@@ -137,18 +131,15 @@ impl Classes<'_> {
         offers
     }
 
-    /// Numbers that tell a class by the codes of its rows, and by these and their keys, whatever the
-    /// order of the rows.
-    fn ties(&self, class: usize, key: &(dyn Fn(usize) -> u64 + Sync)) -> [u64; 2] {
-        self.rows_of(class).fold([0u64; 2], |[by_codes, by_keys], row| {
-            let hash = codes_hash(self.row(row));
-            [by_codes.wrapping_add(mix(hash)), by_keys.wrapping_add(mix(hash ^ mix(key(row))))]
-        })
+    /// A number that tells a class by the codes of its rows, whatever their order.
+    fn tie(&self, class: usize) -> u64 {
+        let hashes = self.rows_of(class).map(|row| mix(codes_hash(self.row(row))));
+        hashes.fold(0, u64::wrapping_add)
     }
 
     /// Drops the steps after which all rows would violate what they must satisfy together, and those
     /// that follow them in their chains.
-    fn keep_satisfying(&self, chains: &[(Chain, [u64; 2])], offers: &mut Vec<Offer>) {
+    fn keep_satisfying(&self, chains: &[(Chain, u64)], offers: &mut Vec<Offer>) {
         let requirement = self.strictest;
         let by_count = requirement.is_only_row_count();
         let mut summary = ClassSummary::new(requirement.shape());

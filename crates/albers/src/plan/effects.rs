@@ -457,8 +457,7 @@ fn check_suppression(job: &Job, method: Method) -> Result<()> {
     }
 }
 
-/// What cannot be kept, or has no sense, where the rows that are left out are told by the leaves
-/// of an
+/// What cannot be kept, or has no sense, where the rows that are left out are told by the leaves of an
 /// index.
 fn check_outliers(job: &Job) -> Result<()> {
     let follows_workload = job.split.is_some_and(Split::follows_workload);

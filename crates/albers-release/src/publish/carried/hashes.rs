@@ -55,11 +55,6 @@ impl RowKeys {
         Ok(Some(RowKeys { keys }))
     }
 
-    /// The keys, by row number.
-    pub fn into_keys(self) -> Vec<u64> {
-        self.keys
-    }
-
     /// The key of a row.
     pub(crate) fn key_of(&self, row: usize) -> u64 {
         self.keys[row]
