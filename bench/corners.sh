@@ -52,11 +52,11 @@ def generalized(data, table, columns):
 million = made(f"{folder}/million.parquet", "generate", "agrawal", "-n", "1000000")
 large = made(f"{folder}/large.parquet", "generate", "agrawal", "-n", "10000000")
 by_roles = ["--quasi", quasi]
-close = ["--split", "compact", "--quasi", others, "--sensitive", "salary"]
+close = ["--split", "compact", "--quasi", others, "--sensitive", "salary", "--accept", "keep-tells-quasi"]
 release = f"{folder}/release.parquet"
 run(new, anonymize(large, "release.parquet", *by_roles))
 jobs = {
-    "1 M, distinct 5-diversity of salary": [*anonymize(million, "l.parquet"), *close, "--diversity", "salary=distinct:5"],
+    "1 M, distinct 5-diversity of salary": [*anonymize(million, "l.parquet"), *close, "--l-diversity", "salary=distinct:5"],
     "1 M, 0.2-closeness of salary": [*anonymize(million, "t.parquet"), *close, "--t-closeness", "salary=0.2"],
     "1 M, 0.1-closeness of salary": [*anonymize(million, "t.parquet"), *close, "--t-closeness", "salary=0.1"],
     "10 M, anonymize --split median": anonymize(large, "m.parquet", *by_roles),

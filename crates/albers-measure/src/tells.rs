@@ -11,15 +11,17 @@
 //! bounded number are those of least hash, each with all its rows, and so are codes; then the count
 //! is said to be an estimate. It is a function of the rows and their classes, in any memory. Of a
 //! release that was read back, a value is looked up in the original, see [`released`].
-//! Cost: a hash per row and carried column, and a look at each attribute while a value tells any.
+//! Cost: a hash per row and carried column, and a look at each attribute while a value tells any, see
+//! [`mod@part`].
 
+mod part;
 pub mod released;
 
 use std::collections::BTreeMap;
 
 use albers_classes::Attribute;
 use albers_release::describe::{Describer, ShownCell};
-use albers_release::door::{Class, GiantRows, Passed, PassedClasses};
+use albers_release::door::{Class, GiantRows, Passed};
 use albers_release::publish::CarriedColumn;
 use albers_table::code::Code;
 use albers_table::distinct_sample::halved;
@@ -27,6 +29,7 @@ use albers_table::mix::mix;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
+use self::part::{PartValues, PublishedRows};
 use crate::bounds::CLASSES_PER_BLOCK;
 use crate::counted_codes::CountedCodes;
 
@@ -78,6 +81,28 @@ struct Value {
     told: Box<[Told]>,
 }
 
+impl Value {
+    /// Takes in other rows of the same value.
+    fn merge(&mut self, other: Value) {
+        let n_before = self.n_rows;
+        self.n_rows += other.n_rows;
+        if n_before == 0 {
+            self.told = other.told;
+            return;
+        }
+        if other.told.is_empty() {
+            self.told = Box::default();
+        }
+        for (told, other) in self.told.iter_mut().zip(&other.told) {
+            told.code = told.code.filter(|&own| other.code == Some(own));
+            told.n_coarser += other.n_coarser;
+        }
+        if self.told.iter().all(|told| told.code.is_none()) {
+            self.told = Box::default();
+        }
+    }
+}
+
 /// The one code of a value's rows, and how many of them are shown coarser.
 #[derive(Clone, Copy)]
 struct Told {
@@ -115,7 +140,8 @@ impl TellParts {
                         count_codes(classes.describers(), &block, attribute, counted);
                     });
                 }
-                self.add_carried(classes.carried(), |values, hashes| values.add(*classes, hashes));
+                let rows = PublishedRows::of(*classes);
+                self.add_carried(classes.carried(), |values, hashes| values.add(&rows, hashes));
             }
             Passed::GiantRows(rows) if !rows.carried.is_empty() => {
                 self.add_giant_rows(*rows);
@@ -142,14 +168,21 @@ impl TellParts {
     }
 
     /// Adds the cells of each carried column, by their hashes.
-    fn add_carried(&mut self, carried: &[CarriedColumn], add: impl Fn(&mut CarriedValues, &[u64])) {
+    fn add_carried(
+        &mut self,
+        carried: &[CarriedColumn],
+        add: impl Fn(&mut CarriedValues, &[u64]) + Sync,
+    ) {
         self.name_columns(carried.iter().map(CarriedColumn::name));
-        // One after another, so that there are hashes of one column at a time.
-        for (values, carried) in self.columns.iter_mut().zip(carried) {
-            match carried.cell_hashes() {
-                Ok(hashes) => add(values, &hashes),
-                Err(_) => self.has_gaps = true,
-            }
+        #[expect(clippy::disallowed_methods, reason = "it is called on the pool of a job")]
+        let n_at_once = rayon::current_num_threads().max(1);
+        // A few at a time, so that there are hashes of no more columns than threads.
+        for (own, carried) in self.columns.chunks_mut(n_at_once).zip(carried.chunks(n_at_once)) {
+            let added = own.par_iter_mut().zip(carried).map(|(values, carried)| {
+                let hashes = carried.cell_hashes().ok();
+                hashes.map(|hashes| add(values, &hashes)).is_none()
+            });
+            self.has_gaps |= added.reduce(|| false, |a, b| a | b);
         }
     }
 
@@ -208,15 +241,21 @@ impl CarriedValues {
     }
 
     /// Adds the rows of some classes, whose cells have these hashes by their numbers; 0 is no value.
-    fn add(&mut self, classes: PassedClasses<'_, '_>, hashes: &[u64]) {
-        let describers = classes.describers();
-        for met in classes.classes_by_memory() {
-            let class = classes.class_of(met);
-            let coarser = coarser_cells(describers, class.cells);
-            for (row_idxs, codes) in class.parts() {
-                for (row, codes) in row_idxs.iter().zip(codes.chunks_exact(describers.len())) {
-                    self.add_cell(hashes[row.index()], codes, &coarser);
-                }
+    fn add(&mut self, rows: &PublishedRows<'_, '_>, hashes: &[u64]) {
+        self.take(PartValues::of(rows, hashes, (self.limit, self.bound)));
+    }
+
+    /// Takes in the values of some rows.
+    fn take(&mut self, part: PartValues) {
+        self.bound = part.bound();
+        if let Some(bound) = self.bound {
+            self.values.retain(|&hash, _| hash < bound);
+        }
+        for (hash, value) in part.into_values() {
+            // The bound falls while values come.
+            if self.bound.is_none_or(|bound| hash < bound) {
+                self.values.entry(hash).or_default().merge(value);
+                self.keep_to_limit();
             }
         }
     }
@@ -247,16 +286,16 @@ impl CarriedValues {
         if !tells_any {
             value.told = Box::default();
         }
-        while self.values.len() > self.limit {
-            self.shrink();
-        }
+        self.keep_to_limit();
     }
 
-    /// Keeps the values below half of the bound, about half of them.
-    fn shrink(&mut self) {
-        let bound = halved(self.bound);
-        self.bound = Some(bound);
-        self.values.retain(|&hash, _| hash < bound);
+    /// Where values are too many, keeps those below half of the bound, about half of them.
+    fn keep_to_limit(&mut self) {
+        while self.values.len() > self.limit {
+            let bound = halved(self.bound);
+            self.bound = Some(bound);
+            self.values.retain(|&hash, _| hash < bound);
+        }
     }
 
     /// Rows of values that tell an attribute, less those that would if the values were shuffled.

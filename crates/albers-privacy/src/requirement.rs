@@ -7,6 +7,7 @@
 //! Cost: the sum of the rules' costs per check; k is checked first.
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use crate::alpha_k::max_share;
 use crate::class_summary::{ClassSummary, SummaryShape};
@@ -14,7 +15,8 @@ use crate::criterion::Criterion;
 use crate::error::PrivacyError;
 use crate::k_anonymity::group_size;
 use crate::l_diversity::{distinct_l, entropy_l, is_recursive, recursive_c};
-use crate::sensitive_column::SensitiveColumn;
+use crate::screen::Screen;
+use crate::sensitive_column::{GroundDistance, SensitiveColumn};
 use crate::t_closeness::{WholeDistribution, bounds_of_emd, emd_to};
 use crate::tolerance::{at_least, at_most, clearly_above, clearly_at_most};
 use crate::variance_diversity::variance;
@@ -37,6 +39,8 @@ pub struct Requirement {
     rules: Vec<(usize, Criterion)>,
     /// The whole table's distribution of each column that a t-closeness rule looks at, once bound.
     wholes: Vec<Option<WholeDistribution>>,
+    /// Made of them when they are first asked for.
+    screens: OnceLock<Vec<Screen>>,
 }
 
 impl Requirement {
@@ -69,7 +73,8 @@ impl Requirement {
         }
         let n_values = columns.iter().map(|column| column.n_values).collect();
         let wholes = vec![None; columns.len()];
-        Ok(Self { k, shape: SummaryShape { counts_subjects, n_values }, columns, rules, wholes })
+        let (shape, screens) = (SummaryShape { counts_subjects, n_values }, OnceLock::new());
+        Ok(Self { k, shape, columns, rules, wholes, screens })
     }
 
     /// Fixes the distribution that t-closeness compares with: that of the whole table. Without
@@ -78,6 +83,7 @@ impl Requirement {
     /// # Panics
     /// When the summary has another shape than [`Self::shape`].
     pub fn bind(&mut self, whole_table: &ClassSummary) {
+        self.screens = OnceLock::new();
         for &(column_idx, criterion) in &self.rules {
             if matches!(criterion, Criterion::TCloseness { .. }) {
                 let distance = &self.columns[column_idx].distance;
@@ -145,7 +151,27 @@ impl Requirement {
         // them.
         let k = if self.shape.counts_subjects { self.k } else { self.min_rows() };
         let rules = self.rules.iter().filter_map(implied).collect();
-        Requirement { k, rules, ..self.clone() }
+        Requirement { k, rules, screens: OnceLock::new(), ..self.clone() }
+    }
+
+    /// Screens for rules of t-closeness over values on a line: what one of them refuses does not
+    /// satisfy the requirement.
+    ///
+    /// # Panics
+    /// When such a rule was never bound to the whole table.
+    pub fn screens(&self) -> &[Screen] {
+        self.screens.get_or_init(|| {
+            let screen = |&(column, criterion): &(usize, Criterion)| match criterion {
+                Criterion::TCloseness { t } => match &self.columns[column].distance {
+                    GroundDistance::Ordered { positions } => {
+                        Screen::new((column, t), positions, self.whole(column))
+                    }
+                    GroundDistance::Equal | GroundDistance::Hierarchical { .. } => None,
+                },
+                _ => None,
+            };
+            self.rules.iter().filter_map(screen).collect()
+        })
     }
 
     /// What summaries for this requirement count.
@@ -276,7 +302,6 @@ impl fmt::Debug for Requirement {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sensitive_column::GroundDistance;
 
     fn column(name: &str) -> SensitiveColumn {
         let numbers = Some(vec![0.0, 1.0, 2.0, 10.0]);

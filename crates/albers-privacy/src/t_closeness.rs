@@ -131,6 +131,16 @@ impl WholeDistribution {
         totals.insert(0, counts);
         Self { n_rows: whole.n_rows(), totals, line }
     }
+
+    /// The rows of all codes together.
+    pub(crate) fn n_rows(&self) -> u64 {
+        self.n_rows
+    }
+
+    /// The rows of each code.
+    pub(crate) fn counts(&self) -> &[u64] {
+        &self.totals[0]
+    }
 }
 
 /// [`emd`], against a prepared distribution.

@@ -22,6 +22,7 @@ pub(crate) mod occupancy;
 mod round;
 mod ruler;
 pub(crate) mod scale;
+pub(crate) mod sorted;
 
 use std::sync::Arc;
 

@@ -17,7 +17,7 @@
 use albers_classes::space::{LabelTree, Specialization};
 
 use crate::split::extent::{Extent, Weigher};
-use crate::split::rule::{Allowance, Rule, RuleScratch};
+use crate::split::rule::{Allowance, Rule, RuleScratch, Sweep};
 use crate::split::{
     Chooser, Point, Scratch, Split, kept_parts, kernel, place_of, sort_by_code, sort_by_part,
     value_of,
@@ -30,6 +30,9 @@ const SAMPLE_ROWS: usize = 64;
 const SMALL_NODE: usize = 64;
 /// The stretches of codes between which larger nodes are cut.
 const N_BUCKETS: usize = 64;
+
+/// The cheapest cuts of an attribute that are looked at one by one, before all are in a sweep.
+const N_TRIED: usize = 2;
 
 /// Labels with more children than this are only specialized into all of them.
 pub(super) const MAX_SIBLINGS: usize = 64;
@@ -120,6 +123,10 @@ pub(super) fn is_allowed<const L: usize, const M: usize>(
         return false;
     }
     allowance.rule.as_ref().is_none_or(|rule| {
+        let rows = points.iter().zip(locals);
+        if rule.refuses_a_side(&rows.map(|(point, &local)| (local, is_first(point)))) {
+            return false;
+        }
         let (first, second) = rule.sides(&mut scratch.rule);
         for (point, &local) in points.iter().zip(locals) {
             rule.facts.add(local as usize, if is_first(point) { first } else { second });
@@ -356,17 +363,33 @@ fn sort_by_bucket<const L: usize>(
     shift
 }
 
-/// Offers the cuts whose both sides satisfy the whole requirement.
+/// Offers the cheapest of the cuts whose both sides satisfy the whole requirement, and of like ones
+/// the first. What cuts cost is lost.
 fn offer_allowed(
     rule: &Rule<'_>,
     keys: &[u64],
     locals: &[u32],
-    costs: &[f32],
+    costs: &mut [f32],
     scratch: &mut RuleScratch,
     best: &mut Best,
     cut: impl Fn(usize) -> Split,
 ) {
-    if !costs.iter().any(|&cost| cost < best.cost) {
+    for cost in costs.iter_mut().filter(|cost| **cost >= best.cost) {
+        *cost = f32::INFINITY;
+    }
+    if cheapest(costs).is_none() {
+        return;
+    }
+    rule.screen_cuts(&keys.iter().map(|&key| locals[place_of(key)]), costs);
+    for _ in 0..N_TRIED {
+        let Some(n_before) = cheapest(costs) else { return };
+        if Sweep::new(rule, keys, locals, n_before, scratch).holds_at(n_before) {
+            best.offer(costs[n_before], cut(n_before));
+            return;
+        }
+        costs[n_before] = f32::INFINITY;
+    }
+    if cheapest(costs).is_none() {
         return;
     }
     let (before, after) = rule.sides(scratch);
@@ -382,6 +405,13 @@ fn offer_allowed(
             best.offer(costs[n_before], cut(n_before));
         }
     }
+}
+
+/// The first of the cheapest cuts that are open.
+fn cheapest(costs: &[f32]) -> Option<usize> {
+    let open = costs.iter().copied().enumerate().filter(|(_, cost)| cost.is_finite());
+    let least = open.reduce(|best, own| if own.1 < best.1 { own } else { best });
+    least.map(|(n_before, _)| n_before)
 }
 
 /// The points of one part of a specialization.

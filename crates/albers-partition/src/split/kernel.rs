@@ -22,6 +22,7 @@
 
 mod lanes;
 mod order;
+mod screened;
 mod weigh;
 
 use crate::split::extent::{Extent, Weigher};
@@ -29,6 +30,7 @@ use crate::split::rule::{Allowance, RuleScratch, Stop};
 use crate::split::{Chooser, MAX_ATTRIBUTES, Point, Split};
 use lanes::{Lanes, Vector};
 use order::{Order, Sorter, divide_order, place_of, rank_of};
+use screened::Screened;
 
 /// The most points of a node that is cut here.
 pub const MAX_POINTS: usize = 128;
@@ -88,6 +90,7 @@ pub struct Board {
     /// Which attributes are cut before all others, a bit for each.
     preferred: u64,
     weighed: weigh::Weighed,
+    screened: Screened,
     rule: RuleScratch,
 }
 
@@ -122,6 +125,7 @@ impl Board {
             *slot = place;
         }
         self.load_sets(&chooser.weigher, points);
+        self.screened.forget();
         Stretch { start: 0, end: points.len(), open, sorted: 0 }
     }
 

@@ -1,6 +1,7 @@
 //! Which parts are allowable.
 
-use albers_privacy::{ClassSummary, Facts, Requirement, SummaryShape};
+use albers_privacy::screen::WideSum;
+use albers_privacy::{ClassSummary, Facts, Requirement, Screen, SummaryShape};
 
 use super::place_of;
 
@@ -36,6 +37,11 @@ pub trait Asked: Sync {
 
     /// Whether some rows are as asked.
     fn holds(&self, rows: &ClassSummary) -> bool;
+
+    /// What refuses rows sooner that are not as asked.
+    fn screens(&self) -> &[Screen] {
+        &[]
+    }
 }
 
 impl Asked for Requirement {
@@ -45,6 +51,10 @@ impl Asked for Requirement {
 
     fn holds(&self, rows: &ClassSummary) -> bool {
         Requirement::holds(self, rows)
+    }
+
+    fn screens(&self) -> &[Screen] {
+        Requirement::screens(self)
     }
 }
 
@@ -83,6 +93,44 @@ impl Rule<'_> {
         let (summary, _) = self.sides(scratch);
         rows.for_each(|row| self.facts.add(row as usize, summary));
         self.requirement.holds(summary)
+    }
+
+    /// Whether a screen refuses one of two sides, without a look at the whole requirement. Of each
+    /// row it is told on which side it is.
+    pub(crate) fn refuses_a_side(
+        &self,
+        rows: &(impl Iterator<Item = (u32, bool)> + Clone),
+    ) -> bool {
+        self.requirement.screens().iter().any(|screen| {
+            let mut sides = [WideSum::default(); 2];
+            for (row, is_first) in rows.clone() {
+                let code = self.facts.codes(row as usize)[screen.column()];
+                sides[usize::from(is_first)].add(&screen.share(code));
+            }
+            sides.iter().any(|side| side.is_refused(screen))
+        })
+    }
+
+    /// Rules out the cuts of which a screen refuses a side: they cost infinitely much from then on.
+    /// A cut is told by the rows before it, in the order of `rows`.
+    pub(crate) fn screen_cuts(
+        &self,
+        rows: &(impl Iterator<Item = u32> + Clone),
+        costs: &mut [f32],
+    ) {
+        for screen in self.requirement.screens() {
+            let share_of = |row: u32| screen.share(self.facts.codes(row as usize)[screen.column()]);
+            let (mut all, mut before) = (WideSum::default(), WideSum::default());
+            rows.clone().for_each(|row| all.add(&share_of(row)));
+            for (row, cost) in rows.clone().zip(&mut costs[1..]) {
+                before.add(&share_of(row));
+                let is_open = cost.is_finite();
+                if is_open && (before.is_refused(screen) || all.without(&before).is_refused(screen))
+                {
+                    *cost = f32::INFINITY;
+                }
+            }
+        }
     }
 }
 

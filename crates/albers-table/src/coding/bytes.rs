@@ -141,7 +141,7 @@ impl StoredColumn {
                 let occupied = match occupancy {
                     Occupancy::Every(_) => StoredOccupancy::Every,
                     Occupancy::Bits { words, .. } => StoredOccupancy::Bits(words.clone()),
-                    Occupancy::List(codes) => StoredOccupancy::List(codes.clone()),
+                    Occupancy::List(codes) => StoredOccupancy::List(codes.codes().to_vec()),
                 };
                 StoredValues::Near { min: *min, max: *max, occupied }
             }
@@ -246,7 +246,7 @@ impl StoredOccupancy {
             StoredOccupancy::Every => Occupancy::Every(length),
             StoredOccupancy::Bits(words) => occupancy::Builder::of_words(words).finish(),
             StoredOccupancy::List(codes) if codes.is_sorted_by(|a, b| a < b) => {
-                Occupancy::List(codes)
+                Occupancy::list(codes)
             }
             StoredOccupancy::List(_) => return Err(ReadCodingError::Damaged),
         };

@@ -210,7 +210,7 @@ impl ColumnSurvey {
             Some(format) if self.look == Look::Ends => {
                 let occupancy = match self.ends {
                     Some((min, max)) => Occupancy::Every(max.abs_diff(min) as u32),
-                    None => Occupancy::List(Vec::new()),
+                    None => Occupancy::list(Vec::new()),
                 };
                 near(self.ends, format, occupancy, has_missing)
             }

@@ -233,7 +233,7 @@ impl ColumnCoding {
             ends = Some(ends.map_or((old_min, old_max), with_new));
         }
         let Some((min, max)) = ends else {
-            return Ok(near(None, format, Occupancy::List(Vec::new()), has_missing));
+            return Ok(near(None, format, Occupancy::list(Vec::new()), has_missing));
         };
         let is_known = !matches!(occupancy, Occupancy::Every(_));
         let is_far = max.abs_diff(min) >= u64::from(scale::LONGEST);

@@ -1,18 +1,25 @@
 //! Which codes of an ordered domain occur, and how many lie below a given one. Codes are counted
 //! from the domain's first code.
 
+use super::sorted::SortedCodes;
+
 /// The occupied codes, as bits or, where the domain is long and thin, as a sorted list.
 #[derive(Clone)]
 pub enum Occupancy {
     /// One bit per code, and the number of bits set before each word.
     Bits { words: Vec<u64>, before: Vec<u32> },
     /// The occupied codes, ascending.
-    List(Vec<u32>),
+    List(SortedCodes),
     /// All codes up to this one count as occupied: it was not kept which occur.
     Every(u32),
 }
 
 impl Occupancy {
+    /// Of these codes, which ascend.
+    pub fn list(codes: Vec<u32>) -> Occupancy {
+        Occupancy::List(SortedCodes::new(codes))
+    }
+
     /// How many occupied codes are less than `code`.
     pub fn n_below(&self, code: u32) -> u64 {
         match self {
@@ -25,7 +32,7 @@ impl Occupancy {
                 let lower = word & ((1u64 << (code % 64)) - 1);
                 u64::from(before[word_idx]) + u64::from(lower.count_ones())
             }
-            Occupancy::List(codes) => codes.partition_point(|&occupied| occupied < code) as u64,
+            Occupancy::List(codes) => codes.n_below(code) as u64,
             Occupancy::Every(last) => u64::from(code).min(u64::from(*last) + 1),
         }
     }
@@ -44,7 +51,7 @@ impl Occupancy {
                     set(word).map(move |bit| word_idx * 64 + bit)
                 }))
             }
-            Occupancy::List(codes) => Box::new(codes.iter().copied()),
+            Occupancy::List(codes) => Box::new(codes.codes().iter().copied()),
             Occupancy::Every(last) => Box::new(0..=*last),
         }
     }
@@ -123,7 +130,7 @@ impl Builder {
             Builder::List { codes: mut seen, .. } => {
                 seen.sort_unstable();
                 seen.dedup();
-                Occupancy::List(seen)
+                Occupancy::list(seen)
             }
         }
     }

@@ -9,6 +9,7 @@
 
 use crate::chunk::Cells;
 use crate::domain::round::{roundest_float, roundest_ticks};
+use crate::domain::sorted::SortedCodes;
 use crate::domain::{End, OrderedValue};
 use crate::value::{TickFormat, float_text};
 
@@ -23,7 +24,7 @@ const FLOAT_STEPS: u64 = 1 << 63;
 pub struct Scale {
     values: Values,
     /// Ascending, parallel to the values.
-    codes: Vec<u32>,
+    codes: SortedCodes,
 }
 
 /// The values that a column can hold.
@@ -77,7 +78,7 @@ impl Scale {
             Some(format) => Values::Ticks(keys, format),
             None => Values::Floats(keys.into_iter().map(float_of_key).collect()),
         };
-        Scale { values, codes }
+        Scale { values, codes: SortedCodes::new(codes) }
     }
 
     /// The keys of its values, ascending.
@@ -110,18 +111,18 @@ impl Scale {
 
     /// The codes of its values, ascending.
     pub fn codes(&self) -> &[u32] {
-        &self.codes
+        self.codes.codes()
     }
 
     /// The greatest code.
     pub fn length(&self) -> u32 {
-        self.codes.last().copied().unwrap_or(0)
+        self.codes().last().copied().unwrap_or(0)
     }
 
     /// How many values have codes in `lo..=hi`.
     pub fn n_between(&self, lo: u32, hi: u32) -> u64 {
-        let below = self.codes.partition_point(|&code| code < lo);
-        let up_to = self.codes.partition_point(|&code| code <= hi);
+        let below = self.codes.n_below(lo);
+        let up_to = self.codes.n_up_to(hi);
         (up_to - below.min(up_to)) as u64
     }
 
@@ -188,14 +189,14 @@ impl Scale {
             }
             _ => return None,
         };
-        (start < end).then(|| (self.codes[start], self.codes[end - 1]))
+        (start < end).then(|| (self.codes()[start], self.codes()[end - 1]))
     }
 
     /// What a region shows at an end that has the code of a value: the roundest value between it
     /// and its neighbour beyond, or the value itself where there is no room.
     pub fn region_end(&self, code: u32, end: End, grid: Grid) -> OrderedValue {
         let place = self.place(code);
-        let is_last = place + 1 == self.codes.len();
+        let is_last = place + 1 == self.codes().len();
         let left = match end {
             End::Low if place > 0 => place - 1,
             End::High if !is_last => place,
@@ -244,7 +245,7 @@ impl Scale {
                 found.map(|found| floats.partition_point(|&other| other < grid.float(found)))
             }
         };
-        n_below.map_or(left, |n_below| self.codes[n_below - 1])
+        n_below.map_or(left, |n_below| self.codes()[n_below - 1])
     }
 
     /// The value at a place.
@@ -258,10 +259,10 @@ impl Scale {
     /// The code of the value that is shown for a code at an end of an interval.
     pub fn shown_code(&self, code: u32, end: End) -> u32 {
         let place = match end {
-            End::Low => self.codes.partition_point(|&other| other < code),
+            End::Low => self.codes.n_below(code),
             End::High => self.place(code),
         };
-        self.codes.get(place).copied().unwrap_or(code)
+        self.codes().get(place).copied().unwrap_or(code)
     }
 
     /// The ticks of a code; nothing where all cells are missing.
@@ -291,7 +292,7 @@ impl Scale {
     /// The place of the value with this code, or of the nearest one below it: region bounds may
     /// fall between values.
     fn place(&self, code: u32) -> usize {
-        self.codes.partition_point(|&other| other <= code).saturating_sub(1)
+        self.codes.n_up_to(code).saturating_sub(1)
     }
 }
 

@@ -31,6 +31,12 @@ struct Cuts {
     last: usize,
 }
 
+impl Cuts {
+    fn n_cuts(self) -> usize {
+        self.last - self.first + 1
+    }
+}
+
 /// The cheapest cut so far.
 #[derive(Debug, Clone, Copy)]
 struct Best {
@@ -110,7 +116,7 @@ impl Board {
             codes.as_chunks().0.try_into().expect("vectors for each point");
         let order = &orders[axis][node.start..node.end];
         let Cuts { first, last } = cuts;
-        let (n_points, n_cuts) = (order.len(), last - first + 1);
+        let (n_points, n_cuts) = (order.len(), cuts.n_cuts());
         let (mut before, mut after) = ([0; N_LOSSES], [0; N_LOSSES]);
         grow_losses(lanes, codes, &order[..last], first, |at, eight| {
             before[at..at + 8].copy_from_slice(&eight);
@@ -157,37 +163,92 @@ impl Board {
         node: Stretch,
         axes: u64,
         cuts: Cuts,
-        mut best: Best,
+        best: Best,
         locals: &[u32],
     ) -> Option<Chosen> {
-        let Board { orders, weighed, rule: scratch, .. } = self;
-        let n_cuts = cuts.last - cuts.first + 1;
-        for _ in 0..N_TRIED {
-            let Chosen { axis, n_before } = best.chosen?;
-            let order = &orders[axis][node.start..node.end];
-            if holds_on_both_sides(rule, order, n_before, locals, scratch) {
-                return best.chosen;
-            }
-            weighed.costs[axis][n_before - cuts.first] = NO_CUT;
-            best = Best::NONE;
-            for axis in axes_of(axes) {
-                for (at, &cost) in weighed.costs[axis][..n_cuts].iter().enumerate() {
-                    if cost < best.cost {
-                        let n_before = cuts.first + at;
-                        best = Best { cost, chosen: Some(Chosen { axis, n_before }) };
-                    }
-                }
+        if let Ok(chosen) = self.try_cheapest(rule, node, (axes, cuts), best, locals) {
+            return chosen;
+        }
+        if !rule.requirement.screens().is_empty() {
+            self.screen_all(rule, node, axes, cuts, locals);
+            let best = self.cheapest(axes, cuts);
+            if let Ok(chosen) = self.try_cheapest(rule, node, (axes, cuts), best, locals) {
+                return chosen;
             }
         }
-        best = Best::NONE;
+        let Board { orders, weighed, rule: scratch, .. } = self;
+        let mut best = Best::NONE;
         for axis in axes_of(axes) {
             let order = &orders[axis][node.start..node.end];
-            let costs = &weighed.costs[axis][..n_cuts];
+            let costs = &weighed.costs[axis][..cuts.n_cuts()];
             sweep(rule, order, locals, (axis, cuts.first, costs), scratch, &mut best);
         }
         best.chosen
     }
+
+    /// The cheapest allowable cut, or none, if a few looks tell it.
+    fn try_cheapest(
+        &mut self,
+        rule: &Rule<'_>,
+        node: Stretch,
+        (axes, cuts): (u64, Cuts),
+        mut best: Best,
+        locals: &[u32],
+    ) -> Result<Option<Chosen>, Untold> {
+        for _ in 0..N_TRIED {
+            let Some(chosen) = best.chosen else { return Ok(None) };
+            let Board { orders, weighed, screened, rule: scratch, .. } = self;
+            let order = &orders[chosen.axis][node.start..node.end];
+            if !screened.refuses(rule, order, chosen, locals)
+                && holds_on_both_sides(rule, order, chosen.n_before, locals, scratch)
+            {
+                return Ok(Some(chosen));
+            }
+            weighed.costs[chosen.axis][chosen.n_before - cuts.first] = NO_CUT;
+            best = self.cheapest(axes, cuts);
+        }
+        Err(Untold)
+    }
+
+    /// The cheapest of all cuts that are left.
+    fn cheapest(&self, axes: u64, cuts: Cuts) -> Best {
+        let mut best = Best::NONE;
+        for axis in axes_of(axes) {
+            let costs = &self.weighed.costs[axis][..cuts.n_cuts()];
+            let cheapest = costs.iter().copied().fold(NO_CUT, u32::min);
+            if cheapest < best.cost
+                && let Some(at) = costs.iter().position(|&cost| cost == cheapest)
+            {
+                let n_before = cuts.first + at;
+                best = Best { cost: cheapest, chosen: Some(Chosen { axis, n_before }) };
+            }
+        }
+        best
+    }
+
+    /// Leaves out the cuts that screens refuse.
+    fn screen_all(
+        &mut self,
+        rule: &Rule<'_>,
+        node: Stretch,
+        axes: u64,
+        cuts: Cuts,
+        locals: &[u32],
+    ) {
+        let Board { orders, weighed, screened, .. } = self;
+        for axis in axes_of(axes) {
+            let order = &orders[axis][node.start..node.end];
+            let costs = &mut weighed.costs[axis];
+            let range = (cuts.first, cuts.last);
+            screened.for_each_refused(rule, order, range, locals, |n_before| {
+                costs[n_before - cuts.first] = NO_CUT;
+            });
+        }
+    }
 }
+
+/// A few looks did not tell which cut is the cheapest allowable one.
+struct Untold;
 
 impl SetLane {
     /// Adds what the runs of points lose that have at least `n_first` of them, run by run.
