@@ -5,6 +5,8 @@ Usage: target/venv/bin/python3 bench/memory_matrix.py [PROGRAM [PATTERN]] > matr
   PROGRAM  that is measured; target/release/albers when not given
   PATTERN  only runs of tables and commands that hold it
 
+Prints every run, and behind them what came of each table.
+
 Tables are made in a temporary folder, by a process of their own: what a process took before it became another program
 counts as the other's peak, so that the one that measures has to stay small. A peak is what the kernel tells when a run
 has ended (ru_maxrss). Allowed is the budget and 64 MB beside it. Needs pyarrow for Parquet.
@@ -162,14 +164,27 @@ def outcome(code, peak, budget, said):
     return f"{kind}, {(would_do[-1][0] or would_do[-1][1])} would do" if would_do else kind
 
 
+def by_table(done):
+    """What came of the runs of each table: how many ended how, and the highest that has a budget."""
+    print("\n| table | runs | done | refused | stopped by a finding | ended after "
+          f"{TIMEOUT_SECONDS} s | over | highest run | budget MB | peak MB | beside MB |\n"
+          "| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- | ---: | ---: | ---: |")
+    for table in dict.fromkeys(one[0] for one in done):
+        own = [one for one in done if one[0] == table]
+        of = lambda start: sum(told.startswith(start) for *_, told in own)
+        _, label, budget, peak, _ = max((one for one in own if one[1] not in UNBOUNDED), key=lambda one: one[3] - one[2],
+                                        default=own[0])
+        print(f"| {table} | {len(own)} | {of('ok')} | {of('refused')} | {of('stopped')} | {of('within')} | {of('**') or ''} | "
+              f"{label} | {budget} | {peak:.0f} | {peak - budget:.0f} |")
+
+
 def main():
     if sys.argv[1:2] == ["--make"]:
         TABLES[sys.argv[3]](sys.argv[2])
         return
     program = os.path.realpath(sys.argv[1] if len(sys.argv) > 1 else "target/release/albers")
     pattern = sys.argv[2] if len(sys.argv) > 2 else ""
-    n_runs = n_over = n_unbounded = 0
-    highest = 0
+    done, n_over, n_unbounded, highest = [], 0, 0, 0
     print("| table | run | budget MB | peak MB | beside MB | outcome |\n| --- | --- | ---: | ---: | ---: | --- |")
     for table in TABLES:
         with tempfile.TemporaryDirectory() as folder:
@@ -181,7 +196,7 @@ def main():
             for label, arguments, budget in wanted:
                 code, peak, said, seconds = run(program, arguments, folder)
                 told = outcome(code, peak, budget, said)
-                n_runs += 1
+                done.append((table, label, budget, peak / 1e6, told))
                 n_over += "**" in told
                 n_unbounded += label in UNBOUNDED
                 highest = max(highest, 0 if label in UNBOUNDED else peak / 1e6 - budget)
@@ -189,7 +204,8 @@ def main():
                       flush=True)
                 if "ALBERS_VERBOSE" in os.environ:
                     print(f"    {seconds:.1f} s, exit {code}: {said.strip()[-300:]}", file=sys.stderr)
-    print(f"\n{n_runs} runs of {len(TABLES)} tables, {n_over} over; at most {highest:.0f} MB beside the budget. "
+    by_table(done)
+    print(f"\n{len(done)} runs of {len(dict.fromkeys(one[0] for one in done))} tables, {n_over} over; at most {highest:.0f} MB beside the budget. "
           f"{n_unbounded} runs have no budget: they may take a quarter of the machine's memory.")
     sys.exit(bool(n_over))
 
