@@ -91,13 +91,23 @@ pub fn refuse(error: &clap::Error) -> ExitCode {
     told.map_or_else(|error| render::fail(&error), |()| code)
 }
 
-/// A wrong value in our own words; all else has those of the reader of arguments.
+/// A wrong value, or one too many, in our own words; all else has those of the reader of arguments.
 fn words(error: &clap::Error) -> Option<String> {
     let text = |kind| match error.get(kind)? {
         ContextValue::String(text) => Some(text.clone()),
         _ => None,
     };
     let argument = text(ContextKind::InvalidArg)?;
+    if error.kind() == ErrorKind::UnknownArgument && !argument.starts_with('-') {
+        return Some(format!(
+            "'{argument}' is one argument too many; names of columns are joined by commas without \
+             spaces, as in --quasi age,sex, a condition stands between double quotes, and the \
+             output is named with -o FILE"
+        ));
+    }
+    if error.kind() == ErrorKind::UnknownArgument && argument == "--k" {
+        return Some("there is no flag '--k'; did you mean '-k'?".to_owned());
+    }
     let value = text(ContextKind::InvalidValue)?;
     let flag = argument.split([' ', '=']).next().unwrap_or_default().trim_matches(['<', '>']);
     match error.kind() {

@@ -138,3 +138,22 @@ fn refusals_show_no_cell() {
         }
     }
 }
+
+/// What is to be said of many columns is said once.
+#[test]
+fn a_note_about_many_columns_is_one_line_that_names_ten() {
+    let names: Vec<String> = (1..=14).map(|at| format!("n{at}")).collect();
+    let row = |cell: &str| vec![cell; 14].join(";");
+    let folder =
+        Folder::with(format!("{};z\n{};1\n{};NA\n", names.join(";"), row("1,5"), row("NA")));
+    let columns = format!("{},z", names.join(","));
+    let run = folder.run(&format!("anonymize in.csv -o out.csv -k 2 --quasi {columns}"));
+    assert_eq!(run.code, Some(0), "{}", run.said());
+    let notes: Vec<&str> = run.out.lines().filter(|line| line.starts_with("note: ")).collect();
+    let numbers = "note: the numbers of 'n1', 'n2', 'n3', 'n4', 'n5', 'n6', 'n7', 'n8', 'n9', 'n10' \
+                   and 4 more columns are read with a decimal comma";
+    let missing = "'n9' (1), 'n10' (1) and 5 more columns are taken for missing, as they say NA";
+    assert!(notes.contains(&numbers), "{notes:?}");
+    assert!(notes.iter().any(|note| note.contains(missing)), "{notes:?}");
+    assert!(notes.len() <= 3, "{notes:?}");
+}

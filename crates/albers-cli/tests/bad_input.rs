@@ -225,7 +225,7 @@ fn a_row_with_too_few_or_too_many_cells_is_named_by_its_line() {
 #[test]
 fn the_line_of_a_fault_counts_line_breaks_inside_quotes_and_blank_lines() {
     let table = "name,age\n\"Xan\nthippe\",7301\n\nQuillon,7302\nYsolde\n";
-    bad(&["in.csv, line 6: the row has 1 cells"], "--delimiter")
+    bad(&["in.csv, line 6: the row has 1 cell"], "--delimiter")
         .of(&Folder::with(table), &anonymize("--quasi age -k 1"));
 }
 

@@ -101,6 +101,39 @@ fn measurements_are_no_identifiers_and_row_numbers_are_told_as_such() {
     assert!(reason.contains("the numbers of the rows"), "{reason}");
 }
 
+/// A panel: a number of persons, a number of whatever, and names that only look like either.
+#[test]
+fn numbers_of_persons_are_not_published_and_few_values_are_no_persons() {
+    let mut text =
+        "pidnum,Individual ID,nr,PID,visit,number of visits,movement_balance,age\n".to_owned();
+    for row in 0..400u32 {
+        text.push_str(&format!(
+            "{},N{}A,{},{},{},{},{},{}\n",
+            10_000 + row * row * 7,
+            row / 2,
+            row / 5,
+            row % 7,
+            row % 5,
+            row % 31,
+            row % 37,
+            20 + row % 41
+        ));
+    }
+    let folder = folder_with(&text);
+    let (report, job) = init(folder.path());
+    for name in ["pidnum", "Individual ID"] {
+        assert_eq!(role(&report, name), Some("identifier"), "{name}");
+    }
+    assert!(part(&job, "Individual ID").contains("# role = \"subject\""), "{job}");
+    // Of whom a number is that some rows share, its name does not say.
+    assert_eq!(role(&report, "nr"), None);
+    assert!(part(&job, "nr").contains("# role = \"subject\""), "{job}");
+    assert_eq!(role(&report, "PID"), None, "seven values are no persons");
+    assert_ne!(role(&report, "movement_balance"), Some("sensitive"));
+    let reason = column(&report, "number of visits")["reason"].to_string();
+    assert!(!reason.contains("subject"), "a count is no key: {reason}");
+}
+
 /// What a note says of a setting can be pasted into the job file.
 #[test]
 fn settings_in_notes_are_toml() {

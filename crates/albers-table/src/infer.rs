@@ -25,16 +25,20 @@
 
 mod numbers;
 
-use self::numbers::{Lookalikes, MOST_DIGITS, NumberCounts, ends_in_zero};
+use self::numbers::{DIGITS_OF_DAY, Lookalikes, MOST_DIGITS, NumberCounts, ends_in_zero};
 use crate::chunk::{Cells, ColumnChunk};
 use crate::notation::{
     DateShapes, DecimalMark, Doubt, Notation, ToldDates, is_known_missing, is_undecided_decimal,
-    plain_number,
+    is_written_for_missing, plain_number,
 };
 use crate::schema::ColumnType;
 use crate::value::{self, ParseProblem};
 
 pub(crate) use self::numbers::PointCounts;
+
+/// Numbers whose whole parts are months are months where so many of these occur: a rate that stays
+/// around `1.2000` has one or two.
+const FEWEST_MONTHS: u32 = 3;
 
 /// What some cells of one column look like.
 #[derive(Debug, Clone, Default)]
@@ -43,6 +47,8 @@ pub struct TypeSample {
     n_cells: u64,
     /// Cells that stand for a missing value where all others are typed.
     n_known_missing: u64,
+    /// Those of them that programs write for it, and hardly anybody else.
+    n_written_for_missing: u64,
     /// Numbers that are the same with a decimal point and with a decimal comma.
     by_both: NumberCounts,
     /// Numbers with a decimal point that are none with a comma, or others.
@@ -93,6 +99,7 @@ impl TypeSample {
         if !is_told && is_known_missing(cell) {
             self.n_cells -= n_cells;
             self.n_known_missing += n_cells;
+            self.n_written_for_missing += n_cells * u64::from(is_written_for_missing(cell));
         }
     }
 
@@ -100,7 +107,10 @@ impl TypeSample {
     fn add_number_or_date(&mut self, cell: &[u8], n_cells: u64) -> bool {
         if let Some(has_point) = is_short_number(cell) {
             match has_point {
-                false => self.by_both.add_integer(cell, n_cells),
+                false => {
+                    self.lookalikes.add_integer(cell, n_cells);
+                    self.by_both.add_integer(cell, n_cells);
+                }
                 true => self.add_plain_decimal(cell, n_cells),
             }
         } else if !matches!(value::parse_integer(cell), Err(ParseProblem::NotA(_))) {
@@ -187,6 +197,9 @@ impl TypeSample {
                 sample.by_both.count_digits_of_ticks(&chunk.cells);
                 sample.by_both.has_integers = n_cells > 0;
                 sample.by_both.has_long_integers = sample.by_both.most_digits_before > 3;
+                if sample.by_both.most_digits_before >= DIGITS_OF_DAY {
+                    sample.lookalikes.add_ticks(&chunk.cells);
+                }
             }
             ColumnType::Decimal => {
                 let &PointCounts { n_whole, n_leading_zeros, n_undecided, n_decided, .. } = points;
@@ -242,6 +255,11 @@ impl TypeSample {
         self.n_known_missing
     }
 
+    /// How many cells programs write where there is no value.
+    pub(crate) fn n_written_for_missing(&self) -> u64 {
+        self.n_written_for_missing
+    }
+
     fn of_names(chunk: &ColumnChunk) -> TypeSample {
         let n_cells = (chunk.n_rows() - chunk.missing.len()) as u64;
         let mut sample = TypeSample::default();
@@ -272,6 +290,7 @@ impl TypeSample {
     pub fn merge(&mut self, other: &TypeSample) {
         self.n_cells += other.n_cells;
         self.n_known_missing += other.n_known_missing;
+        self.n_written_for_missing += other.n_written_for_missing;
         self.by_both.merge(&other.by_both);
         self.by_point.merge(&other.by_point);
         self.by_comma.merge(&other.by_comma);
@@ -353,15 +372,28 @@ impl TypeSample {
         self.is_all_undecided() && is_short && self.has_final_zero
     }
 
+    /// Whether a number that is another with a decimal comma ends in a zero.
+    pub(crate) fn has_final_zero(&self) -> bool {
+        self.has_final_zero
+    }
+
     /// Whether the cells are days such as `31.12.2020`, which are written where a comma is decimal.
     pub(crate) fn has_dotted_days(&self) -> bool {
         let n_dotted = self.shapes.n_dotted();
         n_dotted > 0 && self.nearly_all(n_dotted)
     }
 
-    /// Whether the cells are months such as `03.2019`, which no number is written as.
+    /// Whether the cells are months such as `03.2019`, which no number is written as, or `3.2019` of
+    /// several months.
     pub(crate) fn are_months(&self) -> bool {
-        self.lookalikes.n_months_with_zero > 0 && self.nearly_all(self.lookalikes.n_months)
+        let Lookalikes { n_months, n_months_with_zero, months, .. } = self.lookalikes;
+        let is_varied = months.count_ones() >= FEWEST_MONTHS;
+        (n_months_with_zero > 0 || is_varied) && self.nearly_all(n_months)
+    }
+
+    /// Whether all cells are whole numbers that could be days such as `20201231`.
+    pub(crate) fn may_be_days(&self) -> bool {
+        self.n_cells > 0 && self.lookalikes.n_days == self.n_cells
     }
 
     /// Whether all numbers look like codes such as `1E10`.
@@ -512,6 +544,7 @@ mod tests {
         assert_eq!(inferred(&["1E+10", "2E+10"]), ColumnType::Float);
         assert_eq!(inferred(&["03.2019", "12.2019"]), ColumnType::Text);
         assert_eq!(inferred(&["3.2019", "12.2019"]), ColumnType::Decimal);
+        assert_eq!(inferred(&["3.2019", "12.2019", "5.2020"]), ColumnType::Text);
         assert_eq!(inferred(&["03.2019", "13.2019"]), ColumnType::Decimal);
         assert_eq!(inferred(&["0.1234567890123456789", "2.5"]), ColumnType::Float);
         assert_eq!(inferred(&["2024-01-31"]), ColumnType::Date);

@@ -23,10 +23,10 @@ mod shape;
 pub use self::date::DateFormat;
 pub use self::doubt::Doubt;
 pub use self::encoding::TextEncoding;
-pub(crate) use self::missing::is_known_missing;
+pub(crate) use self::missing::{is_known_missing, is_written_for_missing};
 pub use self::number::DecimalMark;
 pub(crate) use self::number::{NumberText, is_undecided_decimal, plain_number};
-pub(crate) use self::shape::{DateShapes, ToldDates, month_of_year};
+pub(crate) use self::shape::{DateShapes, ToldDates, is_day_without_separators, month_of_year};
 
 use crate::schema::ColumnType;
 use crate::value::ParseProblem;

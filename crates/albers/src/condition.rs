@@ -323,6 +323,15 @@ fn column_of(expression: &Expr) -> Result<Named, ConditionError> {
     Err(ConditionError::new(problem, hint).at(mark))
 }
 
+/// Whether one number is taken from another, as `2020-12` reads of a day without quotes.
+fn is_number_minus(left: &Expr) -> bool {
+    match left {
+        Expr::BinaryOp { op: BinaryOperator::Minus, left, .. } => is_number_minus(left),
+        Expr::Value(value) => matches!(value.value, Value::Number(..)),
+        _ => false,
+    }
+}
+
 fn literal_of(expression: &Expr) -> Result<String, ConditionError> {
     let (problem, hint) = match expression {
         Expr::Nested(inner) => return literal_of(inner),
@@ -344,6 +353,10 @@ fn literal_of(expression: &Expr) -> Result<String, ConditionError> {
         Expr::Identifier(_) | Expr::CompoundIdentifier(_) => (
             "the condition compares two columns",
             "texts stand between single quotes, as in sex = 'M'",
+        ),
+        Expr::BinaryOp { op: BinaryOperator::Minus, left, .. } if is_number_minus(left) => (
+            "the condition compares with something that is not a value",
+            "a date stands between single quotes, as in day >= '2020-12-31'",
         ),
         _ => ("the condition compares with something that is not a value", EXAMPLE),
     };

@@ -483,7 +483,11 @@ pub(crate) fn check_key(job: &Job, key: Option<&str>) -> Result<()> {
     if job.with_role(Role::Quasi).next().is_none() {
         return Err(Error::usage(
             "no column is a quasi-identifier, so there is no loss to measure",
-            wording!["name the generalized columns with ", Field::Quasi],
+            wording![
+                "name the generalized columns with ",
+                Field::Quasi,
+                ", or give the job file that the release was made with"
+            ],
         ));
     }
     if let Some(key) = key.filter(|key| job.with_role(Role::Quasi).any(|name| name == *key)) {

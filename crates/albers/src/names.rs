@@ -46,6 +46,12 @@ pub(crate) fn names_a_person(column: &str) -> bool {
     matches!(hint(column), Some(Hint::Direct | Hint::PersonId))
 }
 
+/// Whether a name ends in a word for a number or a key, as `order no` does and `number of visits` does
+/// not.
+pub(crate) fn names_a_key(column: &str) -> bool {
+    hint(column) == Some(Hint::Id) && words(column).last().is_some_and(|word| is_like(word, "@id"))
+}
+
 fn known(name: &str) -> Option<&'static Known> {
     let words = words(name);
     let says = |known: &&Known| known.entries.split_whitespace().any(|entry| is_of(entry, &words));

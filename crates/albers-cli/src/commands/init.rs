@@ -113,7 +113,7 @@ fn summary(report: &InitReport) -> String {
         .columns
         .iter()
         .filter(|column| !column.relations.is_empty())
-        .map(|own| format!("beware: {} {}", plain(&own.name), own.relations.join("; ")));
+        .map(|own| format!("beware: '{}' {}", plain(&own.name), own.relations.join("; ")));
     let told: Vec<String> = sets.chain(related).collect();
     for sentence in &told {
         lines.extend(set_in(sentence, "", "  "));

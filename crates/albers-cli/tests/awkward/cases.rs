@@ -128,7 +128,7 @@ pub const CELLS: &[Case] = &[
     case(
         "three digits after a point, where another column has decimal commas",
         Text("x;y\n45.310;0,5\n47.250;1,5\n"),
-        Rows { rows: &["45310,0.5", "47250,1.5"], said: &["'x' are read with a decimal comma"] },
+        Rows { rows: &["45310,0.5", "47250,1.5"], said: &["'x' and 'y' are read with a decimal comma"] },
     ),
     case(
         "three digits after a point, where a dropped column has decimal commas",
@@ -217,7 +217,7 @@ pub const CELLS: &[Case] = &[
         Text("x;y\n03.2019;a\n12.2019;b\n01.2020;c\n"),
         Rows {
             rows: &["03.2019,a", "12.2019,b", "01.2020,c"],
-            said: &["'x' is read as text, as its cells are months"],
+            said: &["the cells of 'x' are read as text, as they are months"],
         },
     ),
     case(
@@ -400,7 +400,10 @@ pub const CELLS: &[Case] = &[
     case(
         "the same among names are names",
         Text("x,y\nFR,a\nNA,b\nDE,c\n?,d\n"),
-        Rows { rows: &["FR,a", "NA,b", "DE,c", "?,d"], said: &[] },
+        Rows {
+            rows: &["FR,a", "NA,b", "DE,c", "?,d"],
+            said: &["cells of 'x' (1) say NA, NULL or the like"],
+        },
     ),
     case(
         "the same among dates, and in a format",
@@ -447,6 +450,85 @@ pub const CELLS: &[Case] = &[
             Refused { said: &["line 3", "column 'x'", "--missing"] },
         ),
     ),
+    case(
+        "months without zeros before them",
+        Text("x,y\n5.2020,a\n12.2019,b\n3.2018,a\n"),
+        Rows {
+            rows: &["5.2020,a", "12.2019,b", "3.2018,a"],
+            said: &["the cells of 'x' are read as text, as they are months"],
+        },
+    ),
+    case(
+        "a rate that looks like months",
+        Text("x,y\n1.2010,a\n1.1985,b\n2.2000,a\n"),
+        Rows { rows: &["1.201,a", "1.1985,b", "2.2,a"], said: &[] },
+    ),
+    case(
+        "days without separators",
+        Text("x,y\n20201231,a\n19850228,b\n"),
+        Rows {
+            rows: &["20201231,a", "19850228,b"],
+            said: &["'x' are read as whole numbers, though all could be days"],
+        },
+    ),
+    with(
+        &["--date-format", "x=%Y%m%d"],
+        case(
+            "days without separators that somebody says",
+            Text("x,y\n20201231,a\n19850228,b\n"),
+            Rows { rows: &["2020-12-31,a", "1985-02-28,b"], said: &[] },
+        ),
+    ),
+    case(
+        "whole numbers of eight digits that are no days",
+        Text("x,y\n20201231,a\n19850229,b\n"),
+        Rows { rows: &["20201231,a", "19850229,b"], said: &[] },
+    ),
+    case(
+        "dates of which some have the day first and some the month",
+        Text(
+            "x,y\n01/02/2020,a\n02/03/2020,b\n03/04/2020,a\n04/05/2020,b\n05/06/2020,a\n\
+             06/07/2020,b\n07/08/2020,a\n08/09/2020,b\n09/10/2020,a\n10/11/2020,b\n\
+             11/12/2020,a\n01/03/2020,b\n02/04/2020,a\n03/05/2020,b\n04/06/2020,a\n\
+             05/07/2020,b\n06/08/2020,a\n07/09/2020,b\n08/10/2020,a\n31/12/2020,b\n12/31/2020,a\n",
+        ),
+        Refused { said: &["two ways", "some are dates only as the one, some only as the other"] },
+    ),
+    case(
+        "what a spreadsheet in German shows for no value",
+        Text("x;y\n1;a\n#NV;b\n2,5;c\n"),
+        Rows { rows: &["1,a", ",b", "2.5,c"], said: &["a cell of 'x' is taken for missing"] },
+    ),
+    Case {
+        file: "in.jsonl",
+        ..case(
+            "texts of JSON that are one number or another",
+            Text("{\"x\":\"45.310\",\"y\":\"a\"}\n{\"x\":\"980\",\"y\":\"b\"}\n"),
+            Refused { said: &["column 'x'", "two ways", "--decimal"] },
+        )
+    },
+    Case {
+        file: "in.jsonl",
+        ..case(
+            "texts of JSON that are likely decimals",
+            Text("{\"x\":\"45.310\",\"y\":\"a\"}\n{\"x\":\"4.750\",\"y\":\"b\"}\n"),
+            Rows {
+                rows: &["45.31,a", "4.75,b"],
+                said: &["'x' are read with a decimal point, though all have three digits after it"],
+            },
+        )
+    },
+    Case {
+        file: "in.jsonl",
+        ..case(
+            "texts of JSON with a decimal comma",
+            Text("{\"x\":\"1,5\",\"y\":\"a\"}\n{\"x\":\"2,25\",\"y\":\"b\"}\n"),
+            Rows {
+                rows: &["\"1,5\",a", "\"2,25\",b"],
+                said: &["the cells of 'x' are read as text: they are texts that look like numbers"],
+            },
+        )
+    },
     case(
         "Windows-1252",
         In("latin-1", "x;y\nKöln;1\nDüren;2\nFüssen;3\n"),

@@ -185,7 +185,7 @@ pub const LAYOUTS: &[Case] = &[
     refused(
         "a row that is too short",
         "x,y\n1,a\n2\n",
-        &["line 3", "1 cells where the header has 2"],
+        &["line 3", "1 cell where the header has 2", "lines below it"],
     ),
     refused("two columns of one name", "x,x,y\n1,2,a\n3,4,b\n", &["both named 'x'"]),
 ];

@@ -76,8 +76,14 @@ fn a_file_that_is_no_table_is_named_by_its_content_whatever_its_name() {
 #[test]
 fn an_ending_names_a_file_whose_bytes_do_not() {
     let folder = Folder::new();
-    for (name, what) in [("a.sav", "SPSS"), ("a.dta", "Stata"), ("a.pdf", "a PDF"), ("a.rds", "R")]
-    {
+    let kinds = [
+        ("a.sav", "SPSS"),
+        ("a.dta", "Stata"),
+        ("a.pdf", "a PDF"),
+        ("a.rds", "R"),
+        ("a.arff", "ARFF"),
+    ];
+    for (name, what) in kinds {
         folder.write(name, b"\x01\x02\x00\x03");
         let run = folder.run(&format!("check {name} --quasi age"));
         assert!(run.code == Some(2) && run.err.contains(what), "{name}: {}", run.err);

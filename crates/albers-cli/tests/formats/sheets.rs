@@ -222,6 +222,33 @@ fn a_cell_that_does_not_fit_is_told_by_its_row_of_the_sheet() {
     assert!(!run.said().contains("Xanthippe"), "{}", run.err);
 }
 
+/// Whoever exports a workbook from a program of another country often has texts for numbers.
+#[test]
+fn texts_of_a_sheet_that_look_like_numbers_are_never_read_wrongly() {
+    let sheet = |folder: &Folder, texts: &[&str]| {
+        let mut workbook = Workbook::new();
+        let sheet = workbook.add_worksheet();
+        sheet.write_string(0, 0, "cost").unwrap();
+        sheet.write_string(0, 1, "sex").unwrap();
+        for (row, text) in texts.iter().enumerate() {
+            sheet.write_string(row as u32 + 1, 0, *text).unwrap();
+            sheet.write_string(row as u32 + 1, 1, "f").unwrap();
+        }
+        workbook.save(folder.path("in.xlsx")).unwrap();
+    };
+    let job = "anonymize in.xlsx -o out.csv --force --quasi cost,sex -k 1 --accept low-k";
+    let folder = Folder::new();
+    sheet(&folder, &["45.310", "980", "12.500"]);
+    refused(&folder, job, &["column 'cost'", "two ways", "--decimal point"]);
+    let run = folder.run(&format!("{job} --decimal point"));
+    assert_eq!(run.code, Some(0), "{}", run.said());
+    assert!(folder.read("out.csv").contains("45.31,f"), "{}", folder.read("out.csv"));
+    sheet(&folder, &["1.234,50", "7,25", "980"]);
+    let run = folder.run(job);
+    assert!(run.out.contains("'cost' are read as text: they are texts"), "{}", run.said());
+    assert!(folder.read("out.csv").contains("\"1.234,50\",f"), "{}", folder.read("out.csv"));
+}
+
 #[test]
 fn a_cell_with_an_error_is_refused_by_its_place_unless_it_stands_for_missing() {
     let folder = Folder::new();

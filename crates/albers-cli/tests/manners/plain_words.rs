@@ -292,3 +292,41 @@ fn what_a_terminal_obeys_in_names_of_columns_is_shown_and_not_sent() {
     let report: Value = serde_json::from_str(&run.out).unwrap();
     assert!(report.to_string().contains("red\\u001b[31m"), "{report}");
 }
+
+/// The mistakes of whoever writes a command for the first time.
+#[test]
+fn one_argument_too_many_is_answered_with_how_arguments_are_joined() {
+    let folder = Folder::with(PEOPLE);
+    for (arguments, word) in [
+        (&["anonymize", "in.csv", "-o", "out.csv", "-k", "2", "--quasi", "age", "zip"][..], "zip"),
+        (&["anonymize", "in.csv", "out.csv", "-k", "2", "--quasi", "age"], "out.csv"),
+        (&["query", "in.csv", "age", "between", "30", "and", "40"], "between"),
+    ] {
+        let run = folder.run_with(arguments);
+        let told =
+            format!("albers: '{word}' is one argument too many; names of columns are joined");
+        assert!(run.code == Some(2) && run.err.contains(&told), "{}", run.said());
+    }
+}
+
+/// The nearest flag of more letters would publish a column.
+#[test]
+fn k_with_two_dashes_is_answered_with_the_flag_of_one() {
+    let folder = Folder::with(PEOPLE);
+    let run = folder.run("anonymize in.csv -o out.csv --k 2 --quasi age");
+    assert!(run.code == Some(2) && run.err.contains("did you mean '-k'?"), "{}", run.err);
+}
+
+/// Days of a release are asked for in quotes, as it shows them.
+#[test]
+fn a_day_that_is_written_in_another_way_is_answered_with_how_it_is() {
+    let rows = (1..=20).map(|day| format!("2020-01-{day:02}\n")).collect::<String>();
+    let folder = Folder::with(format!("day\n{rows}"));
+    folder.anonymize("in.csv -o out.csv -k 2 --quasi day --hierarchy day=dates");
+    for condition in ["day > '01.05.2020'", "day >= 2020-01-05"] {
+        let run = folder.run_with(&["query", "out.csv", condition]);
+        assert_eq!(run.code, Some(2), "{condition}: {}", run.said());
+        assert!(run.err.contains("'2020-12-31'"), "{condition}: {}", run.err);
+        assert!(!run.err.contains("without quotes"), "{condition}: {}", run.err);
+    }
+}

@@ -1,12 +1,14 @@
 //! What the numbers of a column look like with one decimal mark.
 
 use crate::chunk::{Cells, TickUnit};
-use crate::notation::{NumberText, is_undecided_decimal, month_of_year};
+use crate::notation::{NumberText, is_day_without_separators, is_undecided_decimal, month_of_year};
 use crate::schema::ColumnType;
 use crate::value;
 
 /// Digits that surely fit in 64 bits.
 pub(super) const MOST_DIGITS: usize = 18;
+/// Digits of a day such as `20201231`.
+pub(super) const DIGITS_OF_DAY: usize = 8;
 /// A decimal of so many digits, its sign and its point.
 const LONGEST_DECIMAL_BYTES: usize = MOST_DIGITS + 2;
 
@@ -63,13 +65,18 @@ pub(super) struct Lookalikes {
     pub(super) n_months: u64,
     /// Those of them whose month begins with a zero.
     pub(super) n_months_with_zero: u64,
+    /// A bit for each month that occurs.
+    pub(super) months: u16,
+    /// Whole numbers that are days such as `20201231`.
+    pub(super) n_days: u64,
 }
 
 impl Lookalikes {
     /// Looks at cells of one text, which is a number.
     pub(super) fn add(&mut self, cell: &[u8], n_cells: u64) {
-        if let Some(has_zero) = month_of_year(cell) {
+        if let Some((month, has_zero)) = month_of_year(cell) {
             self.n_months += n_cells;
+            self.months |= 1 << month;
             self.n_months_with_zero += n_cells * u64::from(has_zero);
         } else if is_code_with_exponent(cell) {
             self.n_codes += n_cells;
@@ -80,6 +87,32 @@ impl Lookalikes {
         self.n_codes += other.n_codes;
         self.n_months += other.n_months;
         self.n_months_with_zero += other.n_months_with_zero;
+        self.months |= other.months;
+        self.n_days += other.n_days;
+    }
+
+    /// Looks at cells of one whole number, which may be a day.
+    pub(super) fn add_integer(&mut self, cell: &[u8], n_cells: u64) {
+        let digits = cell.strip_prefix(b"+").unwrap_or(cell);
+        if digits.len() == DIGITS_OF_DAY
+            && value::parse_integer(digits).is_ok_and(is_day_without_separators)
+        {
+            self.n_days += n_cells;
+        }
+    }
+
+    /// Looks at whole numbers that were read.
+    pub(super) fn add_ticks(&mut self, cells: &Cells) {
+        let count = |ticks: &mut dyn Iterator<Item = i64>| {
+            ticks.filter(|&tick| is_day_without_separators(tick)).count() as u64
+        };
+        self.n_days += match cells {
+            Cells::Ticks { base, offsets, .. } => {
+                count(&mut offsets.iter().map(|&offset| base.wrapping_add(i64::from(offset))))
+            }
+            Cells::WideTicks { ticks, .. } => count(&mut ticks.iter().copied()),
+            Cells::Floats(_) | Cells::Names { .. } => 0,
+        };
     }
 }
 

@@ -8,12 +8,14 @@ use albers_storage::wording::{Field, Wording};
 pub enum Doubt {
     /// Each number has one separator and three digits after it.
     Thousands,
-    /// No day is after the twelfth: both formats read all dates.
+    /// Both formats read all dates or nearly all of them.
     DayOrMonth {
         /// The format with the day first.
         day_first: String,
         /// The format with the month first.
         month_first: String,
+        /// Whether some dates are read by one of them only, and some by the other only.
+        is_mixed: bool,
     },
     /// Years have two digits.
     Century {
@@ -29,9 +31,12 @@ impl Doubt {
             Doubt::Thousands => "its numbers have one separator with three digits after it, which \
                  can be read in two ways: 1.234 is a little more than one, or a thousand and more"
                 .to_owned(),
-            Doubt::DayOrMonth { day_first, month_first } => format!(
-                "its dates can be read in two ways, as {day_first} and as {month_first}: no day is \
-                 after the twelfth"
+            Doubt::DayOrMonth { day_first, month_first, is_mixed } => format!(
+                "its dates can be read in two ways, as {day_first} and as {month_first}: {}",
+                match is_mixed {
+                    true => "some are dates only as the one, some only as the other",
+                    false => "no day is after the twelfth",
+                }
             ),
             Doubt::Century { formats } => format!(
                 "its dates have years of two digits, which are read as {} of two centuries",
@@ -53,7 +58,7 @@ impl Doubt {
                 Field::Decimal.of("comma"),
                 " for all numbers"
             ],
-            Doubt::DayOrMonth { day_first, month_first } => {
+            Doubt::DayOrMonth { day_first, month_first, .. } => {
                 wording!["say ", format(day_first), " or ", format(month_first)]
             }
             Doubt::Century { formats } => {

@@ -178,6 +178,7 @@ impl DateShapes {
                 (true, true) => ToldDates::Undecided(Doubt::DayOrMonth {
                     day_first: shape.pattern(false),
                     month_first: shape.pattern(true),
+                    is_mixed: only_day_first > 0,
                 }),
             }
         };
@@ -223,9 +224,9 @@ impl DateShape {
     }
 }
 
-/// Whether a cell is a month and a year with a point between them, `03.2019`, and then whether the
-/// month begins with a zero.
-pub(crate) fn month_of_year(cell: &[u8]) -> Option<bool> {
+/// The month of a cell that is a month and a year with a point between them, `03.2019`, and whether it
+/// begins with a zero.
+pub(crate) fn month_of_year(cell: &[u8]) -> Option<(u8, bool)> {
     let (month, year) = match cell {
         [month, b'.', year @ ..] => (std::slice::from_ref(month), year),
         [_, _, b'.', year @ ..] => (&cell[..2], year),
@@ -234,7 +235,20 @@ pub(crate) fn month_of_year(cell: &[u8]) -> Option<bool> {
     let is_month = matches!(month, [b'1'..=b'9'] | [b'0', b'1'..=b'9'] | [b'1', b'0'..=b'2']);
     let is_year = matches!(year, [b'1', b'9', a, b] | [b'2', b'0', a, b]
         if a.is_ascii_digit() && b.is_ascii_digit());
-    (is_month && is_year).then_some(month[0] == b'0')
+    let number = || month.iter().fold(0, |number, digit| number * 10 + (digit - b'0'));
+    (is_month && is_year).then(|| (number(), month[0] == b'0'))
+}
+
+/// Whether a number is a day of these centuries, `20201231`.
+pub(crate) fn is_day_without_separators(number: i64) -> bool {
+    const YEARS: std::ops::RangeInclusive<i64> = 1800..=2199;
+    let part = |of: i64, digits: i64| u8::try_from(of % digits);
+    match (part(number / 100, 100), part(number, 100)) {
+        (Ok(month), Ok(day)) if YEARS.contains(&(number / 10_000)) => {
+            CivilDate::new(number / 10_000, month, day).is_some()
+        }
+        _ => false,
+    }
 }
 
 /// The shape of a cell that is a date of the calendar in some order.
@@ -427,7 +441,7 @@ mod tests {
         let (_, told) = shapes.told(0, |n| n * 20 >= n_cells * 19)?;
         Some(match told {
             ToldDates::In(format) => format.to_string(),
-            ToldDates::Undecided(Doubt::DayOrMonth { day_first, month_first }) => {
+            ToldDates::Undecided(Doubt::DayOrMonth { day_first, month_first, .. }) => {
                 format!("{day_first}? {month_first}?")
             }
             ToldDates::Undecided(Doubt::Century { formats }) => format!("{}@?", formats.join(" ")),

@@ -153,7 +153,7 @@ impl FilesSource {
 
     /// Adds what was found out about one of the files.
     fn remark_on(&self, table: &TextTable) {
-        table.remarks().all().into_iter().for_each(|remark| self.remarks.add(remark));
+        self.remarks.add_all(table.remarks());
     }
 
     fn waiting(&self) -> MutexGuard<'_, Vec<Option<FileSource>>> {

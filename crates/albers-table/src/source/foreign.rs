@@ -142,6 +142,14 @@ const KINDS: &[Foreign] = &[
         magic: &[(0, b"\xfd7zXZ\0")],
     },
     Foreign {
+        what: "an ARFF file of Weka",
+        hint: "convert it: python3 -c \"import pandas as p, scipy.io.arff as a; \
+               p.DataFrame(a.loadarff('FILE')[0]).map(lambda v: v.decode() if isinstance(v, bytes) \
+               else v).to_csv('FILE.csv', index=False)\" (needs pandas and scipy)",
+        endings: &["arff"],
+        magic: &[],
+    },
+    Foreign {
         what: "a page of HTML",
         hint: "take the first table of it: python3 -c \"import pandas as p; \
                p.read_html('FILE')[0].to_csv('FILE.csv', index=False)\" (needs pandas and lxml)",

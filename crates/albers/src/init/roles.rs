@@ -20,6 +20,8 @@ const PREFIX_CHARS: std::ops::RangeInclusive<usize> = 3..=20;
 /// Whole numbers of one length, and texts of one word and length, are codes from so many
 /// characters on.
 const CODE_WIDTH: usize = 5;
+/// Fewer values than this, in more rows each than this, are no numbers of persons.
+const FEWEST_PERSONS: u64 = 20;
 /// Texts of so many words in the mean are sentences.
 const SENTENCE_WORDS: f64 = 4.0;
 
@@ -29,6 +31,10 @@ const NOTHING_SPEAKS: &str = "nothing speaks for a role; dropped unless you give
 /// The reason of numbers that are measured: they tell rows apart, but name nobody.
 const MEASUREMENT: &str =
     "a measurement: nearly every row has a number of its own, which names nobody by itself";
+
+/// The reason of whole numbers of which no two are alike.
+const MEASURED_OR_NUMBERED: &str = "no two rows have the same number: a measurement, which names \
+     nobody by itself, or the number of a person, which must be an identifier";
 
 /// The reason of a column that must not be a quasi-identifier as it is.
 const FREE_TEXT: &str =
@@ -105,6 +111,28 @@ impl Facts<'_> {
                 ColumnType::Decimal | ColumnType::Float => self.profile.shape.all_whole,
                 ColumnType::Boolean | ColumnType::Date | ColumnType::Timestamp => false,
             }
+    }
+
+    fn rows_per_value(&self) -> f64 {
+        self.n_filled() as f64 / self.profile.n_distinct.max(1) as f64
+    }
+
+    /// Whether a column named like the number of a person has only a few values, in many rows each.
+    fn are_too_few_for_persons(&self) -> bool {
+        self.profile.n_distinct < FEWEST_PERSONS && self.rows_per_value() > FEWEST_PERSONS as f64
+    }
+
+    /// Whether a column named like a key may be one whose values several rows share.
+    fn may_be_key_of_several(&self) -> bool {
+        self.profile.n_distinct >= FEWEST_PERSONS && self.can_name_rows()
+    }
+
+    /// Whether its whole numbers are all different, and none is missing.
+    fn are_all_other_numbers(&self) -> bool {
+        let profile = self.profile;
+        self.column_type == ColumnType::Integer
+            && !profile.is_estimate
+            && profile.n_distinct == self.n_rows
     }
 
     fn is_number(&self) -> bool {
@@ -215,6 +243,9 @@ fn by_name_and_counts(facts: &Facts<'_>) -> Choice {
         Some(Hint::Id) if facts.is_nearly_unique() && facts.can_name_rows() => {
             Choice::role(Role::Identifier, format!("by its name {what}, one per row"))
         }
+        Some(Hint::Id) if names::names_a_key(facts.name) && facts.may_be_key_of_several() => {
+            choose_repeated_key(facts, what)
+        }
         _ => by_counts(facts),
     }
 }
@@ -237,6 +268,7 @@ fn by_counts(facts: &Facts<'_>) -> Choice {
         return Choice::role(Role::Quasi, "a date or time, which others may know of a person");
     }
     match facts.is_number() && facts.is_nearly_unique() {
+        true if facts.are_all_other_numbers() => Choice::none(MEASURED_OR_NUMBERED, true),
         true => Choice::none(MEASUREMENT, true),
         false => Choice::none(NOTHING_SPEAKS, true),
     }
@@ -251,12 +283,28 @@ fn choose_person_id(facts: &Facts<'_>) -> Choice {
     if facts.is_nearly_unique() || facts.n_rows == 1 {
         return Choice::role(Role::Identifier, "the number of a person or record, one per row");
     }
-    let per_value = facts.n_filled() as f64 / facts.profile.n_distinct as f64;
+    if facts.are_too_few_for_persons() {
+        return Choice::dropped(format!(
+            "named like the number of a person, but with {} values, which are too few for persons",
+            facts.profile.n_distinct
+        ));
+    }
     let reason = format!(
-        "looks like the number of a person, about {per_value:.1} rows each; as subject it makes k \
-         count persons"
+        "looks like the number of a person, about {:.1} rows each; as subject it makes k count \
+         persons",
+        facts.rows_per_value()
     );
     Choice { may_be_subject: true, ..Choice::role(Role::Identifier, reason) }
+}
+
+/// A number or key that several rows share: of whom or of what, its name does not say.
+fn choose_repeated_key(facts: &Facts<'_>, what: &str) -> Choice {
+    let reason = format!(
+        "by its name {what}, about {:.1} rows each: if it tells persons apart, it is the subject; \
+         dropped unless you give it a role",
+        facts.rows_per_value()
+    );
+    Choice { may_be_subject: true, ..Choice::dropped(reason) }
 }
 
 fn choose_sensitive(facts: &Facts<'_>, what: &str) -> Choice {

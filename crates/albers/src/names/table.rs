@@ -36,7 +36,8 @@ const PERSON: &str = "\
     respondent citizen resident voter insured household pat cust emp donor worker kunde \
     kunden mitarbeiter versicherten versicherter proband schueler patiente personne employe \
     salarie utilisateur etudiant assure adherent paciente cliente persona empleado usuario \
-    estudiante alumno miembro asegurado sujeto sujet";
+    estudiante alumno miembro asegurado sujeto sujet individual individuals individuo individu \
+    individus subj pt";
 
 const ID: &str = "\
     id ids identifier nr no num number nummer key uuid guid mrn pid uid hash token account \
@@ -55,7 +56,8 @@ pub const TABLE: &[Known] = &[
             dossier+@id historia+clinica expediente =patient =person =customer \
             =client =subject =member =user =employee =student =participant \
             =respondent =citizen =resident =voter =insured =kunde =mitarbeiter \
-            =paciente =cliente =persona =personne =patiente",
+            =paciente =cliente =persona =personne =patiente \
+            pidnum pidn ptid ptno ptnum idnum idno idnr seqn =seqno",
     },
     Known {
         what: "a number that an authority or insurer gave to a person",
@@ -136,7 +138,7 @@ pub const TABLE: &[Known] = &[
     Known {
         what: "an income, a debt or a fortune",
         hint: Hint::Sensitive,
-        entries: "salary income gehalt lohn einkommen wage wages earnings debt balance \
+        entries: "salary income gehalt lohn einkommen wage wages earnings debt =balance account+balance bank+balance \
             revenu revenus salaire ingreso ingresos salario sueldo renta",
     },
     Known {

@@ -388,9 +388,12 @@ fn placed(
     test: &Test,
 ) -> Result<super::yardstick::Placed, ConditionError> {
     yardstick.place(value).ok_or_else(|| {
-        let kind = yardstick.column_type();
+        let kind = match yardstick {
+            Yardstick::Day => ColumnType::Date,
+            other => other.column_type(),
+        };
         let example = match yardstick {
-            Yardstick::Date => "a date is written as '2020-12-31'",
+            Yardstick::Date | Yardstick::Day => "a date is written as '2020-12-31'",
             Yardstick::Timestamp => "a point in time is written as '2020-12-31 23:59'",
             _ => "write a number without quotes",
         };

@@ -273,6 +273,11 @@ impl Note {
                 "the samples of {n_parts} parts of the table supported no cut that held with all \
                  rows: these parts were divided without a test"
             ),
+            Note::MaybeDivisible { n_parts: 1 } => {
+                "a class has more rows than are cut at once, and \
+                 no sample showed how to divide it: some cut of it may still be allowable"
+                    .to_owned()
+            }
             Note::MaybeDivisible { n_parts } => format!(
                 "{n_parts} classes have more rows than are cut at once, and no sample showed how to \
                  divide them: some cut of them may still be allowable"

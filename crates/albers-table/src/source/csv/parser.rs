@@ -90,13 +90,21 @@ impl Fault {
                 table,
                 line,
                 problem: format!(
-                    "the row has {n_cells} cells where the header has {}",
+                    "the row has {n_cells} {} where the header has {}",
+                    if n_cells == 1 { "cell" } else { "cells" },
                     block.n_columns
                 ),
-                hint: wording![
-                    "quote cells that hold the delimiter, or name it with ",
-                    Field::Delimiter
-                ],
+                hint: match n_cells {
+                    1 => wording![
+                        "take away what is no row of the table, such as lines below it, or name ",
+                        "the delimiter with ",
+                        Field::Delimiter
+                    ],
+                    _ => wording![
+                        "quote cells that hold the delimiter, or name it with ",
+                        Field::Delimiter
+                    ],
+                },
             },
             FaultKind::Cell { request_idx, problem } => {
                 let column = &wanted.requests[request_idx].name;

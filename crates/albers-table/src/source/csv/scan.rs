@@ -336,38 +336,70 @@ impl<'s> TextScan<'s> {
 
     /// Says what nobody has said and the rows told.
     fn remark(&self) {
-        let Wanted { requests, options, types, .. } = &self.wanted;
+        let Wanted { requests, types, .. } = &self.wanted;
         for (request_idx, request) in requests.iter().enumerate() {
-            let column = || request.name.clone();
-            let kind = types.column_types[request_idx];
-            let is_fraction = matches!(kind, ColumnType::Decimal | ColumnType::Float);
-            let is_told = options.said_mark().is_none() && !options.numbers_are_plain;
-            match &types.notations[request_idx] {
-                Notation::Numbers(mark) if options.decimal.is_none() => {
-                    self.remarks.add(Remark::Numbers { column: column(), mark: *mark });
-                }
-                Notation::Dates(format) if options.date_format(&request.name).is_none() => {
-                    self.remarks.add(Remark::Dates { column: column(), format: format.clone() });
-                }
-                Notation::Plain
-                    if is_told && is_fraction && self.samples.is_point_assumed(request_idx) =>
-                {
-                    self.remarks.add(Remark::AssumedPoint { column: column() });
-                }
-                Notation::Plain
-                    if self.samples.are_months(request_idx) && request.column_type.is_none() =>
-                {
-                    self.remarks.add(Remark::Months { column: column() });
-                }
-                _ => {}
+            if let Some(remark) = self.remark_on(request_idx, request) {
+                self.remarks.add(remark);
             }
-            let n_rows = self.samples.n_known_missing(request_idx);
-            if n_rows > 0 && kind != ColumnType::Text {
-                self.remarks.add(Remark::KnownMissing { column: column(), n_rows });
+            let is_text = types.column_types[request_idx] == ColumnType::Text;
+            let n_rows = match is_text {
+                true => self.samples.n_written_for_missing(request_idx),
+                false => self.samples.n_known_missing(request_idx),
+            };
+            if n_rows > 0 {
+                let columns = vec![(request.name.clone(), n_rows)];
+                self.remarks.add(match is_text {
+                    true => Remark::WordsForMissing { columns },
+                    false => Remark::KnownMissing { columns },
+                });
             }
         }
         if let Some(encoding) = types.encoding {
             self.remarks.add(Remark::Encoding(encoding));
+        }
+    }
+
+    /// How a column is read, if that is not as the program writes it or not as it may be meant.
+    fn remark_on(&self, request_idx: usize, request: &ColumnRequest) -> Option<Remark> {
+        let Wanted { options, types, .. } = &self.wanted;
+        let columns = vec![request.name.clone()];
+        let kind = types.column_types[request_idx];
+        let is_open = request.column_type.is_none();
+        let is_plain = options.numbers_are_plain;
+        let is_fraction = matches!(kind, ColumnType::Decimal | ColumnType::Float);
+        let is_told = options.said_mark().is_none()
+            && (!is_plain || self.samples.has_texts_for_numbers(request_idx));
+        match &types.notations[request_idx] {
+            Notation::Numbers(mark) if options.decimal.is_none() => {
+                Some(Remark::Numbers { columns, mark: *mark })
+            }
+            Notation::Dates(format) if options.date_format(&request.name).is_none() => {
+                Some(Remark::Dates { columns, format: format.clone() })
+            }
+            Notation::Plain
+                if is_told && is_fraction && self.samples.is_point_assumed(request_idx) =>
+            {
+                Some(Remark::AssumedPoint { columns })
+            }
+            Notation::Plain if is_open && self.samples.are_months(request_idx) => {
+                Some(Remark::Months { columns })
+            }
+            Notation::Plain
+                if is_open
+                    && kind == ColumnType::Integer
+                    && self.samples.may_be_days(request_idx) =>
+            {
+                Some(Remark::Days { columns })
+            }
+            Notation::Plain
+                if is_open
+                    && is_plain
+                    && kind == ColumnType::Text
+                    && self.samples.are_texts_of_numbers(request_idx) =>
+            {
+                Some(Remark::TextsOfNumbers { columns })
+            }
+            _ => None,
         }
     }
 }

@@ -114,6 +114,11 @@ impl TypeSamples {
         self.samples[request_idx].as_ref().map_or(0, TypeSample::n_known_missing)
     }
 
+    /// How many cells of a requested column programs write where there is no value.
+    pub(super) fn n_written_for_missing(&self, request_idx: usize) -> u64 {
+        self.samples[request_idx].as_ref().map_or(0, TypeSample::n_written_for_missing)
+    }
+
     /// Whether the numbers of a column that is read with a point could all be thousands, and nothing
     /// but habit says that they are not.
     pub(super) fn is_point_assumed(&self, request_idx: usize) -> bool {
@@ -121,9 +126,27 @@ impl TypeSamples {
             && self.told_mark() == TableMark::Assumed
     }
 
+    /// Whether a column of objects or of a sheet has texts in the place of numbers: a number of theirs
+    /// has no zero at its end.
+    pub(super) fn has_texts_for_numbers(&self, request_idx: usize) -> bool {
+        self.samples[request_idx].as_ref().is_some_and(TypeSample::has_final_zero)
+    }
+
     /// Whether a column is text since its cells are months.
     pub(super) fn are_months(&self, request_idx: usize) -> bool {
         self.samples[request_idx].as_ref().is_some_and(TypeSample::are_months)
+    }
+
+    /// Whether a column is whole numbers that could be days.
+    pub(super) fn may_be_days(&self, request_idx: usize) -> bool {
+        self.samples[request_idx].as_ref().is_some_and(TypeSample::may_be_days)
+    }
+
+    /// Whether the cells of a column would be numbers if somebody said how they are written.
+    pub(super) fn are_texts_of_numbers(&self, request_idx: usize) -> bool {
+        let sample = self.samples[request_idx].as_ref();
+        sample
+            .is_some_and(|sample| matches!(sample.told(sample.told_mark()).1, Notation::Numbers(_)))
     }
 
     /// The types and how cells are written, those that are given first.
@@ -206,11 +229,7 @@ fn told_of(
     }
     let mark = |sample: &TypeSample| {
         let told = options.said_mark().or_else(|| sample.told_mark());
-        match of_table {
-            // Numbers of objects and sheets have nothing between their thousands.
-            TableMark::Assumed if options.numbers_are_plain => told.or(Some(DecimalMark::Point)),
-            of_table => told.or_else(|| of_table.of_column(sample)),
-        }
+        told.or_else(|| of_table.of_column(sample))
     };
     let (kind, notation) = match (request.column_type, sample) {
         (Some(kind), Some(sample)) => (kind, sample.told_notation(kind, mark(sample))),
