@@ -45,7 +45,7 @@ impl Context<'_> {
     ) -> Vec<String> {
         let published = release.manifest.columns.iter();
         let (columns, examples): (Vec<CodebookColumn>, Vec<Option<Example>>) =
-            published.map(|own| self.codebook_column(story, release, told, own)).unzip();
+            published.map(|own| self.codebook_column(story, told, own)).unzip();
         let is_dropped =
             |role: Option<Role>| matches!(role, Some(Role::Identifier | Role::Subject));
         let is_published = |name: &str| columns.iter().any(|own| own.name == name);
@@ -69,7 +69,6 @@ impl Context<'_> {
     fn codebook_column(
         &self,
         story: &Story<'_>,
-        release: &Release<'_>,
         told: &ToldCells,
         published: &PublishedColumn,
     ) -> (CodebookColumn, Option<Example>) {
