@@ -15,7 +15,7 @@ mod skeleton;
 
 use std::path::{Path, PathBuf};
 
-use albers_storage::output::Purpose;
+use albers_storage::output::{Place, Purpose};
 use albers_storage::watch::Watch;
 use albers_table::hierarchy::{Hierarchy, HierarchyRows, HierarchySpec};
 use albers_table::schema::ColumnType;
@@ -109,6 +109,21 @@ pub struct HierarchyProblem {
     pub problem: String,
 }
 
+/// A hierarchy file that is not written yet.
+pub struct Skeleton {
+    /// What is to be said of it.
+    pub report: SkeletonReport,
+    place: Place,
+    text: String,
+}
+
+impl Skeleton {
+    /// Writes it, for its owner alone.
+    pub fn write(&self) -> Result<()> {
+        Ok(name_all(vec![private_text(Purpose::Appear, &self.place, &self.text)?])?)
+    }
+}
+
 impl ColumnValues {
     /// Reads the column of a request.
     pub fn read(request: &HierarchyRequest, watch: &dyn Watch) -> Result<ColumnValues> {
@@ -152,8 +167,8 @@ impl ColumnValues {
         Ok(Hierarchy::build(&spec, &self.column, self.column_type, &self.values)?)
     }
 
-    /// Writes a skeleton, for its owner alone; it replaces nothing unless the job says so.
-    pub fn write(&self, job: &Job, like: &Like, file: &Path) -> Result<SkeletonReport> {
+    /// A skeleton, which will replace nothing unless the job says so.
+    pub fn skeleton(&self, job: &Job, like: &Like, file: &Path) -> Result<Skeleton> {
         let place = files::check_rows_place(job, file, &[])?;
         if self.values.is_empty() {
             return Err(Error::usage(
@@ -164,8 +179,7 @@ impl ColumnValues {
         let spec = self.spec(like)?;
         let hierarchy = Hierarchy::build(&spec, &self.column, self.column_type, &self.values)?;
         let (text, has_header) = skeleton::text(self, &hierarchy, &spec)?;
-        name_all(vec![private_text(Purpose::Appear, &place, &text)?])?;
-        Ok(SkeletonReport {
+        let report = SkeletonReport {
             column: self.column.clone(),
             column_type: self.column_type.to_string(),
             like: if *like == Like::Groups { "groups".to_owned() } else { spec.to_string() },
@@ -173,7 +187,8 @@ impl ColumnValues {
             levels: hierarchy.height() as u64,
             header: has_header,
             file: file.to_owned(),
-        })
+        };
+        Ok(Skeleton { report, place, text })
     }
 
     /// What does not fit of a file.

@@ -190,6 +190,28 @@ pub struct IdentifyingSet {
 /// # }
 /// ```
 pub fn init(request: &InitRequest, watch: &dyn Watch) -> Result<InitReport> {
+    let proposed = propose_job(request, watch)?;
+    proposed.write()?;
+    Ok(proposed.report)
+}
+
+/// A job file that is proposed and not written yet.
+pub struct ProposedJob {
+    /// What is to be said of it.
+    pub report: InitReport,
+    job: Job,
+    text: String,
+}
+
+impl ProposedJob {
+    /// Writes it where the request said.
+    pub fn write(&self) -> Result<()> {
+        files::write_text(&self.job, &self.report.job, &self.text)
+    }
+}
+
+/// The same for whoever wants to say all before anything is written.
+pub fn propose_job(request: &InitRequest, watch: &dyn Watch) -> Result<ProposedJob> {
     if request.k == 0 {
         return Err(Error::usage("k = 0 hides nobody", "use a k of 2 or more"));
     }
@@ -218,8 +240,7 @@ pub fn init(request: &InitRequest, watch: &dyn Watch) -> Result<InitReport> {
     let report = propose(request, &table);
     let k = lowered_k(request.k, table.profile.n_rows);
     let text = job_file::text(&report, request, k)?;
-    files::write_text(&job, &request.job, &text)?;
-    Ok(report)
+    Ok(ProposedJob { report, job, text })
 }
 
 /// Refuses a job file that is there already, unless it may be replaced.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use albers::generate::{self, ClassFunction, Generator, Kind, Options, Salary, TargetFunction};
-use albers::sink::{FileSink, Sink, WriteOptions, write_rows};
+use albers::sink::{FileSink, Sealed, Sink, WriteOptions, name_all, write_rows};
 use albers::{Job, Phase, Watch, files};
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -105,12 +105,9 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let schema = generator.schema();
     let sink = FileSink::new(&output, None, None)?;
     let sink = if arguments.force { sink } else { sink.only_new() };
-    if write_table(generator, n_rows, sink)?.is_break() {
+    let ControlFlow::Continue(table) = write_table(generator, n_rows, sink)? else {
         return Ok(ExitCode::FAILURE);
-    }
-    for (path, rows) in &coarser {
-        write_rows(path, rows)?;
-    }
+    };
     let columns: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
     if json {
         render::print_json(&Written { rows: n_rows, columns, output, hierarchies: files, seed })?;
@@ -125,11 +122,20 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
             render::tell(&format!("wrote the hierarchy {}\n", file.display()))?;
         }
     }
+    // All is said before anything appears: what cannot be said in full is not written.
+    name_all(vec![table])?;
+    for (path, rows) in &coarser {
+        write_rows(path, rows)?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes the rows, unless somebody stops that.
-fn write_table(generator: Generator, n_rows: u64, mut sink: FileSink) -> Result<ControlFlow<()>> {
+/// Writes the rows to a file that has no name yet, unless somebody stops that.
+fn write_table(
+    generator: Generator,
+    n_rows: u64,
+    mut sink: FileSink,
+) -> Result<ControlFlow<(), Box<dyn Sealed>>> {
     sink.begin(generator.schema(), WriteOptions::default())?;
     let bar = Bar::new();
     bar.phase(Phase::Write, Some(n_rows));
@@ -139,6 +145,5 @@ fn write_table(generator: Generator, n_rows: u64, mut sink: FileSink) -> Result<
             return Ok(ControlFlow::Break(()));
         }
     }
-    sink.finish()?;
-    Ok(ControlFlow::Continue(()))
+    Ok(ControlFlow::Continue(Box::new(sink).seal()?))
 }

@@ -95,7 +95,10 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     }
     let like = like.unwrap_or_default();
     if let Some(file) = output {
-        print(arguments.json, &values.write(&request.job, &like, &file)?, written)?;
+        let skeleton = values.skeleton(&request.job, &like, &file)?;
+        // All is said before anything appears: what cannot be said in full is not written.
+        print(arguments.json, &skeleton.report, written)?;
+        skeleton.write()?;
     }
     if draw {
         render::print(&drawn(&values.draw(&values.like(&like)?)))?;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use albers::ColumnType;
 use albers::init::{
     ColumnProposal, IdentifyingSet, InitReport, InitRequest, JOB_FILE_FIELDS, TextNotation,
-    percent, plain, wrapped,
+    percent, plain, propose_job, wrapped,
 };
 use anyhow::Result;
 use clap::Args;
@@ -81,15 +81,17 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         types,
         text,
     };
-    let report = {
+    let proposed = {
         let bar = Bar::new();
-        albers::init(&request, &bar)?
+        propose_job(&request, &bar)?
     };
+    // All is said before anything appears: what cannot be said in full is not written.
     if json {
-        render::print_json(&report)?;
+        render::print_json(&proposed.report)?;
     } else {
-        render::tell(&summary(&report))?;
+        render::tell(&summary(&proposed.report))?;
     }
+    proposed.write()?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -126,9 +126,10 @@ impl Context<'_> {
 
     /// The same as a manifest tells it, of intervals whose ends are nobody's values.
     pub(super) fn told_ends(&self, attribute: &Attribute) -> Option<String> {
+        // Ranges that are fixed tell by their brackets which end is theirs.
         let is_fixed = self.plan.has_fixed_ranges(attribute.domain.name());
-        let is_interval = is_fixed || attribute.shown == Shown::Interval;
-        (is_interval && self.ends_of(attribute) == REGIONS).then(|| REGIONS.to_owned())
+        let is_told = self.shows_regions && !is_fixed && attribute.shown == Shown::Interval;
+        is_told.then(|| REGIONS.to_owned())
     }
 
     /// The hierarchy of labels or places, as far as the job and its file tell it.
