@@ -30,3 +30,4 @@ pub mod search;
 #[cfg(test)]
 mod tests;
 mod walk;
+mod witness;

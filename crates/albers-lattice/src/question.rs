@@ -57,6 +57,13 @@ impl Question<'_> {
         self.max_suppressed == 0 || self.requirement.survives_additions()
     }
 
+    /// How many rows every class must have, where that is all that is asked for and none may be left
+    /// out: one class with fewer is enough to violate.
+    pub(crate) fn least_rows(&self, layout: &KeyLayout) -> Option<u64> {
+        let is_all = self.max_suppressed == 0 && layout.facts().is_empty();
+        self.requirement.is_only_row_count().filter(|_| is_all)
+    }
+
     /// Looks at a frequency set.
     pub fn judge(&self, workspace: Workspace<'_>, set: &FrequencySet) -> Result<Verdict> {
         workspace.watch.check()?;

@@ -2,6 +2,7 @@
 
 mod exhaustive;
 mod patients;
+mod witnesses;
 
 use std::io::Write as _;
 

@@ -6,7 +6,8 @@
 //! Guarantee: afterwards exactly the satisfying candidates are left, if the question is monotone.
 //! Cost: one frequency set per node that generalizes no satisfying one; those of two heights are
 //! kept at a time, as far as there is room. In little memory more of them come from the source,
-//! which is faster than to bring others back from the spill store.
+//! which is faster than to bring others back from the spill store. Where the sets of a large family
+//! surely have no room, the smallest class of each is kept instead, see [`crate::witness`].
 //!
 //! ```text
 //!   height 2      +     +  (+)        (+)  generalizes a satisfying node: not looked at
@@ -17,6 +18,7 @@
 //! ```
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use albers_storage::Result;
 use albers_storage::threads;
@@ -28,6 +30,7 @@ use crate::found::Effort;
 use crate::frequency_set::FrequencySet;
 use crate::lattice::{Lattice, NodeSet};
 use crate::question::{Question, Verdict};
+use crate::witness::{TupleBits, Witness};
 
 /// Generalizations of one subset of the attributes.
 pub(crate) struct Family {
@@ -100,7 +103,8 @@ pub(crate) fn walk(
         verdicts: Vec::new(),
         effort: Effort::default(),
     };
-    let mut below: FxHashMap<usize, FrequencySet> = FxHashMap::default();
+    let bits = bits_of(counted, question, family, sourcing)?;
+    let mut look = Look { counted, question, family, sourcing, below: Below::default(), bits };
     let mut prepared: FxHashMap<usize, FrequencySet> = FxHashMap::default();
     for RootSet { root, set, is_scan, n_bounds } in of_roots {
         walked.effort.count(is_scan);
@@ -118,20 +122,20 @@ pub(crate) fn walk(
         nodes.dedup();
         nodes.retain(|&node| !walked.generalizes_satisfying(family, node));
         if height > below_height + 1 {
-            below.clear();
+            look.below = Below::default();
         }
         let own: Vec<(usize, Option<FrequencySet>)> =
             nodes.into_iter().map(|node| (node, prepared.remove(&node))).collect();
-        let look = |(node, own)| look_at(counted, question, family, sourcing, &below, node, own);
-        let looked: Vec<Looked> = own.into_par_iter().map(look).collect::<Result<_>>()?;
-        below = FxHashMap::default();
+        let looked: Vec<Looked> =
+            own.into_par_iter().map(|(node, own)| look.at(node, own)).collect::<Result<_>>()?;
+        look.below = Below::default();
         below_height = height;
-        for Looked { node, set, verdict, is_scan } in looked {
-            walked.note(node, &verdict);
+        for Looked { node, found, is_scan } in looked {
+            walked.note(node, &found);
             is_scan.into_iter().for_each(|is_scan| walked.effort.count(is_scan));
-            if !verdict.holds {
+            if !matches!(found, NodeFound::Satisfies(_)) {
                 queue.entry(height + 1).or_default().extend(lattice.above(node));
-                set.into_iter().for_each(|set| drop(below.insert(node, set)));
+                look.below.keep(node, found);
             }
         }
         queue.retain(|_, nodes| !nodes.is_empty());
@@ -139,30 +143,110 @@ pub(crate) fn walk(
     Ok(walked)
 }
 
-/// Looks at a node, whose set may be there already; else it comes from the smallest set below.
-fn look_at(
-    counted: &CountedTable<'_>,
+/// What is kept of the nodes of one height for those above.
+#[derive(Default)]
+struct Below {
+    sets: FxHashMap<usize, FrequencySet>,
+    witnesses: FxHashMap<usize, Arc<Witness>>,
+}
+
+impl Below {
+    fn keep(&mut self, node: usize, found: NodeFound) {
+        match found {
+            NodeFound::Violates(Some(set)) => drop(self.sets.insert(node, set)),
+            NodeFound::Witnessed(witness) => drop(self.witnesses.insert(node, witness)),
+            NodeFound::Violates(None) | NodeFound::Satisfies(_) => {}
+        }
+    }
+}
+
+/// A family of fewer candidates is searched sooner than the bits of all tuples are there.
+const MANY_CANDIDATES: usize = 256;
+
+/// The bits of the source, where there are many candidates whose sets have no room: those of two heights.
+fn bits_of<'a>(
+    counted: &CountedTable<'a>,
     question: &Question<'_>,
     family: &Family,
     sourcing: Sourcing<'_>,
-    below: &FxHashMap<usize, FrequencySet>,
-    node: usize,
-    own: Option<FrequencySet>,
-) -> Result<Looked> {
-    let Family { attributes, lattice, .. } = family;
-    let smallest = lattice.below(node).filter_map(|node| below.get(&node));
-    let smallest = smallest.min_by_key(|set| set.n_entries()).filter(|_| sourcing.rollup);
-    let is_scan = own.is_none().then_some(smallest.is_none() && sourcing.is_table);
-    let source = smallest.unwrap_or(sourcing.source);
-    let set = match own {
-        Some(set) => set,
-        None => counted.derive(source, attributes, &lattice.levels(node))?,
-    };
-    let verdict = question.judge(counted.workspace, &set)?;
-    // A set that would crowd others out is not worth keeping, where the source is at hand.
-    let is_kept = !verdict.holds && (!sourcing.source.is_in_memory() || counted.has_room(0));
-    let set = is_kept.then_some(set);
-    Ok(Looked { node, set, verdict, is_scan })
+) -> Result<Option<TupleBits<'a>>> {
+    let Sourcing { source, rollup, .. } = sourcing;
+    let Family { lattice, candidates, .. } = family;
+    let has_witnesses = rollup && question.least_rows(source.layout()).is_some();
+    if !has_witnesses || candidates.len() < MANY_CANDIDATES {
+        return Ok(None);
+    }
+    let mut n_nodes = vec![0; lattice.height() + 1];
+    candidates.iter().for_each(|node| n_nodes[lattice.height_of_node(node)] += 1);
+    let widest: usize = n_nodes.into_iter().max().unwrap_or(0);
+    let n_bytes = source.most_bytes(source.layout()).saturating_mul(2 * widest);
+    match counted.has_room(n_bytes) {
+        true => Ok(None),
+        false => TupleBits::of(counted, source),
+    }
+}
+
+/// A look at the nodes of one height.
+struct Look<'w, 'a> {
+    counted: &'w CountedTable<'a>,
+    question: &'w Question<'w>,
+    family: &'w Family,
+    sourcing: Sourcing<'w>,
+    below: Below,
+    /// Those of the source, where witnesses take the place of sets.
+    bits: Option<TupleBits<'a>>,
+}
+
+impl Look<'_, '_> {
+    /// Looks at a node, whose set may be there already. Else a small class of a node below may show
+    /// that it violates, or its set comes from the smallest set below.
+    fn at(&self, node: usize, own: Option<FrequencySet>) -> Result<Looked> {
+        let Look { counted, question, family, sourcing, below, .. } = self;
+        let Family { attributes, lattice, .. } = family;
+        let levels = lattice.levels(node);
+        if let Some(witness) = self.witness(node, &levels) {
+            counted.workspace.watch.check()?;
+            return Ok(Looked { node, found: NodeFound::Witnessed(witness), is_scan: None });
+        }
+        let smallest = lattice.below(node).filter_map(|node| below.sets.get(&node));
+        let smallest = smallest.min_by_key(|set| set.n_entries()).filter(|_| sourcing.rollup);
+        let is_scan = own.is_none().then_some(smallest.is_none() && sourcing.is_table);
+        let source = smallest.unwrap_or(sourcing.source);
+        let set = match own {
+            Some(set) => set,
+            None => counted.derive(source, attributes, &levels)?,
+        };
+        let verdict = question.judge(counted.workspace, &set)?;
+        let found = match verdict.holds {
+            true => NodeFound::Satisfies(verdict),
+            false => self.kept(set)?,
+        };
+        Ok(Looked { node, found, is_scan })
+    }
+
+    /// A class that is too small at these levels, among those that are too small below.
+    fn witness(&self, node: usize, levels: &[u16]) -> Option<Arc<Witness>> {
+        let bits = self.bits.as_ref()?;
+        let k = self.question.least_rows(self.sourcing.source.layout())?;
+        let mut below = self.family.lattice.below(node);
+        let tried = below.find_map(|node| {
+            let witness = self.below.witnesses.get(&node)?;
+            bits.is_below(witness, levels, k).then(|| Arc::clone(witness))
+        });
+        tried
+    }
+
+    /// What is kept of the set of a node that violates. One that would crowd others out is not worth
+    /// keeping, where the source is at hand.
+    fn kept(&self, set: FrequencySet) -> Result<NodeFound> {
+        let Look { counted, question, sourcing, bits, .. } = self;
+        if bits.is_some() {
+            let witness = Witness::of(counted.workspace, question, &set)?;
+            return Ok(witness.map_or(NodeFound::Violates(None), NodeFound::Witnessed));
+        }
+        let is_kept = !sourcing.source.is_in_memory() || counted.has_room(0);
+        Ok(NodeFound::Violates(is_kept.then_some(set)))
+    }
 }
 
 /// Whether the sets of all roots can wait for their turn in memory; else each is made when it comes.
@@ -183,11 +267,18 @@ fn fit(
 /// A node that was looked at.
 struct Looked {
     node: usize,
-    /// Its set, where it violates and there is room.
-    set: Option<FrequencySet>,
-    verdict: Verdict,
-    /// Whether its set came from the table; nothing if it was there before.
+    found: NodeFound,
+    /// Whether its set came from the table; nothing if it was there before, or not needed.
     is_scan: Option<bool>,
+}
+
+/// What was found of a node.
+enum NodeFound {
+    Satisfies(Verdict),
+    /// It violates; its set, where there is room.
+    Violates(Option<FrequencySet>),
+    /// It violates, as this class shows.
+    Witnessed(Arc<Witness>),
 }
 
 /// The set of a root.
@@ -280,13 +371,12 @@ impl Walked {
         family.lattice.below(node).any(|below| self.satisfying.contains(below))
     }
 
-    fn note(&mut self, node: usize, verdict: &Verdict) {
+    fn note(&mut self, node: usize, found: &NodeFound) {
         self.effort.checked += 1;
         self.looked_at.insert(node);
-        if verdict.holds {
-            self.verdicts.push((node, *verdict));
-        } else {
-            self.satisfying.remove(node);
+        match found {
+            NodeFound::Satisfies(verdict) => self.verdicts.push((node, *verdict)),
+            NodeFound::Violates(_) | NodeFound::Witnessed(_) => self.satisfying.remove(node),
         }
     }
 }

@@ -297,6 +297,7 @@ mod tests {
     use albers_table::domain::Ruler;
     use albers_table::mix::mix;
 
+    use super::pool::Pool;
     use super::*;
     use albers_classes::space::{Axis, AxisKind, Space};
     use albers_privacy::Facts;
@@ -384,6 +385,54 @@ mod tests {
                         let exact = board.join_cost(class, member);
                         assert!((f64::from(cost) - exact).abs() < 1e-4, "{cost} is not {exact}");
                     }
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn losses_by_places_are_those_by_codes_to_the_last_bit() {
+        with_cell(5, 900, 4, |grouper, ids| {
+            let ground = TupleSpace::new(grouper.tuples, ids, grouper.plan.space);
+            let member = |tuple| Member { tuple, n_rows: 1 };
+            let mut pool = Pool::default();
+            for seed in 0..40u32 {
+                let draw = |at: u32| (mix(u64::from(seed * 8 + at)) % ids.len() as u64) as u32;
+                let first = [member(draw(0)), member(draw(1))];
+                let mut covered = ground.covered(&first[..1 + seed as usize % 2]);
+                for (lane, &span) in ground.lanes().iter().zip(&covered.spans) {
+                    let mut by_places = Vec::new();
+                    lane.losses(span, &covered, &mut by_places);
+                    let by_code = |code| lane.loss_with(span, &covered, code).to_bits();
+                    let by_codes: Vec<u32> = (0..lane.n_codes() as u32).map(by_code).collect();
+                    assert_eq!(
+                        by_places.iter().map(|own| own.to_bits()).collect::<Vec<_>>(),
+                        by_codes
+                    );
+                }
+                pool.fill(&ground, (0..ids.len() as u32).map(member));
+                pool.begin(&ground, &covered);
+                let changed = ground.cover(&mut covered, pool.take(draw(2) as usize).tuple);
+                pool.weigh(&ground, &covered, changed);
+                for (member, &loss) in pool.members.iter().zip(pool.losses()) {
+                    let exact = ground.loss_with(&covered.spans, &covered, member.tuple);
+                    assert!((f64::from(loss) - exact).abs() < 1e-5, "{loss} is not {exact}");
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn a_loss_is_too_much_on_some_lanes_only_if_it_is_on_all() {
+        with_cell(9, 300, 3, |grouper, ids| {
+            let ground = TupleSpace::new(grouper.tuples, ids, grouper.plan.space);
+            for tuple in 1..ids.len() as u32 {
+                let covered = ground.covered(&[Member { tuple: tuple - 1, n_rows: 1 }]);
+                let exact = ground.loss_with(&covered.spans, &covered, tuple);
+                for most in [0.0, exact / 2.0, exact.next_down(), exact, 2.0] {
+                    let within = ground
+                        .loss_with_unless(&covered.spans, &covered, tuple, |loss| loss > most);
+                    assert_eq!(within, (exact <= most).then_some(exact));
                 }
             }
         });

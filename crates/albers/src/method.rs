@@ -58,6 +58,9 @@ use targets::{TableWorkload, TargetDomains};
 pub(crate) fn wanted(plan: &Plan, memory: &Memory) -> Wanted {
     let budget_bytes = memory.budget.limit_bytes();
     match &plan.method {
+        MethodPlan::Index { .. } if plan.asks_for_leaves_only() => {
+            Wanted::Table { limit_bytes: budget_bytes }
+        }
         MethodPlan::Index { .. } | MethodPlan::Bang { .. } => Wanted::Survey {
             // Rows that are kept are packed as they are given up, and need their room twice.
             limit_bytes: budget_bytes / 4,
@@ -228,7 +231,7 @@ fn groups_of(
 ) -> Result<FoundGroups> {
     let space = Space { axes: table.attributes.iter().map(Attribute::axis).collect() };
     let cuts = match &run.plan.method {
-        MethodPlan::Cuts { cuts } => Some(cuts),
+        MethodPlan::Cuts { cuts } | MethodPlan::Index { cuts, .. } => Some(cuts),
         _ => None,
     };
     let mut workload = TableWorkload::of(run.plan, &TargetDomains::of_table(table))?;

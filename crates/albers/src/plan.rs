@@ -266,6 +266,16 @@ impl Plan {
         ((share * n_rows as f64 * (1.0 + 1e-12)).floor() as u64).min(n_rows)
     }
 
+    /// Whether of an index nothing is asked for but its leaves, to which cuts in memory come too.
+    /// Coarser releases, a drawing, a model and outliers need its tree.
+    pub(crate) fn asks_for_leaves_only(&self) -> bool {
+        let is_one = self.ks.len() == 1 && !self.writes_model;
+        match &self.method {
+            MethodPlan::Index { cuts, draws: false, .. } => is_one && cuts.suppress <= 0.0,
+            _ => false,
+        }
+    }
+
     /// Whether k counts persons.
     pub(crate) fn counts_subjects(&self) -> bool {
         self.columns.iter().any(|column| column.role == Role::Subject)

@@ -455,7 +455,9 @@ impl<'s> Reading<'s> {
     /// What so many rows take beside their codes while all of them are cut in memory.
     fn cut_bytes(&self, n_rows: u64, n_attributes: usize) -> usize {
         match &self.plan.method {
-            MethodPlan::Cuts { cuts } => cuts.table_bytes(n_rows, n_attributes),
+            MethodPlan::Cuts { cuts } | MethodPlan::Index { cuts, .. } => {
+                cuts.table_bytes(n_rows, n_attributes)
+            }
             _ => 0,
         }
     }

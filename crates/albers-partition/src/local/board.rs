@@ -4,7 +4,7 @@
 //! class lose is the sum of the rows of its slots: additions of whole rows, without branches.
 
 use super::Member;
-use super::tuple_space::{Covered, NO_CODE, NO_SPAN, Span, TupleSpace};
+use super::tuple_space::{Covered, NO_CODE, NO_SPAN, Span, TupleSpace, line_loss};
 
 /// A tuple is tried in so many classes, those that would lose least by it.
 const N_NEAREST: usize = 8;
@@ -167,11 +167,16 @@ impl<'g, 'a> Board<'g, 'a> {
             self.held[at] = f32::NEG_INFINITY;
             return;
         }
-        ground.lane_losses(&class.covered, &mut self.lane_losses);
         let n_classes = self.sizes.len();
-        for lane in ground.lanes().iter().filter(|lane| lane.wide_line().is_none()) {
-            for slot in lane.first()..lane.first() + lane.n_codes() {
-                self.table[slot * n_classes + at] = self.lane_losses[slot];
+        for (lane, &span) in ground.lanes().iter().zip(&class.covered.spans) {
+            // Wide lines are many codes, of which no table is kept.
+            if lane.wide_line().is_some() {
+                continue;
+            }
+            self.lane_losses.clear();
+            lane.losses(span, &class.covered, &mut self.lane_losses);
+            for (slot, &loss) in (lane.first()..).zip(&self.lane_losses) {
+                self.table[slot * n_classes + at] = loss;
             }
         }
         for line in &mut self.wide {
@@ -199,7 +204,7 @@ impl<'g, 'a> Board<'g, 'a> {
             let Some((places, most)) = self.ground.lanes()[line.lane].wide_line() else { continue };
             let place = places[self.ground.code(member.tuple, line.lane) as usize];
             for ((sum, &lo), &hi) in out.iter_mut().zip(&line.lo).zip(&line.hi) {
-                *sum += (hi.max(place) - lo.min(place)).min(most);
+                *sum += line_loss((lo, hi), place, most);
             }
         }
         let n_more = member.n_rows as f32;
@@ -222,12 +227,19 @@ impl<'g, 'a> Board<'g, 'a> {
         f64::from(class.n_rows + member.n_rows) * loss - class.total()
     }
 
-    /// What each row of a class would lose with a tuple in the place of a member.
-    pub fn loss_with_instead(&self, class: usize, member: usize, tuple: u32) -> f64 {
+    /// What each row of a class would lose with a tuple in the place of a member; nothing as soon as
+    /// that is too much.
+    #[inline]
+    pub fn loss_with_instead(
+        &self,
+        (class, member): (usize, usize),
+        tuple: u32,
+        is_too_much: impl Fn(f64) -> bool,
+    ) -> Option<f64> {
         let class = &self.classes[class];
         let n_lanes = self.ground.n_lanes();
         let rest = &class.rests[member * n_lanes..][..n_lanes];
-        self.ground.loss_with(rest, &class.covered, tuple)
+        self.ground.loss_with_unless(rest, &class.covered, tuple, is_too_much)
     }
 
     /// How many classes without members there are.

@@ -214,10 +214,11 @@ impl Improver<'_, '_, '_, '_> {
         if rest_a + n_b * class_b.rest_losses[at_b] > limit {
             return false;
         }
-        let after_b = n_b * self.board.loss_with_instead(b, at_b, from_a.tuple);
-        if rest_a + after_b > limit
-            || n_a * self.board.loss_with_instead(a, at_a, from_b.tuple) + after_b > limit
-        {
+        let is_too_much = |loss_b: f64| rest_a + n_b * loss_b > limit;
+        let loss_b = self.board.loss_with_instead((b, at_b), from_a.tuple, is_too_much);
+        let Some(after_b) = loss_b.map(|loss_b| n_b * loss_b) else { return false };
+        let is_too_much = |loss_a: f64| n_a * loss_a + after_b > limit;
+        if self.board.loss_with_instead((a, at_a), from_b.tuple, is_too_much).is_none() {
             return false;
         }
         let (mut members_a, mut members_b) = (class_a.without(at_a), class_b.without(at_b));

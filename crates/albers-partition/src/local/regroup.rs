@@ -7,6 +7,9 @@ use super::tuple_space::{Covered, TupleSpace};
 use super::{Member, Test};
 use crate::split::rule::RuleScratch;
 
+/// Losses are compared with so many at a time.
+const CHUNK: usize = 16;
+
 /// A class in the making.
 struct Sprout {
     members: Vec<Member>,
@@ -101,13 +104,19 @@ impl Sprout {
 pub fn best_free(free: &Pool, n_rows: u32, min_rows: u32) -> Option<(f32, usize)> {
     let mut best = (f32::INFINITY, usize::MAX);
     let per_row = 1.0 / min_rows as f32;
-    for (at, (member, &loss)) in free.members.iter().zip(free.losses()).enumerate() {
-        // What is lost already by the least number of rows is lost by more too.
-        if loss < best.0 {
-            let n_after = (n_rows + member.n_rows).max(min_rows);
-            let score = loss * (n_after as f32 * per_row);
-            if score < best.0 {
-                best = (score, at);
+    for (chunk, losses) in free.losses().chunks(CHUNK).enumerate() {
+        // Without branches; most chunks have none.
+        if !losses.iter().fold(false, |any, &loss| any | (loss < best.0)) {
+            continue;
+        }
+        for (at, &loss) in (chunk * CHUNK..).zip(losses) {
+            // What is lost already by the least number of rows is lost by more too.
+            if loss < best.0 {
+                let n_after = (n_rows + free.members[at].n_rows).max(min_rows);
+                let score = loss * (n_after as f32 * per_row);
+                if score < best.0 {
+                    best = (score, at);
+                }
             }
         }
     }

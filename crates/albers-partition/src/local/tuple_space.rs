@@ -195,22 +195,29 @@ impl<'a> TupleSpace<'a> {
     /// `covered` or all but one tuple.
     #[inline]
     pub fn loss_with(&self, spans: &[Span], covered: &Covered, place: u32) -> f64 {
-        let mut loss = 0.0;
-        for (at, lane) in self.lanes.iter().enumerate() {
-            let code = self.code(place, at);
-            let (_, gone) = spans[at];
-            let is_new = !lane.is_set() || code == gone || !covered.has(lane, code);
-            loss += f64::from(lane.loss(lane.widened(spans[at], code, is_new)));
-        }
-        loss
+        self.loss_with_unless(spans, covered, place, |_| false).unwrap_or(f64::INFINITY)
     }
 
-    /// Per slot, what a class would lose on the slot's attribute if the slot's code joined it.
-    pub fn lane_losses(&self, covered: &Covered, out: &mut Vec<f32>) {
-        out.clear();
-        for (lane, &span) in self.lanes.iter().zip(&covered.spans) {
-            lane.losses(span, covered, out);
+    /// The same; nothing as soon as what is lost on some lanes is too much. What is too much must
+    /// stay so if it grows: losses are not negative, nor is what rounding makes of their sums.
+    #[inline]
+    pub fn loss_with_unless(
+        &self,
+        spans: &[Span],
+        covered: &Covered,
+        place: u32,
+        is_too_much: impl Fn(f64) -> bool,
+    ) -> Option<f64> {
+        let codes = &self.codes[place as usize * self.lanes.len()..][..self.lanes.len()];
+        let mut loss = 0.0;
+        for ((lane, &span), &code) in self.lanes.iter().zip(spans).zip(codes) {
+            let is_new = !lane.is_set() || code == span.1 || !covered.has(lane, code);
+            loss += f64::from(lane.loss(lane.widened(span, code, is_new)));
+            if is_too_much(loss) {
+                return None;
+            }
         }
+        Some(loss)
     }
 }
 
@@ -231,12 +238,17 @@ impl Lane<'_> {
         matches!(self.shown, ShownLane::Set { .. })
     }
 
-    /// The places of a line's codes and the most it loses, if it has too many codes for tables.
-    pub fn wide_line(&self) -> Option<(&[f32], f32)> {
+    /// The places of a line's codes, which are in their order, and the most it loses.
+    pub fn line(&self) -> Option<(&[f32], f32)> {
         match &self.shown {
-            ShownLane::Line { places, most } if places.len() > WIDE_CODES => Some((places, *most)),
+            ShownLane::Line { places, most } => Some((places, *most)),
             _ => None,
         }
+    }
+
+    /// The same, if it has too many codes for tables.
+    pub fn wide_line(&self) -> Option<(&[f32], f32)> {
+        self.line().filter(|(places, _)| places.len() > WIDE_CODES)
     }
 
     /// What a span loses.
@@ -276,9 +288,23 @@ impl Lane<'_> {
                 let (same, more) = (self.loss(span), self.loss((span.0 + 1, NO_CODE)));
                 out.extend(codes.map(|code| if covered.has(self, code) { same } else { more }));
             }
+            ShownLane::Line { places, most } if span.0 <= span.1 => {
+                let ends = (places[span.0 as usize], places[span.1 as usize]);
+                out.extend(places.iter().map(|&place| line_loss(ends, place, *most)));
+            }
             _ => out.extend(codes.map(|code| self.loss(self.widened(span, code, true)))),
         }
     }
+}
+
+/// What a class of these ends on a line loses once a place has joined it: as by codes, since places are
+/// in their order. Plain comparisons, of which the compiler makes one instruction each.
+#[inline(always)]
+pub fn line_loss((lo, hi): (f32, f32), place: f32, most: f32) -> f32 {
+    let first = if place < lo { place } else { lo };
+    let last = if place > hi { place } else { hi };
+    let wide = last - first;
+    if wide < most { wide } else { most }
 }
 
 impl Covered {
