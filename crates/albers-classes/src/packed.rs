@@ -117,6 +117,16 @@ impl RowBlock {
         RowBlock { fixed: Vec::with_capacity(n_rows * layout.stride), ..RowBlock::default() }
     }
 
+    /// An empty block with room for some rows and for what they carry, and no more.
+    pub fn with_room(layout: &RowLayout, n_rows: usize, n_payload_bytes: usize) -> RowBlock {
+        let n_payloads = if layout.has_payload { n_rows } else { 0 };
+        RowBlock {
+            payload_ends: Vec::with_capacity(n_payloads),
+            payload: Vec::with_capacity(n_payload_bytes),
+            ..RowBlock::with_capacity(layout, n_rows)
+        }
+    }
+
     /// Number of rows.
     pub fn n_rows(&self) -> usize {
         self.n_rows
@@ -177,6 +187,16 @@ impl RowBlock {
         self.payload_ends.clear();
     }
 
+    /// Forgets all rows, and keeps the room if it has no more than so many bytes: one long row must not
+    /// take memory for as long as there are rows.
+    pub fn clear_within(&mut self, n_bytes: usize) {
+        let ends = self.payload_ends.capacity() * size_of::<usize>();
+        match self.fixed.capacity() + self.payload.capacity() + ends <= n_bytes {
+            true => self.clear(),
+            false => *self = RowBlock::default(),
+        }
+    }
+
     /// The number of a row in its table.
     #[inline]
     pub fn row_id(&self, layout: &RowLayout, row: usize) -> RowId {
@@ -214,6 +234,12 @@ impl RowBlock {
     pub fn fact(&self, layout: &RowLayout, row: usize, fact: usize) -> u32 {
         let bytes = &self.fixed[row * layout.stride..(row + 1) * layout.stride];
         layout.read(layout.n_attributes + fact, bytes)
+    }
+
+    /// What a row takes with its payload.
+    #[inline]
+    pub fn row_bytes(&self, layout: &RowLayout, row: usize) -> usize {
+        layout.stride + if layout.has_payload { self.payload(row).len() } else { 0 }
     }
 
     /// A row's payload.

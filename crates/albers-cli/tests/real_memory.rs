@@ -16,7 +16,7 @@ use std::sync::Arc;
 use albers::hierarchy_file::{ColumnValues, HierarchyRequest};
 use albers::{ErrorKind, Job, Silent};
 use arrow_array::types::Int32Type;
-use arrow_array::{ArrayRef, DictionaryArray, Int32Array, RecordBatch, StringArray};
+use arrow_array::{ArrayRef, DictionaryArray, Int32Array, Int64Array, RecordBatch, StringArray};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Encoding;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
@@ -165,6 +165,72 @@ fn long_texts_among_many_short_ones_are_not_decoded_all_at_once() {
     let command = format!("anonymize in.parquet -o out.csv --quasi age --keep text {ACCEPT}");
     within(&folder, 16, &command);
     within(&folder, 16, "check in.parquet --quasi age");
+}
+
+/// A file of many columns and few rows, of which what unpacks them would take most.
+fn many_columns(folder: &Folder, n_columns: usize) -> String {
+    const N_ROWS: i64 = 2_000;
+    let column = |place: i64| -> ArrayRef {
+        let numbers = (0..N_ROWS).map(|row| row * (place + 1) % 97);
+        Arc::new(Int64Array::from_iter_values(numbers))
+    };
+    let names = (0..n_columns).map(|place| format!("c{place}"));
+    let columns = names.clone().zip((0..n_columns as i64).map(column));
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let properties = WriterProperties::builder()
+        .set_statistics_enabled(EnabledStatistics::None)
+        .set_compression(parquet::basic::Compression::ZSTD(Default::default()));
+    parquet_of(folder, &[(batch, 1)], properties.build());
+    names.skip(1).collect::<Vec<_>>().join(",")
+}
+
+#[test]
+fn many_columns_of_parquet_are_unpacked_within_the_memory() {
+    let folder = Folder::new();
+    let kept = many_columns(&folder, 600);
+    let command = format!("anonymize in.parquet -o out.csv --quasi c0 --keep {kept} {ACCEPT}");
+    let mut releases = Vec::new();
+    for budget_mb in [32, 500] {
+        let run = within(&folder, budget_mb, &command);
+        assert_eq!(run.code, Some(0), "{}", run.err);
+        releases.push(folder.bytes("out.csv"));
+    }
+    assert!(releases[0] == releases[1], "no memory decides what is published");
+    let _ = std::fs::remove_file(folder.path("out.csv"));
+    let kept = many_columns(&folder, 2_000);
+    let command = format!("anonymize in.parquet -o out.csv --quasi c0 --keep {kept} {ACCEPT}");
+    let run = within(&folder, 16, &command);
+    assert!(run.code == Some(0) || run.err.contains("memory"), "{}", run.err);
+}
+
+#[test]
+fn long_rows_of_few_classes_are_sorted_by_bucket_within_the_memory() {
+    let folder = Folder::new();
+    // As `sets.csv` and `one-group.parquet` of the matrix: all rows of a part are in a few classes.
+    let set = |row: usize| {
+        let names = (0..400).map(|name| format!("v{}", (row / 5 * 13 + name) % 5_000));
+        format!("{},\"{{{}}}\"", row % 9, names.collect::<Vec<_>>().join(", "))
+    };
+    lines(&folder, "in.csv", "age,text", (0..8_000).map(set));
+    let name = |row: i32| format!("name-{:07}-of-a-person", row.wrapping_mul(7919)).repeat(4);
+    let texts = StringArray::from_iter_values((0..400_000).map(name));
+    let properties = WriterProperties::builder()
+        .set_max_row_group_row_count(Some(400_000))
+        .set_compression(parquet::basic::Compression::ZSTD(Default::default()));
+    parquet(&folder, Arc::new(texts), properties.build());
+    for command in [
+        "anonymize in.csv -o out.csv --quasi age --sensitive text",
+        "anonymize in.parquet -o out.csv --quasi age --keep text",
+        "anonymize in.parquet -o out.csv --quasi age --keep text --method rtree",
+    ] {
+        let run = within(&folder, 32, &format!("{command} {ACCEPT}"));
+        assert_eq!(run.code, Some(0), "{command}: {}", run.err);
+        let small = folder.bytes("out.csv");
+        let run = within(&folder, 500, &format!("{command} {ACCEPT}"));
+        assert_eq!(run.code, Some(0), "{command}: {}", run.err);
+        assert!(small == folder.bytes("out.csv"), "no memory decides what is published");
+        std::fs::remove_file(folder.path("out.csv")).unwrap();
+    }
 }
 
 #[test]

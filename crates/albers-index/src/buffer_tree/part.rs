@@ -83,7 +83,7 @@ impl Part {
         if self.buffer.n_rows() > 0 {
             let mut bytes = Vec::with_capacity(16 + self.buffer.n_bytes());
             self.buffer.write_to(&mut bytes);
-            self.buffer.clear();
+            self.buffer.clear_within(4 * plan.sizes.block_bytes);
             self.blocks.push(plan.store.put(bytes)?);
         }
         Ok(())
@@ -98,7 +98,8 @@ impl Part {
 
     /// All rows of a part whose buffer is flushed.
     pub fn load(self, plan: &BulkPlan<'_>) -> Result<RowBlock> {
-        let mut rows = RowBlock::with_capacity(plan.layout, self.n_rows as usize);
+        let n_rows = self.n_rows as usize;
+        let mut rows = RowBlock::with_room(plan.layout, n_rows, self.n_payload_bytes);
         for block in self.blocks {
             let bytes = plan.store.take(block)?;
             rows.read_from(plan.layout, &bytes);

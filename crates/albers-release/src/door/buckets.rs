@@ -36,7 +36,7 @@ use crate::describe::{Describer, ShownFacts};
 use crate::error::Result;
 use crate::verify::ShowOptions;
 use bucket::Bucket;
-use scatter::{Run, Scattered, scatter};
+use scatter::{Run, Scattered, Stretch, scatter};
 
 /// How classes are shuffled.
 #[derive(Clone, Copy)]
@@ -157,25 +157,22 @@ impl<'a> Shuffle<'a> {
         classes: &LeafClasses,
         watch: &dyn Watch,
     ) -> Result<()> {
-        const CLASSES_PER_TASK: usize = 2048;
         let classes = ClassLeaves::new(leaves.ends.len(), classes, plan.options.n_features)?;
         let n_classes = classes.n_classes();
-        let starts: Vec<usize> = (0..n_classes).step_by(CLASSES_PER_TASK).collect();
+        let stretches = scatter::stretches(leaves, &classes, plan.sizes.stretch_bytes);
         let Shuffle { describers, buckets, n_classes: first_class, shown, .. } = &mut *self;
         let from = scatter::Numbers { first_class: *first_class, finer };
         let mut ready: Vec<Scattered> = Vec::new();
         // What was scattered in the last round goes to its buckets while the next is scattered.
-        for round in starts.chunks(2 * threads::of_pool()).chain([&[][..]]) {
+        for round in stretches.chunks(2 * threads::of_pool()).chain([&[][..]]) {
             watch.check()?;
             let last = std::mem::take(&mut ready);
             let (appended, scattered) = rayon::join(
                 || last.into_iter().try_for_each(|piece| append(plan, buckets, &piece)),
                 || -> Vec<Scattered> {
-                    let scatter_from = |&start: &usize| {
-                        let range = start..(start + CLASSES_PER_TASK).min(n_classes);
-                        scatter(plan, describers, from, leaves, &classes, range)
-                    };
-                    round.par_iter().map(scatter_from).collect()
+                    let scatter_some =
+                        |some: &Stretch| scatter(plan, describers, from, leaves, &classes, some);
+                    round.par_iter().map(scatter_some).collect()
                 },
             );
             appended?;

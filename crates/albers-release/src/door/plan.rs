@@ -5,6 +5,7 @@ use albers_classes::packed::{FactColumns, RowLayout};
 use albers_privacy::Facts;
 use albers_storage::memory_budget::MemoryBudget;
 use albers_storage::spill::SpillStore;
+use albers_storage::threads;
 
 use crate::publish::{
     CarriedColumn, FeatureColumn, Output, OutputColumn, Payload, SlabLimits, Values,
@@ -92,6 +93,8 @@ pub(super) struct BucketSizes {
     pub(super) n_buckets: usize,
     /// What is written to the store at once.
     pub(super) block_bytes: usize,
+    /// What a thread sorts by bucket at a time.
+    pub(super) stretch_bytes: usize,
     /// What is built before it is written to the release.
     pub(super) slab: SlabLimits,
 }
@@ -139,9 +142,19 @@ impl BucketSizes {
         BucketSizes {
             n_buckets: wanted.min(most),
             block_bytes,
+            stretch_bytes: stretch_bytes(budget_bytes),
             slab: SlabLimits { n_rows: n_slab_rows.clamp(64, 1 << 18), n_bytes: n_slab_bytes },
         }
     }
+}
+
+/// Rows that one thread sorts by bucket at a time. Of each there are two rounds of two, and all of
+/// them together take no more than this.
+fn stretch_bytes(budget_bytes: usize) -> usize {
+    const MOST_BYTES: usize = 16 << 20;
+    const LEAST_STRETCH_BYTES: usize = 1 << 16;
+    let all_bytes = (budget_bytes / 16).min(MOST_BYTES);
+    (all_bytes / (4 * threads::of_pool())).max(LEAST_STRETCH_BYTES)
 }
 
 /// About how much a row takes while its bucket goes through the door, payload left out.

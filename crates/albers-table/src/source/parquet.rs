@@ -7,8 +7,11 @@
 //! ```
 //!
 //! How many lanes are open and how many rows a chunk has follows from what the pages and the cells of
-//! their row groups take; a group whose pages alone take more than reading may is refused.
+//! their row groups take; a group whose pages alone take more than reading may is refused. What unpacks
+//! pages is kept from one page of a column to the next where there is room for it.
 
+mod header;
+mod pages;
 mod sizes;
 
 use std::io::BufReader;
@@ -42,8 +45,10 @@ const LANES: usize = 4;
 /// Rows of a chunk of a lane, at most.
 const LANE_ROWS: usize = 16_384;
 
-/// What unpacks a column takes besides its pages.
+/// What unpacks a column takes besides its pages, and what is left of it where it is given up between
+/// two pages.
 const DECODER_BYTES: u64 = 128 << 10;
+const LEAN_DECODER_BYTES: u64 = 32 << 10;
 
 /// A Parquet file whose footer was read.
 pub(super) struct ParquetTable {
@@ -128,14 +133,15 @@ impl ParquetTable {
         group_idx: usize,
         places: &[usize],
         (n_done, batch_rows): (usize, usize),
+        is_lean: bool,
     ) -> Result<ParquetRecordBatchReader> {
         let batches = guarded(|| {
-            let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(
-                Chunks(self.file.clone()),
-                self.metadata.clone(),
-            );
-            let mask = ProjectionMask::roots(builder.parquet_schema(), places.iter().copied());
-            builder
+            let (chunks, metadata) = (Chunks(self.file.clone()), self.metadata.clone());
+            let mask = ProjectionMask::roots(metadata.parquet_schema(), places.iter().copied());
+            if is_lean {
+                return pages::batches(chunks, &metadata, group_idx, mask, (n_done, batch_rows));
+            }
+            ParquetRecordBatchReaderBuilder::new_with_metadata(chunks, metadata)
                 .with_row_groups(vec![group_idx])
                 .with_projection(mask)
                 .with_offset(n_done)
@@ -237,8 +243,10 @@ struct Lane {
     /// The number of the row after its last, as the footer announces it.
     end_row: RowId,
     group_idx: usize,
-    /// What its pages take.
+    /// What its pages take, and what unpacks them.
     page_bytes: u64,
+    /// Whether what unpacks a page is given up behind it.
+    is_lean: bool,
     /// What a chunk may take, and how many rows that is.
     chunk_bytes: u64,
     batch_rows: usize,
@@ -250,7 +258,7 @@ impl Lane {
     /// Begins to read behind the first `n_done` rows.
     fn open_at(&mut self, n_done: u64, places: &[usize]) -> Result<()> {
         let from = (n_done as usize, self.batch_rows);
-        self.batches = Some(self.table.batches(self.group_idx, places, from)?);
+        self.batches = Some(self.table.batches(self.group_idx, places, from, self.is_lean)?);
         Ok(())
     }
 
@@ -301,11 +309,9 @@ impl<'s> ParquetScan<'s> {
             if lane.page_bytes > self.allowance.lane_bytes() {
                 return Err(self.allowance.refuse_lane(lane.page_bytes));
             }
-            let n_open = self.lanes.iter().flatten().count() as u64;
             let open = self.lanes.iter().flatten().map(|open| open.page_bytes);
-            let decoders = (n_open + 1) * self.wanted.places.len() as u64 * DECODER_BYTES;
-            let taken = open.fold(lane.page_bytes, u64::saturating_add) + decoders;
-            if n_open > 0 && taken > self.allowance.lane_bytes() {
+            let taken = open.fold(lane.page_bytes, u64::saturating_add);
+            if taken > self.allowance.lane_bytes() {
                 self.waiting = Some(lane);
                 return Ok(());
             }
@@ -328,6 +334,9 @@ impl<'s> ParquetScan<'s> {
                 let most_bytes = self.allowance.lane_bytes();
                 let GroupSizes { page_bytes, row_bytes } =
                     table.sizes(group_idx, &self.wanted.places, most_bytes)?;
+                let n_columns = self.wanted.places.len() as u64;
+                let is_lean = page_bytes.saturating_add(n_columns * DECODER_BYTES) > most_bytes;
+                let decoder_bytes = if is_lean { LEAN_DECODER_BYTES } else { DECODER_BYTES };
                 let chunk_bytes = self.allowance.chunk_bytes(LANES);
                 // Readers set memory aside for all rows of a batch, be they there or not.
                 let most_rows = (LANE_ROWS as u64).min(end_row - next_row).max(1);
@@ -339,7 +348,8 @@ impl<'s> ParquetScan<'s> {
                     next_row,
                     end_row,
                     group_idx,
-                    page_bytes,
+                    page_bytes: page_bytes.saturating_add(n_columns * decoder_bytes),
+                    is_lean,
                     chunk_bytes,
                     batch_rows: batch_rows as usize,
                     batches: None,

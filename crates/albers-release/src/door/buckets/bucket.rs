@@ -103,7 +103,7 @@ impl Bucket {
         runs.clear();
         regions.clear();
         details.clear();
-        rows.clear();
+        rows.clear_within(4 * plan.sizes.block_bytes);
         self.blocks.push(plan.rows.store.put(bytes)?);
         Ok(())
     }
@@ -188,7 +188,7 @@ impl Bucket {
     /// All classes of a flushed bucket, in memory.
     pub(in crate::door) fn load(self, plan: &BucketPlan<'_>) -> Result<Scattered> {
         let mut all = Scattered {
-            rows: RowBlock::with_capacity(plan.rows.layout, self.n_rows as usize),
+            rows: RowBlock::with_room(plan.rows.layout, self.n_rows as usize, self.n_payload_bytes),
             ..Default::default()
         };
         for block in self.blocks {

@@ -9,7 +9,6 @@
 //! and pages whose decoders do not end where they should are unpacked once more.
 
 mod delta;
-mod header;
 mod unpacked;
 
 use std::sync::Arc;
@@ -23,8 +22,8 @@ use parquet::file::serialized_reader::SerializedPageReader;
 use rayon::prelude::*;
 
 use self::delta::longest_shared;
-use self::header::PageHeader;
 use super::Chunks;
+use super::header::PageHeader;
 
 /// What the columns of a row group take together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

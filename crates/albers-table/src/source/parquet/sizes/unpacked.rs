@@ -20,7 +20,7 @@ use parquet::basic::Compression;
 use parquet::file::reader::ChunkReader;
 
 use super::super::Chunks;
-use super::header::PageHeader;
+use super::super::header::PageHeader;
 
 /// The first bytes of LZ4 frames, and of those that were made before there was a format.
 const FRAME_MAGIC: u32 = 0x184d_2204;
