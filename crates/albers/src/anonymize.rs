@@ -107,6 +107,7 @@ pub fn anonymize_files(job: &Job, watch: &dyn Watch) -> Result<Report> {
 /// The same, but for the last step: all is verified and written, what is the owner's too, and waits
 /// for its name.
 pub fn prepare_files(job: &Job, watch: &dyn Watch) -> Result<Prepared> {
+    files::check_spill_folder(job)?;
     let sinks = files::open_outputs(job, &[])?;
     let source = files::open_input(job)?;
     let job = Job { spill_dir: Some(files::spill_folder(job)), ..job.clone() };

@@ -3,6 +3,7 @@
 mod codebook;
 mod rehearsal;
 mod said;
+mod temporary;
 mod texts;
 
 use std::io::{BufWriter, Write as _};
@@ -31,6 +32,7 @@ use codebook::{check_no_codebook_for_stream, check_no_codebook_stays};
 pub use codebook::{codebook_beside, codebook_of, codebook_paths};
 pub use rehearsal::{in_the_way, written};
 use said::{of_text_only, with_effect};
+pub(crate) use temporary::{check_spill_folder, spill_folder};
 pub(crate) use texts::decoded;
 pub use texts::{conditions_of, text_of};
 
@@ -428,17 +430,6 @@ fn beside(output: &Path, k: u64) -> PathBuf {
     };
     let (stem, ending) = name.split_at(n_stem);
     output.with_file_name(format!("{stem}.k{k}{ending}"))
-}
-
-/// Where temporary data of a job goes: where it says, beside its release, or where the system
-/// keeps such things.
-pub(crate) fn spill_folder(job: &Job) -> PathBuf {
-    let output = job.output.as_deref().filter(|output| !is_standard(output));
-    let beside = output.map(|output| match output.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
-        _ => PathBuf::from("."),
-    });
-    job.spill_dir.clone().or(beside).unwrap_or_else(std::env::temp_dir)
 }
 
 /// Writes a text file that appears as a whole; it may not replace what the job reads.
