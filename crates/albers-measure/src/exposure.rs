@@ -9,10 +9,14 @@
 //! a part in them.
 //! Cost: O(1) per row and column, columns in parallel; a bounded number of hashes per column.
 
+mod counted;
+
 use albers_table::distinct_sample::DistinctSample;
 use albers_table::mix::mix;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
+
+pub use counted::{CountedRows, counts_of};
 
 /// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,6 +111,24 @@ impl Exposure {
         Ok(())
     }
 
+    /// Adds rows that were counted before, of which sensitive columns are not asked.
+    ///
+    /// # Panics
+    /// When they are, or rows have other kept columns.
+    pub fn add_counted(&mut self, rows: &CountedRows) {
+        assert!(self.secrets.is_empty(), "counts tell of no class what it shares");
+        assert!(rows.n_rows == 0 || rows.kept.len() == self.kept.len(), "the same columns");
+        self.n_rows += rows.n_rows;
+        let tuples = self.tuples.iter_mut().zip([&rows.tuples]);
+        let with_shown = self.tuples_and_shown.iter_mut().zip([&rows.tuples_and_shown]);
+        for (sample, counts) in tuples.chain(with_shown) {
+            counts.iter().for_each(|&(hash, n_rows)| sample.add(hash, n_rows));
+        }
+        for (sample, counts) in self.kept.iter_mut().zip(&rows.kept) {
+            counts.iter().for_each(|&(hash, n_rows)| sample.add(mix(hash), n_rows));
+        }
+    }
+
     fn add_secrets(&mut self, rows: &HashedRows<'_>) {
         if self.secrets.is_empty() {
             return;
@@ -186,7 +208,11 @@ impl SharedSecrets {
 mod tests {
     use std::convert::Infallible;
 
+    use albers_table::value_hash::{MISSING, NumberedValues};
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::classes::RowRuns;
 
     fn exposure(rows: &[(u64, Option<u64>, u64, u64)], n_per_batch: usize) -> Exposure {
         let mut exposure = Exposure::new(&ExposurePlan { n_kept: 2, n_secrets: 1, max_values: 64 });
@@ -224,6 +250,58 @@ mod tests {
             assert_eq!(exposure.alone_by_kept().n_rows, 3);
             assert_eq!(exposure.alone_by_kept_and_shown().n_rows, 3);
             assert_eq!(exposure.shared_secrets(0), (3, 1.0));
+        }
+    }
+
+    /// A column of some chunk, whose values have numbers as they come.
+    fn numbered(cells: impl Iterator<Item = u8>) -> NumberedValues {
+        let mut met: Vec<u8> = Vec::new();
+        let number = |cell: u8| match met.iter().position(|&own| own == cell) {
+            Some(place) => place as u32,
+            None => {
+                met.push(cell);
+                met.len() as u32 - 1
+            }
+        };
+        let numbers = cells.map(number).collect();
+        let hash = |cell: &u8| if *cell == 0 { MISSING } else { mix(u64::from(*cell)) };
+        NumberedValues { numbers, hashes: met.iter().map(hash).collect() }
+    }
+
+    proptest! {
+        #[test]
+        fn rows_that_were_counted_are_those_that_come_one_by_one(
+            chunks in prop::collection::vec(
+                prop::collection::vec(
+                    (0u8..4, prop::collection::vec((0u8..90, 0u8..3), 1..5)), 0..20,
+                ),
+                0..8,
+            ),
+            max_values in 2usize..200,
+        ) {
+            let plan = ExposurePlan { n_kept: 2, n_secrets: 0, max_values };
+            let (mut plain, mut fast) = (Exposure::new(&plan), Exposure::new(&plan));
+            for chunk in &chunks {
+                let rows = || chunk.iter().flat_map(|(_, rows)| rows);
+                let kept = [numbered(rows().map(|own| own.0)), numbered(rows().map(|own| own.1))];
+                let runs = RowRuns::of_sizes(chunk.iter().map(|(_, rows)| rows.len() as u32));
+                let shown: Vec<u64> = chunk.iter().map(|(own, _)| mix(u64::from(*own))).collect();
+                fast.add_counted(&CountedRows::of(&runs, &shown, &kept));
+                let spread = runs.iter().zip(&shown).flat_map(|(own, &hash)| own.map(move |_| hash));
+                let told = |hash: u64| (hash != MISSING).then_some(hash);
+                let cells = |column: usize| -> Result<Vec<Option<u64>>, Infallible> {
+                    Ok((0..runs.n_rows()).map(|row| told(kept[column].hash(row))).collect())
+                };
+                let shown: Vec<u64> = spread.collect();
+                plain.add(&HashedRows { shown: &shown, secrets: &[] }, cells).unwrap();
+            }
+            prop_assert_eq!(plain.n_rows(), fast.n_rows());
+            for column in 0..2 {
+                prop_assert_eq!(plain.alone_by_value(column), fast.alone_by_value(column));
+                prop_assert_eq!(plain.n_values(column), fast.n_values(column));
+            }
+            prop_assert_eq!(plain.alone_by_kept(), fast.alone_by_kept());
+            prop_assert_eq!(plain.alone_by_kept_and_shown(), fast.alone_by_kept_and_shown());
         }
     }
 

@@ -32,7 +32,7 @@ pub mod told;
 
 pub use audit::{Audit, audit};
 pub use bounds::{EndParts, OwnEnds};
-pub use classes::{ClassNumbers, Classes, Codes};
+pub use classes::{ClassNumbers, ClassRows, Classes, Codes, RowRuns};
 pub use domains::ColumnSteps;
 pub use loss::{Divergence, Loss, LossOfParts};
 pub use persons::{PersonParts, ruled_by_one_of_released};

@@ -117,8 +117,8 @@ pub fn ruled_by_one_of_released(
 ) -> Vec<u64> {
     let mut summary = ClassSummary::new(requirement.shape());
     let mut counts = vec![0; requirement.columns().len()];
-    for class in classes.iter().filter(|class| class.len() <= max_rows) {
-        let rows: Vec<RowIdx> = class.iter().map(|row| original_rows[row.index()]).collect();
+    for class in classes.iter().filter(|class| class.n_rows() <= max_rows) {
+        let rows: Vec<RowIdx> = class.rows().map(|row| original_rows[row.index()]).collect();
         // Nobody has verified that the rules hold of such a class.
         summary.clear();
         rows.iter().for_each(|row| facts.add(row.index(), &mut summary));

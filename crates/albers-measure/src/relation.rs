@@ -267,10 +267,9 @@ pub fn relation_of_released(columns: &[ReleasedColumn<'_>], classes: &Classes) -
     if classes.n_classes() * columns.len() > MAX_CELLS {
         return None;
     }
-    let covers = classes.iter().map(|rows| {
-        let row = rows[0].index();
+    let covers = classes.iter().map(|class| {
         let cover = |column: &ReleasedColumn<'_>| {
-            let cell = &column.cells[column.places[row] as usize];
+            let cell = column.cell(class.first_run());
             cover_of(cell.content.clone(), &column.attribute.domain)
         };
         columns.iter().map(cover).collect()

@@ -6,7 +6,8 @@
 //! one class that covers the whole domain.
 //! Guarantee: over the declared domain it equals the loss over the table that the owner's report of a
 //! release of this program tells.
-//! Cost: one pass over the rows; classes are sorted one by one to find equal rows.
+//! Cost: a look at each class; where rows are paired one pass over them, and classes are sorted one by
+//! one to find equal rows.
 
 use albers_classes::points::codes_hash;
 use albers_classes::{Attribute, ClassId};
@@ -16,7 +17,7 @@ use albers_table::code::Code;
 use albers_table::row::{RowId, RowIdx};
 use rayon::prelude::*;
 
-use crate::classes::Classes;
+use crate::classes::{Classes, RowRuns};
 use crate::domains::ColumnSteps;
 use crate::loss::{Divergence, LogRatios, Loss, Sums, Volume, times};
 
@@ -26,8 +27,18 @@ pub struct ReleasedColumn<'a> {
     pub attribute: &'a Attribute,
     /// What its cells show, each content once.
     pub cells: Vec<ReadCell>,
-    /// The place in `cells` of each row of the release.
+    /// The place in `cells` of each run of rows.
     pub places: Vec<u32>,
+    /// The runs of the release: the same for all its columns.
+    pub runs: &'a RowRuns,
+}
+
+impl ReleasedColumn<'_> {
+    /// What the rows of a run show.
+    #[inline]
+    pub fn cell(&self, run: usize) -> &ReadCell {
+        &self.cells[self.places[run] as usize]
+    }
 }
 
 /// Which row of the original stands behind each row of the release.
@@ -78,9 +89,12 @@ pub fn loss_of_released(
 pub fn uncovered(columns: &[ReleasedColumn<'_>], pairing: &Pairing<'_>) -> Vec<Option<Uncovered>> {
     let of_column = |(column, codes): (&ReleasedColumn<'_>, &Vec<u32>)| {
         let domain = &column.attribute.domain;
-        let rows = column.places.iter().zip(pairing.original_rows).enumerate();
-        let mut faults = rows.filter(|(_, (place, original_row))| {
-            let content = &column.cells[**place as usize].content;
+        let rows = column.runs.iter().enumerate().flat_map(|(run, rows)| {
+            let content = &column.cell(run).content;
+            rows.map(move |row| (row, content))
+        });
+        let mut faults = rows.filter(|(row, content)| {
+            let original_row = pairing.original_rows[*row];
             !content.covers(domain, Code::new(codes[original_row.index()]))
         });
         let (first_row, _) = faults.next()?;
@@ -101,18 +115,18 @@ fn sums_of(
     let mut sums = Sums::zero(columns.len());
     let mut tuples = Vec::new();
     for class in range {
-        let rows = classes.rows_of(ClassId::of_index(class));
-        let n_rows = rows.len() as u64;
+        let class = classes.class(ClassId::of_index(class));
+        let n_rows = class.n_rows() as u64;
         sums.discernibility += times(n_rows, n_rows);
         let mut volume = Volume::default();
         for ((column, steps), sum) in columns.iter().zip(steps).zip(&mut sums.by_attribute) {
-            let cell = &column.cells[column.places[rows[0].index()] as usize];
+            let cell = column.cell(class.first_run());
             let domain = &column.attribute.domain;
             *sum += times(n_rows, steps.lost_by(cell, domain));
             volume.extend(cell.content.n_covered(domain));
         }
         if let Some(pairing) = pairing {
-            let original = rows.iter().map(|row| pairing.original_rows[row.index()]);
+            let original = class.rows().map(|row| pairing.original_rows[row.index()]);
             pairing.collect(original, &mut tuples);
             sums.log_ratios.add(LogRatios::of_class(volume.log(), &mut tuples));
         }

@@ -199,7 +199,7 @@ impl ColumnChunk {
         names.iter().zip(n_rows).for_each(|(name, n_rows)| see(name, n_rows.into()));
     }
 
-    /// The cells of some rows, which must ascend.
+    /// The cells of some rows, which must not descend; a row may be asked for several times.
     pub fn select(&self, rows: &[u32]) -> ColumnChunk {
         fn pick<T: Copy>(values: &[T], rows: &[u32]) -> Vec<T> {
             rows.iter().map(|&row| values[row as usize]).collect()
@@ -437,7 +437,22 @@ impl NameBuilder {
         self.places.push(0);
     }
 
-    fn place_of(&mut self, name: &[u8]) -> Result<u32, ParseProblem> {
+    /// Adds the name of the last row once more.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub(crate) fn push_again(&mut self) {
+        let last = self.places.last().copied();
+        self.push_place(last.expect("there is a row before"));
+    }
+
+    /// Adds the name of a place that was given out.
+    pub(crate) fn push_place(&mut self, place: u32) {
+        self.places.push(place);
+    }
+
+    /// The place of a name.
+    pub(crate) fn place_of(&mut self, name: &[u8]) -> Result<u32, ParseProblem> {
         let next = u32::try_from(self.names.len()).expect("a chunk has fewer than 2^32 rows");
         let is_name = |place: u32| self.names[place as usize].as_bytes() == name;
         let hash = FxBuildHasher.hash_one(name);

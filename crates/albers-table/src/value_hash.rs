@@ -3,7 +3,7 @@
 
 use std::hash::BuildHasher;
 
-use rustc_hash::FxBuildHasher;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::chunk::{Cells, ColumnChunk, TickUnit};
 use crate::mix::mix;
@@ -13,25 +13,90 @@ pub const MISSING: u64 = 0;
 
 /// The number of each row's value.
 pub fn value_hashes(chunk: &ColumnChunk) -> Vec<u64> {
-    let number = |bits: u64| mix(bits).max(MISSING + 1);
     let mut numbers: Vec<u64> = match &chunk.cells {
         Cells::Ticks { base, offsets, unit } => {
-            let of_tick = |tick: i64| number(canonical(tick, *unit));
+            let of_tick = |tick: i64| tick_hash(tick, *unit);
             offsets.iter().map(|&offset| of_tick(base.wrapping_add(i64::from(offset)))).collect()
         }
         Cells::WideTicks { ticks, unit } => {
-            ticks.iter().map(|&tick| number(canonical(tick, *unit))).collect()
+            ticks.iter().map(|&tick| tick_hash(tick, *unit)).collect()
         }
         Cells::Floats(floats) => floats.iter().map(|float| number(float.to_bits())).collect(),
         Cells::Names { names, places } => {
-            let numbers: Vec<u64> =
-                names.iter().map(|name| number(FxBuildHasher.hash_one(name))).collect();
+            let numbers: Vec<u64> = names.iter().map(|name| name_hash(name)).collect();
             let of_place = |&place: &u32| numbers.get(place as usize).copied().unwrap_or(MISSING);
             places.iter().map(of_place).collect()
         }
     };
     chunk.missing.iter().for_each(|&row| numbers[row as usize] = MISSING);
     numbers
+}
+
+#[inline]
+fn number(bits: u64) -> u64 {
+    mix(bits).max(MISSING + 1)
+}
+
+#[inline]
+fn tick_hash(tick: i64, unit: TickUnit) -> u64 {
+    number(canonical(tick, unit))
+}
+
+fn name_hash(name: &str) -> u64 {
+    number(FxBuildHasher.hash_one(name))
+}
+
+/// The values of a chunk by numbers, each of which has the hash of its value.
+pub struct NumberedValues {
+    /// The number of each row's value, below that of the hashes.
+    pub numbers: Vec<u32>,
+    /// The hash of each number's value.
+    pub hashes: Vec<u64>,
+}
+
+impl NumberedValues {
+    /// Of a chunk. Names have numbers already, and whole numbers that lie near each other.
+    pub fn of(chunk: &ColumnChunk) -> NumberedValues {
+        let n_rows = chunk.n_rows();
+        let near = |offsets: &[u32]| {
+            offsets.iter().max().is_some_and(|&last| (last as usize) < 2 * n_rows)
+        };
+        let (mut numbers, mut hashes): (Vec<u32>, Vec<u64>) = match &chunk.cells {
+            Cells::Names { names, places } => {
+                (places.clone(), names.iter().map(|own| name_hash(own)).collect())
+            }
+            Cells::Ticks { base, offsets, unit } if near(offsets) => {
+                let n_values = offsets.iter().max().map_or(0, |&last| last + 1);
+                let hash = |offset: u32| tick_hash(base.wrapping_add(i64::from(offset)), *unit);
+                (offsets.clone(), (0..n_values).map(hash).collect())
+            }
+            _ => return NumberedValues::of_hashes(&value_hashes(chunk)),
+        };
+        let missing = hashes.len() as u32;
+        if !chunk.missing.is_empty() {
+            hashes.push(MISSING);
+            chunk.missing.iter().for_each(|&row| numbers[row as usize] = missing);
+        }
+        NumberedValues { numbers, hashes }
+    }
+
+    fn of_hashes(of_rows: &[u64]) -> NumberedValues {
+        let mut number_of: FxHashMap<u64, u32> = FxHashMap::default();
+        let mut hashes = Vec::new();
+        let numbers = of_rows.iter().map(|&hash| {
+            *number_of.entry(hash).or_insert_with(|| {
+                hashes.push(hash);
+                hashes.len() as u32 - 1
+            })
+        });
+        NumberedValues { numbers: numbers.collect(), hashes }
+    }
+
+    /// The hash of a row's value.
+    #[inline]
+    pub fn hash(&self, row: usize) -> u64 {
+        self.hashes[self.numbers[row] as usize]
+    }
 }
 
 /// Adds to each row's hash what its value contributes: a multiple of a number that tells the values
@@ -130,6 +195,27 @@ mod tests {
             value_hashes(&ColumnChunk { cells, missing: Vec::new() })
         };
         assert_eq!(of(vec![5, 9])[1], of(vec![9, i64::MAX])[0]);
+    }
+
+    #[test]
+    fn values_that_are_numbered_have_their_hashes() {
+        let cells = ["7", "-3", "", "7", "2000000000000", "", "8"];
+        let near = ["7", "-3", "", "7", "5", "", "8"];
+        for column_type in [ColumnType::Integer, ColumnType::Text, ColumnType::Float] {
+            for cells in [&cells[..], &near[..], &cells[2..3], &[]] {
+                let mut builder = TextColumnBuilder::new(column_type);
+                for cell in cells {
+                    match cell.is_empty() {
+                        true => builder.push_missing(),
+                        false => builder.push(cell.as_bytes()).unwrap(),
+                    }
+                }
+                let chunk = builder.finish().map_err(|_| "valid").unwrap();
+                let numbered = NumberedValues::of(&chunk);
+                let hashes: Vec<u64> = (0..cells.len()).map(|row| numbered.hash(row)).collect();
+                assert_eq!(hashes, value_hashes(&chunk));
+            }
+        }
     }
 
     /// Narrow and wide chunks, and what stands in a missing cell's place, do not matter.

@@ -1,5 +1,6 @@
 //! Some columns of a table that this program may not have made, read without a plan for a release.
 
+use albers_measure::RowRuns;
 use albers_storage::memory_budget::Reservation;
 use albers_storage::watch::{Phase, Watch};
 use albers_storage::wording;
@@ -16,7 +17,8 @@ use crate::job::Job;
 use crate::memory::Memory;
 use crate::plan::{BOUND_ENDINGS, place_of};
 use crate::report::Note;
-use crate::rows::{check_size, kept_bytes};
+use crate::rows::check_size;
+use crate::runs::{RunChunk, runs_of};
 
 /// A column to be read.
 pub struct WantedColumn {
@@ -102,28 +104,30 @@ pub fn level_of<'j>(job: &'j Job, source: &dyn Source) -> Result<Option<&'j str>
 }
 
 /// Columns of a table that are in memory as a whole.
-pub struct WholeColumns {
-    /// Rows of the table.
-    pub n_rows: usize,
-    /// The columns, in the order in which they were asked for.
-    pub columns: Vec<RawColumn>,
+pub(crate) struct WholeColumns {
+    /// Rows of the table that stand together and show the same.
+    pub(crate) runs: RowRuns,
+    /// The columns, in the order in which they were asked for: those that are shown by runs, the
+    /// others by rows.
+    pub(crate) columns: Vec<RawColumn>,
     /// What they take.
-    pub memory: Reservation,
+    pub(crate) memory: Reservation,
 }
 
 impl WholeColumns {
     /// The columns of all chunks of a table, read by these requests.
-    pub fn of(
+    pub(crate) fn of(
         requests: &[ColumnRequest],
         types: &RequestedTypes,
-        mut chunks: Vec<SourceChunk>,
+        mut chunks: Vec<RunChunk>,
         memory: Reservation,
     ) -> WholeColumns {
-        let n_rows = chunks.iter().map(|chunk| chunk.n_rows).sum();
         chunks.sort_by_key(|chunk| chunk.first_row);
+        let runs = runs_of(&chunks);
         let mut by_column: Vec<Vec<_>> = requests.iter().map(|_| Vec::new()).collect();
         for chunk in chunks {
-            by_column.iter_mut().zip(chunk.coded).for_each(|(column, cells)| column.push(cells));
+            let cells = chunk.shown.into_iter().chain(chunk.others);
+            by_column.iter_mut().zip(cells).for_each(|(column, cells)| column.push(cells));
         }
         let columns = requests.iter().zip(by_column).enumerate();
         let columns = columns.map(|(column_idx, (request, chunks))| RawColumn {
@@ -132,25 +136,27 @@ impl WholeColumns {
             data_type: types.data_types[column_idx].clone(),
             chunks,
         });
-        WholeColumns { n_rows, columns: columns.collect(), memory }
+        WholeColumns { runs, columns: columns.collect(), memory }
     }
 }
 
-/// Reads columns whole; a table without rows, or one that does not fit, is refused.
-pub fn read_columns(
+/// Reads columns whole, so many of them by runs of rows that show the same there; a table without
+/// rows, or one that does not fit, is refused.
+pub(crate) fn read_columns(
     source: &dyn Source,
     wanted: Vec<WantedColumn>,
-    memory: &Memory,
-    watch: &dyn Watch,
+    n_shown: usize,
+    (memory, watch): (&Memory, &dyn Watch),
 ) -> Result<WholeColumns> {
     let requests: Vec<ColumnRequest> = wanted.into_iter().map(WantedColumn::request).collect();
     let (types, (chunks, memory)) = with_settled_types(source, &requests, &mut |types| {
         let mut memory = memory.budget.reserve_nothing("the columns of a table");
-        let mut chunks: Vec<SourceChunk> = Vec::new();
+        let mut chunks: Vec<RunChunk> = Vec::new();
         watch.phase(Phase::Read, source.n_rows());
         let mut scan = source.scan(&requests, types)?;
-        for_each_chunk(scan.as_mut(), watch, &Ok, &mut |chunk| {
-            memory.try_grow(kept_bytes(&chunk))?;
+        let map = |chunk: SourceChunk| Ok(RunChunk::of(chunk, n_shown));
+        for_each_chunk(scan.as_mut(), watch, &map, &mut |chunk: RunChunk| {
+            memory.try_grow(chunk.kept_bytes())?;
             chunks.push(chunk);
             Ok(())
         })?;

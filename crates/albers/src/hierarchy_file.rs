@@ -136,7 +136,7 @@ impl ColumnValues {
         place_of(source.name(), source.columns(), column)?;
         let wanted = WantedColumn { name: column.clone(), column_type: *column_type };
         let memory = Memory::new(usize::MAX, None);
-        let mut whole = read_columns(source.as_ref(), vec![wanted], &memory, watch)?;
+        let mut whole = read_columns(source.as_ref(), vec![wanted], 0, (&memory, watch))?;
         let raw = whole.columns.remove(0);
         let column_type = raw.column_type;
         let coded = intern(raw)?;
@@ -149,7 +149,7 @@ impl ColumnValues {
                 *n_rows += 1;
             }
         }
-        let n_rows = whole.n_rows as u64;
+        let n_rows = whole.runs.n_rows() as u64;
         let n_missing = n_rows - rows.iter().sum::<u64>();
         let (column, limit_bytes) = (column.clone(), job.limit_bytes());
         Ok(ColumnValues { column, column_type, values, rows, n_missing, n_rows, limit_bytes })

@@ -71,6 +71,7 @@ pub mod report;
 mod resolutions;
 mod rows;
 mod run;
+mod runs;
 
 pub use albers_generate as generate;
 pub use albers_index::access_methods::Relative;

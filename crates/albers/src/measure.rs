@@ -306,7 +306,7 @@ fn both_sides<T>(
         .map(|column| Codes { codes: &column.places, n_values: column.cells.len() as u32 });
     let levels = levels.iter().map(|(codes, n_values)| Codes { codes, n_values: *n_values });
     let places: Vec<Codes<'_>> = places.chain(levels).collect();
-    let classes = Classes::of(released.n_rows, &places);
+    let classes = released.classes_by(&places);
     let rows = match (&table.key, &released.key) {
         (Some(of_original), Some(keys)) => {
             Some(pairs::pair((original, of_original), (&released.name, keys))?)
@@ -415,13 +415,15 @@ pub(crate) fn check_has_no_more_rows(
     original: &str,
     table: &Table,
 ) -> Result<()> {
-    if released.n_rows <= table.n_rows {
+    if released.n_rows() <= table.n_rows {
         return Ok(());
     }
     Err(Error::usage(
         format!(
             "{} has {} rows, more than the {} of {original}",
-            released.name, released.n_rows, table.n_rows
+            released.name,
+            released.n_rows(),
+            table.n_rows
         ),
         "make sure that this is the release of this original",
     ))
@@ -448,7 +450,7 @@ fn report(
         original_rows: table.n_rows as u64,
         suppressed: (table.n_rows - classes.n_rows()) as u64,
         classes: classes.n_classes() as u64,
-        class_size: ClassSize::of(classes.iter().map(|rows| rows.len() as u64)),
+        class_size: ClassSize::of(classes.iter().map(|own| own.n_rows() as u64)),
         loss: MeasuredLoss {
             domain: domain.name(),
             discernibility: loss.discernibility,
@@ -498,3 +500,6 @@ pub(crate) fn check_key(job: &Job, key: Option<&str>) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

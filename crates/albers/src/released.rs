@@ -7,7 +7,7 @@ use std::collections::hash_map::Entry;
 use albers_classes::Attribute;
 use albers_classes::space::Shown;
 use albers_measure::released::{Pairing, ReleasedColumn, uncovered};
-use albers_measure::{ClassNumbers, Classes, Codes};
+use albers_measure::{ClassNumbers, Classes, Codes, RowRuns};
 use albers_release::describe::CellContent;
 use albers_release::parse::{
     CellParser, CellProblem, ReadCell, is_set_of_values, shows_missing_too,
@@ -97,7 +97,9 @@ pub(crate) fn differing_quasi(
 pub(crate) struct Released {
     /// What messages call it.
     pub(crate) name: String,
-    pub(crate) n_rows: usize,
+    /// Its rows that stand together and show the same.
+    runs: RowRuns,
+    /// By runs, as the level is; other columns are by rows.
     quasi: Vec<QuasiTexts>,
     level: Option<CodedColumn>,
     pub(crate) key: Option<CodedColumn>,
@@ -138,12 +140,13 @@ impl Released {
             let is_bounds = matches!(shown_in, ShownIn::Bounds(_));
             places.push((name.to_owned(), is_bounds, shown_in.names().len()));
         }
+        let n_shown = wanted.len() + columns.level.iter().len();
         let levels = columns.level.iter();
         for &name in levels.chain(&columns.key).chain(&columns.sensitive).chain(&columns.targets) {
             place_of(source.name(), source.columns(), name)?;
             wanted.push(as_text(name));
         }
-        let whole = read_columns(source, wanted, memory, watch)?;
+        let whole = read_columns(source, wanted, n_shown, (memory, watch))?;
         let texts: Vec<CodedColumn> =
             whole.columns.into_par_iter().map(intern).collect::<Result<_>>()?;
         let mut texts = texts.into_iter();
@@ -158,7 +161,7 @@ impl Released {
         let key = columns.key.and_then(|_| texts.next());
         Ok(Released {
             name: source.name().to_owned(),
-            n_rows: whole.n_rows,
+            runs: whole.runs,
             quasi,
             level,
             key,
@@ -167,6 +170,16 @@ impl Released {
             notes,
             _memory: whole.memory,
         })
+    }
+
+    /// How many rows it has.
+    pub(crate) fn n_rows(&self) -> usize {
+        self.runs.n_rows()
+    }
+
+    /// Its runs that show the same by these codes.
+    pub(crate) fn classes_by(&self, columns: &[Codes<'_>]) -> Classes {
+        Classes::of(self.runs.clone(), columns)
     }
 
     /// Whether it shows a quasi-identifier by its bounds.
@@ -182,10 +195,10 @@ impl Released {
         let codes: Vec<(Vec<u32>, u32)> = codes.chain(self.levels()).collect();
         let columns: Vec<Codes<'_>> =
             codes.iter().map(|(codes, n_values)| Codes { codes, n_values: *n_values }).collect();
-        Classes::of(self.n_rows, &columns)
+        self.classes_by(&columns)
     }
 
-    /// The level of each row as a whole number; nothing where none are told.
+    /// The level of each run of rows as a whole number; nothing where none are told.
     pub(crate) fn level_numbers(&self) -> Result<Option<Vec<i64>>> {
         let Some(column) = &self.level else { return Ok(None) };
         let number = |&code: &u32| column.domain.category(Code::new(code))?.trim().parse().ok();
@@ -197,14 +210,14 @@ impl Released {
             format!(
                 "{}, row {}: the level in column '{}' is no whole number",
                 self.name,
-                RowId::new(wrong as u64),
+                RowId::new(self.runs.rows(wrong).start as u64),
                 column.domain.name()
             ),
             wording!["name another column with ", Field::LevelColumn],
         ))
     }
 
-    /// The levels of all rows as codes, and how many there are; nothing where none are told.
+    /// The levels of all runs of rows as codes, and how many there are; nothing where none are told.
     pub(crate) fn levels(&self) -> Option<(Vec<u32>, u32)> {
         let column = self.level.as_ref()?;
         Some((column.codes.concat(), column.domain.n_values() as u32))
@@ -216,7 +229,7 @@ impl Released {
     }
 
     /// What the cells of an attribute show.
-    pub(crate) fn column<'a>(&self, attribute: &'a Attribute) -> Result<ReleasedColumn<'a>> {
+    pub(crate) fn column<'a>(&'a self, attribute: &'a Attribute) -> Result<ReleasedColumn<'a>> {
         let texts = self.quasi_of(attribute);
         let codes: Vec<Vec<u32>> = texts.columns.iter().map(|c| c.codes.concat()).collect();
         let columns: Vec<Codes<'_>> = texts
@@ -228,25 +241,23 @@ impl Released {
         let parser = CellParser::new(attribute, texts.shows_missing());
         let mut cells = Vec::new();
         let mut place_of: FxHashMap<(CellContent, u64), u32> = FxHashMap::default();
-        let mut place_of_texts: Vec<u32> = Vec::new();
-        let mut places = vec![0u32; self.n_rows];
-        for (rows, number) in ClassNumbers::of(self.n_rows, &columns).runs() {
-            if number.index() == place_of_texts.len() {
-                let first_row = RowIdx::of_index(rows.start);
-                let text =
-                    |at: usize| texts.columns[at].domain.category(Code::new(codes[at][rows.start]));
-                let cell = match texts.columns.len() {
-                    1 => parser.parse(text(0)),
-                    2 => parser.parse_bounds(text(0), text(1), None),
-                    _ => parser.parse_bounds(text(0), text(1), text(2)),
-                };
-                let cell = cell
-                    .map_err(|problem| cell_error(&self.name, first_row.into(), texts, problem))?;
-                place_of_texts.push(place_of_cell(cell, &mut cells, &mut place_of));
-            }
-            places[rows].fill(place_of_texts[number.index()]);
+        let numbers = ClassNumbers::of(self.runs.n_runs(), &columns);
+        let mut place_of_texts: Vec<u32> = Vec::with_capacity(numbers.n_classes());
+        for run in numbers.first_runs() {
+            let text = |at: usize| texts.columns[at].domain.category(Code::new(codes[at][run]));
+            let cell = match texts.columns.len() {
+                1 => parser.parse(text(0)),
+                2 => parser.parse_bounds(text(0), text(1), None),
+                _ => parser.parse_bounds(text(0), text(1), text(2)),
+            };
+            let cell = cell.map_err(|problem| {
+                let first_row = RowIdx::of_index(self.runs.rows(run).start);
+                cell_error(&self.name, first_row.into(), texts, problem)
+            })?;
+            place_of_texts.push(place_of_cell(cell, &mut cells, &mut place_of));
         }
-        Ok(ReleasedColumn { attribute, cells, places })
+        let places = numbers.of_runs().map(|number| place_of_texts[number.index()]).collect();
+        Ok(ReleasedColumn { attribute, cells, places, runs: &self.runs })
     }
 }
 

@@ -16,6 +16,7 @@
 //! Cost: one pass, and a second one over what was not kept.
 
 mod again;
+mod kept;
 mod repeated;
 mod survey;
 mod table;
@@ -30,13 +31,11 @@ use albers_storage::StorageError;
 use albers_storage::memory_budget::Reservation;
 use albers_storage::watch::{Phase, Watch};
 use albers_table::TableError;
-use albers_table::chunk::ColumnChunk;
 use albers_table::coding::{Coding, CodingPlan, ColumnCoding, Look};
 use albers_table::schema::{ColumnType, Role};
 use albers_table::source::{
     ColumnRequest, CountedRows, RequestedTypes, Source, SourceChunk, SpilledChunks, for_each_chunk,
 };
-use arrow_array::{Array as _, ArrayRef};
 
 use crate::error::{Error, Result};
 use crate::job::{Categories, TargetKind};
@@ -47,21 +46,10 @@ use repeated::{HashedIdentifiers, IdentifierCounts};
 use survey::{Lookout, Survey};
 
 pub(crate) use again::{RowsAgain, changed, check_unchanged, source_changed};
+pub(crate) use kept::{array_bytes, cells_bytes, kept_bytes};
 pub(crate) use repeated::{Repeated, most_repeated};
 pub(crate) use survey::{CodedChunk, Surveyed};
 pub(crate) use table::{NO_PERSON, SensitiveData, Table, attribute_of};
-
-/// What a coded cell takes while a table in memory is partitioned and written.
-const CELL_BYTES: usize = 11;
-
-/// How often a text that is coded is in memory: in its chunk, among all values, and in their order.
-const TEXT_COPIES: usize = 3;
-
-/// What a value takes besides where all values of a column are kept, as if no two were the same.
-const WIDE_BYTES: usize = 40;
-
-/// What a cell that leaves as it came takes while findings are looked for.
-const HASH_BYTES: usize = 8;
 
 /// Hierarchies take so much beside the budget, as the program itself does; what they take beyond that
 /// counts.
@@ -592,23 +580,4 @@ impl Intake<'_, '_> {
 fn set_aside(hierarchies: &mut Reservation, n_bytes: usize) -> albers_storage::Result<()> {
     let counted = n_bytes.saturating_sub(HIERARCHIES_BESIDE_BYTES);
     hierarchies.try_grow(counted.saturating_sub(hierarchies.n_bytes()))
-}
-
-/// What a chunk takes while its table is in memory.
-pub(crate) fn kept_bytes(chunk: &SourceChunk) -> usize {
-    let carried: usize = chunk.carried.iter().map(array_bytes).sum();
-    let texts: usize = chunk.coded.iter().map(ColumnChunk::text_bytes).sum();
-    let n_wide = chunk.coded.iter().filter(|cells| cells.is_wide()).count();
-    let row_bytes =
-        chunk.coded.len() * CELL_BYTES + n_wide * WIDE_BYTES + chunk.carried.len() * HASH_BYTES;
-    chunk.n_rows * row_bytes + texts * TEXT_COPIES + carried
-}
-
-/// What an array takes. A slice of a large batch says the size of the whole, which would count for
-/// every slice.
-pub(crate) fn array_bytes(array: &ArrayRef) -> usize {
-    const MOST_SLACK: usize = 4;
-    let whole = array.get_array_memory_size();
-    let slice = array.to_data().get_slice_memory_size().unwrap_or(whole);
-    if whole > MOST_SLACK * slice.max(64) { slice } else { whole }
 }

@@ -59,15 +59,29 @@ fn count_codes(counted: &mut CountedCodes, column: &ReleasedColumn<'_>, codes: &
     });
     let exact: Vec<Option<Code>> = exact.collect();
     let mut n_exact: FxHashMap<Code, u32> = FxHashMap::default();
-    for code in column.places.iter().filter_map(|&place| exact[place as usize]) {
-        *n_exact.entry(code).or_insert(0) += 1;
+    for (rows, &place) in column.runs.iter().zip(&column.places) {
+        if let Some(code) = exact[place as usize] {
+            *n_exact.entry(code).or_insert(0) += rows.len() as u32;
+        }
     }
-    for code in codes.iter().map(|&code| Code::new(code)) {
-        let left = n_exact.get_mut(&code).filter(|left| **left > 0);
-        let is_coarser = left.is_none();
-        left.into_iter().for_each(|left| *left -= 1);
-        counted.add(code, 1, u32::from(is_coarser));
+    for (code, n_rows) in rows_of_codes(codes) {
+        let n_exact = n_exact.get(&code).copied().unwrap_or(0);
+        counted.add(code, n_rows, n_rows.saturating_sub(n_exact));
     }
+}
+
+/// The codes that occur, and how many rows have each.
+fn rows_of_codes(codes: &[u32]) -> Vec<(Code, u32)> {
+    let n_codes = codes.iter().max().map_or(0, |&last| last as usize + 1);
+    if n_codes <= codes.len() {
+        let mut n_rows = vec![0u32; n_codes];
+        codes.iter().for_each(|&code| n_rows[code as usize] += 1);
+        let all = (0u32..).map(Code::new).zip(n_rows);
+        return all.filter(|&(_, n_rows)| n_rows > 0).collect();
+    }
+    let mut n_rows: FxHashMap<u32, u32> = FxHashMap::default();
+    codes.iter().for_each(|&code| *n_rows.entry(code).or_insert(0) += 1);
+    n_rows.into_iter().map(|(code, n_rows)| (Code::new(code), n_rows)).collect()
 }
 
 /// The code of a cell that shows one value.
@@ -101,13 +115,38 @@ impl CarriedValues {
             of_row.extend(codes.iter().map(|column| column[row]));
             self.add_cell(number, &of_row, &nothing);
         }
-        for (row, &number) in cells.released.iter().enumerate().filter(|(_, own)| **own != 0) {
-            if let Some(value) = self.values.get_mut(&mix(number)) {
+        let Some(runs) = released.first().map(|column| column.runs) else { return };
+        for (run, rows) in runs.iter().enumerate() {
+            for &number in cells.released[rows].iter().filter(|own| **own != 0) {
+                let Some(value) = self.values.get_mut(&mix(number)) else { continue };
                 for (told, column) in value.told.iter_mut().zip(released) {
-                    let cell = &column.cells[column.places[row] as usize];
-                    told.n_coarser += u32::from(cell.lost_steps > 0);
+                    told.n_coarser += u32::from(column.cell(run).lost_steps > 0);
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn rows_are_counted_code_by_code(
+            codes in prop::collection::vec(0u32..40, 0..60),
+            factor in prop_oneof![Just(1), Just(1 << 20)],
+        ) {
+            let codes: Vec<u32> = codes.into_iter().map(|code| code * factor).collect();
+            let mut found = rows_of_codes(&codes);
+            found.sort_unstable();
+            let mut sorted = codes.clone();
+            sorted.sort_unstable();
+            let runs = sorted.chunk_by(|a, b| a == b);
+            let expected = runs.map(|own| (Code::new(own[0]), own.len() as u32));
+            prop_assert!(found.into_iter().eq(expected));
         }
     }
 }

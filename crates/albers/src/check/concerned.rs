@@ -12,7 +12,7 @@ use albers_table::value_hash::MISSING;
 use rustc_hash::FxHashMap;
 
 use super::columns::AuditedColumns;
-use super::seen::ChunkCells;
+use super::seen::ChunkHashes;
 use crate::finding::{Finding, FindingName};
 use crate::report::ConcernedRows;
 
@@ -22,18 +22,18 @@ const TABLE_BYTES: usize = 48;
 /// The hashes of all rows.
 #[derive(Default)]
 pub(super) struct RowHashes {
-    chunks: Vec<ChunkCells>,
+    chunks: Vec<ChunkHashes>,
 }
 
 impl RowHashes {
     /// What the rows of a chunk take, with what is needed to look at them.
-    pub(super) fn bytes_of(chunk: &ChunkCells) -> usize {
+    pub(super) fn bytes_of(chunk: &ChunkHashes) -> usize {
         let n_columns = 2 + chunk.sensitive.len() + chunk.counted.len();
         chunk.shown.len() * (n_columns * size_of::<u64>() + TABLE_BYTES)
     }
 
     /// Adds the rows of a chunk.
-    pub(super) fn add(&mut self, chunk: ChunkCells) {
+    pub(super) fn add(&mut self, chunk: ChunkHashes) {
         let place = self.chunks.partition_point(|own| own.first_row < chunk.first_row);
         self.chunks.insert(place, chunk);
     }
@@ -61,7 +61,7 @@ impl RowHashes {
                 Some(self.with_count(|chunk, row| chunk.counted[place][row], |n| n == 1))
             }
             FindingName::UniqueKeeps => {
-                let tuple = |chunk: &ChunkCells, row: usize| {
+                let tuple = |chunk: &ChunkHashes, row: usize| {
                     let cells = chunk.counted[..columns.n_kept].iter().map(|cells| cells[row]);
                     // A tuple of nothing but missing cells is a tuple too.
                     cells.fold(1, |tuple, cell| mix(tuple ^ cell)).max(MISSING + 1)
@@ -69,7 +69,7 @@ impl RowHashes {
                 Some(self.with_count(tuple, |n| n == 1))
             }
             FindingName::LowK => {
-                let person = |chunk: &ChunkCells, row: usize| {
+                let person = |chunk: &ChunkHashes, row: usize| {
                     chunk.subjects.get(row).copied().unwrap_or((chunk.first_row + row as u64).get())
                 };
                 Some(self.alike(person))
@@ -83,7 +83,7 @@ impl RowHashes {
     }
 
     /// The rows of which something is true.
-    fn rows(&self, is_concerned: impl Fn(&ChunkCells, usize) -> bool) -> Vec<RowId> {
+    fn rows(&self, is_concerned: impl Fn(&ChunkHashes, usize) -> bool) -> Vec<RowId> {
         let mut found = Vec::new();
         for chunk in &self.chunks {
             let rows = (0..chunk.shown.len()).filter(|&row| is_concerned(chunk, row));
@@ -95,7 +95,7 @@ impl RowHashes {
     /// Rows whose hash, unless it is that of a missing cell, is that of so many rows.
     fn with_count(
         &self,
-        hash: impl Fn(&ChunkCells, usize) -> u64,
+        hash: impl Fn(&ChunkHashes, usize) -> u64,
         is_so_many: impl Fn(u32) -> bool,
     ) -> Vec<RowId> {
         let mut counts: FxHashMap<u64, u32> = FxHashMap::default();
@@ -111,7 +111,7 @@ impl RowHashes {
     }
 
     /// Rows of classes whose rows are all alike in something.
-    fn alike(&self, of_row: impl Fn(&ChunkCells, usize) -> u64) -> Vec<RowId> {
+    fn alike(&self, of_row: impl Fn(&ChunkHashes, usize) -> u64) -> Vec<RowId> {
         // Nothing where rows of a class differ.
         let mut classes: FxHashMap<u64, Option<u64>> = FxHashMap::default();
         for chunk in &self.chunks {

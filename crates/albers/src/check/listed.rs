@@ -38,15 +38,15 @@ struct ChunkText {
 }
 
 impl ChunkNames {
-    /// Of one column; nothing where it holds numbers.
-    pub(super) fn of(chunk: &ColumnChunk) -> ChunkNames {
+    /// Of one column, each cell of which stands for so many rows; nothing where it holds numbers.
+    pub(super) fn of(chunk: &ColumnChunk, sizes: &[u32]) -> ChunkNames {
         let Cells::Names { names, places } = &chunk.cells else { return ChunkNames::default() };
         let mut n_rows = vec![0u64; names.len()];
         let mut holes = chunk.missing.iter().peekable();
-        for (row, &place) in places.iter().enumerate() {
-            let is_hole = holes.next_if(|&&hole| hole as usize == row).is_some();
+        for (cell, (&place, &size)) in places.iter().zip(sizes).enumerate() {
+            let is_hole = holes.next_if(|&&hole| hole as usize == cell).is_some();
             let count = n_rows.get_mut(place as usize).filter(|_| !is_hole);
-            count.into_iter().for_each(|count| *count += 1);
+            count.into_iter().for_each(|count| *count += u64::from(size));
         }
         let mut of_chunk = ChunkNames::default();
         for (text, n_rows) in names.iter().zip(n_rows).filter(|(_, n_rows)| *n_rows > 0) {

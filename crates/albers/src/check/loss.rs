@@ -11,9 +11,10 @@ use albers_measure::{Classes, PublishedLoss};
 use albers_release::parse::names_of;
 use albers_table::hierarchy::HierarchySpec;
 use albers_table::hierarchy::dates::DateLevel;
+use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
-use super::texts::{ANY, ShownTexts, WITH_MISSING, end_of, ends_of};
+use super::texts::{ANY, ShownEnds, ShownTexts, WITH_MISSING};
 use super::whole::InternedColumn;
 use crate::report::{Manifest, PLACES, PublishedColumn};
 
@@ -39,12 +40,12 @@ impl<'m> TextLoss<'m> {
 
     /// Looks at the classes and at the columns that show quasi-identifiers.
     pub(super) fn look(&mut self, classes: &Classes, columns: &[InternedColumn]) {
-        let squares = classes.iter().map(|rows| (rows.len() as u128).pow(2)).sum();
+        let squares = classes.iter().map(|own| (own.n_rows() as u128).pow(2)).sum();
         let lost = |own: &PublishedColumn| {
-            let shown = ShownTexts::of(&own.name, columns)?;
-            lost(own, &shown.texts.into_values().collect())
+            lost(own, &ShownTexts::of(&own.name, columns, classes.row_runs())?)
         };
-        self.found = Some((squares, self.quasi().map(lost).collect()));
+        let quasi: Vec<&PublishedColumn> = self.quasi().collect();
+        self.found = Some((squares, quasi.into_par_iter().map(lost).collect()));
     }
 
     /// The loss by the texts; nothing if the audit did not have all of them, and the names of the
@@ -67,9 +68,13 @@ impl<'m> TextLoss<'m> {
 }
 
 /// The sum of what the cells of a column lose; nothing if their texts do not tell it.
-fn lost(own: &PublishedColumn, texts: &Texts) -> Option<f64> {
+fn lost(own: &PublishedColumn, shown: &ShownTexts<'_>) -> Option<f64> {
+    let are_intervals = own.shown == "interval" || own.shown == PLACES;
+    if are_intervals {
+        return lost_by_intervals(&shown.ends()?);
+    }
+    let texts: &Texts = &shown.texts().map(|(_, text, n_rows)| (text, n_rows)).collect();
     match (own.shown.as_str(), own.hierarchy.as_deref()) {
-        ("interval" | PLACES, _) => lost_by_intervals(texts),
         ("set", _) => Some(lost_by_sets(texts)),
         ("label", Some("suppress")) => lost_by_labels(texts, |_| Some(0.0)),
         ("label", Some(dates)) if dates == "dates" || dates.starts_with("dates:") => {
@@ -161,19 +166,17 @@ fn lost_by_sets(texts: &Texts) -> f64 {
     n_more as f64 / names.len().saturating_sub(1).max(1) as f64
 }
 
-fn lost_by_intervals(texts: &Texts) -> Option<f64> {
+fn lost_by_intervals(intervals: &[ShownEnds]) -> Option<f64> {
     let (mut least, mut greatest) = (f64::INFINITY, f64::NEG_INFINITY);
     let (mut lengths, mut n_any) = (0.0, 0);
-    for (text, n_rows) in texts.iter().filter(|(text, _)| !text.is_empty()) {
-        let (lo, hi, with_missing) = ends_of(text)?;
-        let (lo, hi) = (end_of(lo)?, end_of(hi)?);
+    for &ShownEnds { lo, hi, with_missing, n_rows } in intervals {
         if lo.abs().max(hi.abs()) >= EXACT_BELOW {
             return None;
         }
         (least, greatest) = (least.min(lo), greatest.max(hi));
         match with_missing {
             true => n_any += n_rows,
-            false => lengths += (hi - lo) * *n_rows as f64,
+            false => lengths += (hi - lo) * n_rows as f64,
         }
     }
     let shares = if greatest > least { lengths / (greatest - least) } else { 0.0 };

@@ -173,7 +173,7 @@ impl Comparison<'_> {
         };
         let table = self.read_original(roles, &released).map_err(too_large)?;
         check_has_no_more_rows(&released, self.original.table.name(), &table)?;
-        let n_rows = released.n_rows as u64;
+        let n_rows = released.n_rows() as u64;
         let unknown = unknown.into_iter().map(str::to_owned);
         compared.notes.extend(unknown.map(|column| Note::NotInOriginal { column, n_rows }));
         let carried = self.carried(&carried, &released, &mut compared.notes);
@@ -237,8 +237,9 @@ impl Comparison<'_> {
             column_type: self.job.columns[name].column_type,
         });
         let table = self.original.table;
-        let whole = read_columns(table, wanted.collect(), self.memory, self.watch)?;
-        room.try_grow(size_of::<u64>() * names.len() * (whole.n_rows + released.n_rows))?;
+        let whole = read_columns(table, wanted.collect(), 0, (self.memory, self.watch))?;
+        let n_rows = whole.runs.n_rows() + released.n_rows();
+        room.try_grow(size_of::<u64>() * names.len() * n_rows)?;
         let mut all = Vec::new();
         for (raw, shown) in whole.columns.into_iter().zip(&released.sensitive) {
             let (cells, n_unknown) = carried_cells(&intern(raw)?, shown);
@@ -272,7 +273,7 @@ impl Comparison<'_> {
         findings.extend(self.ruled_by_one(&table, released, (&columns, &codes))?);
         let mut tells = TellParts::new(&table.attributes, n_bytes);
         tells.add_released(&columns, &codes, carried);
-        let n_rows = released.n_rows as u64;
+        let n_rows = released.n_rows() as u64;
         let told = tells.told();
         findings.extend(
             told.iter().filter_map(|told| keep_tells_quasi(&table.attributes, told, n_rows)),

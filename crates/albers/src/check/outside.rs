@@ -29,6 +29,7 @@ use crate::memory::Memory;
 use crate::protection::value_counts;
 use crate::report::Note;
 use crate::rows::source_changed;
+use crate::runs::RunChunk;
 
 /// What is read once more.
 #[derive(Clone, Copy)]
@@ -89,13 +90,13 @@ impl Reading<'_> {
         let Reading { source, columns, watch } = *self;
         let numbers = Numbers::new();
         let map = |chunk: SourceChunk| {
-            let SourceChunk { n_rows, mut coded, .. } = chunk;
-            let sensitive = coded.split_off(columns.first_sensitive());
-            let subjects = coded.split_off(columns.n_quasi).pop();
-            let keys = numbers.keys_of(&coded, n_rows);
+            let mut chunk = RunChunk::of(chunk, columns.n_quasi);
+            let keys = chunk.spread(&numbers.keys_of(&chunk.shown, chunk.n_runs()));
+            let mut others = std::mem::take(&mut chunk.others).into_iter();
+            let subjects = others.by_ref().take(usize::from(columns.has_subject)).next();
             let of_subjects = |cells| numbers.subjects_of(columns.n_quasi, &cells);
             let subjects: Vec<u64> = subjects.map(of_subjects).unwrap_or_default();
-            let codes = coders.iter().zip(sensitive).map(|(coder, cells)| coder.encode(cells));
+            let codes = coders.iter().zip(others).map(|(coder, cells)| coder.encode(cells));
             let codes = codes.collect::<albers_table::Result<Vec<_>>>()?;
             Ok(layout.write(&keys, &subjects, &codes))
         };

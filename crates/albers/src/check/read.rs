@@ -7,7 +7,6 @@ use albers_storage::memory_budget::Reservation;
 use albers_storage::spill::check_folder;
 use albers_storage::watch::{Phase, Watch};
 use albers_table::TableError;
-use albers_table::chunk::ColumnChunk;
 use albers_table::coding::{ChunkSurvey, ColumnCoder, ColumnSurvey, Look};
 use albers_table::source::{Source, SourceChunk, SpilledChunks, Stamp, for_each_chunk};
 
@@ -17,7 +16,8 @@ use crate::columns::WholeColumns;
 use crate::error::Result;
 use crate::job::Job;
 use crate::memory::Memory;
-use crate::rows::{check_size, kept_bytes};
+use crate::rows::check_size;
+use crate::runs::RunChunk;
 
 /// The rows of a table that is audited.
 pub(super) enum AuditedRows<'s> {
@@ -51,7 +51,8 @@ pub(super) enum Again<'s> {
 struct Intake<'s> {
     source: &'s dyn Source,
     memory: &'s Memory,
-    first_sensitive: usize,
+    /// Columns that are neither shown nor sensitive.
+    n_subjects: usize,
     kept: Kept<'s>,
     n_rows: u64,
     /// Of the sensitive columns, once not all rows are kept in memory.
@@ -65,7 +66,7 @@ struct Intake<'s> {
 /// Rows that were read.
 enum Kept<'s> {
     /// All so far, in memory.
-    Memory(Vec<SourceChunk>, Reservation),
+    Memory(Vec<RunChunk>, Reservation),
     /// All so far, in the spill store.
     Spilled(SpilledChunks<'s>),
     /// None: the source can be read again.
@@ -74,7 +75,7 @@ enum Kept<'s> {
 
 /// A chunk as it comes to the intake: surveyed, if rows are no longer all kept in memory; the rows
 /// come along unless the source will give them again.
-type Arrival = (u64, Option<Vec<ChunkSurvey>>, Option<SourceChunk>);
+type Arrival = (u64, Option<Vec<ChunkSurvey>>, Option<RunChunk>);
 
 /// All rows, and what was counted of their cells.
 pub(super) type ReadRows<'s> = (AuditedRows<'s>, CellCounts);
@@ -145,8 +146,8 @@ fn over_budget(surveys: &[ColumnSurvey], memory: &Memory) -> StorageError {
 }
 
 /// What a chunk tells of its sensitive columns.
-fn survey(chunk: &SourceChunk, first_sensitive: usize) -> Vec<ChunkSurvey> {
-    let sensitive = chunk.coded[first_sensitive..].iter();
+fn survey(chunk: &RunChunk, n_subjects: usize) -> Vec<ChunkSurvey> {
+    let sensitive = chunk.others.iter().skip(n_subjects);
     sensitive.map(|cells| ChunkSurvey::of(cells, Look::Values)).collect()
 }
 
@@ -158,13 +159,13 @@ impl<'s> Intake<'s> {
         wants_rows: bool,
         (memory, watch): (&'s Memory, &dyn Watch),
     ) -> albers_table::Result<Intake<'s>> {
-        let first_sensitive = columns.first_sensitive();
-        let sensitive = columns.requests[first_sensitive..].iter();
+        let n_subjects = usize::from(columns.has_subject);
+        let sensitive = columns.requests[columns.first_sensitive()..].iter();
         let rows = wants_rows.then(|| memory.budget.reserve_nothing("the numbers of rows"));
         let mut intake = Intake {
             source,
             memory,
-            first_sensitive,
+            n_subjects,
             kept: Kept::Memory(Vec::new(), memory.budget.reserve_nothing("the columns of a table")),
             n_rows: 0,
             surveys: sensitive.map(|own| ColumnSurvey::new(&own.name, Look::Values)).collect(),
@@ -177,10 +178,10 @@ impl<'s> Intake<'s> {
         let n_coded = columns.requests.len();
         let map = |mut chunk: SourceChunk| -> albers_table::Result<(Arrival, ChunkCells)> {
             let counted = chunk.coded.split_off(n_coded.min(chunk.coded.len()));
-            let first_row = chunk.first_row;
-            let cells = ChunkCells::of(columns, first_row, &chunk.coded, &counted, wants_rows);
+            let chunk = RunChunk::of(chunk, columns.n_quasi);
+            let cells = ChunkCells::of(columns, &chunk, &counted, wants_rows);
             let is_outside = is_outside.load(Ordering::Relaxed);
-            let surveys = is_outside.then(|| survey(&chunk, first_sensitive));
+            let surveys = is_outside.then(|| survey(&chunk, n_subjects));
             let n_rows = chunk.n_rows as u64;
             Ok(((n_rows, surveys, is_kept.load(Ordering::Relaxed).then_some(chunk)), cells))
         };
@@ -204,7 +205,7 @@ impl<'s> Intake<'s> {
             (Some(surveys), _) => self.add(surveys)?,
             // It was on its way when the rows no longer fitted.
             (None, Some(chunk)) if !matches!(self.kept, Kept::Memory(..)) => {
-                self.add(survey(chunk, self.first_sensitive))?;
+                self.add(survey(chunk, self.n_subjects))?;
             }
             _ => {}
         }
@@ -218,7 +219,7 @@ impl<'s> Intake<'s> {
                     self.give_up_memory()?;
                 }
             }
-            (Kept::Spilled(spilled), Some(chunk)) => spilled.put(chunk)?,
+            (Kept::Spilled(spilled), Some(chunk)) => spilled.put(chunk.into_rows())?,
             (Kept::Nothing, _) | (_, None) => {}
         }
         Ok(())
@@ -237,9 +238,9 @@ impl<'s> Intake<'s> {
         let Kept::Memory(chunks, mut memory) = kept else { return Ok(()) };
         for chunk in chunks {
             memory.shrink(whole_bytes(&chunk).min(memory.n_bytes()));
-            self.add(survey(&chunk, self.first_sensitive))?;
+            self.add(survey(&chunk, self.n_subjects))?;
             if let Kept::Spilled(spilled) = &mut self.kept {
-                spilled.put(chunk)?;
+                spilled.put(chunk.into_rows())?;
             }
         }
         Ok(())
@@ -262,7 +263,6 @@ impl<'s> Intake<'s> {
 }
 
 /// What a chunk takes while all rows are in memory: its cells as they are, or coded.
-fn whole_bytes(chunk: &SourceChunk) -> usize {
-    let cells: usize = chunk.coded.iter().map(ColumnChunk::n_bytes).sum();
-    kept_bytes(chunk).max(cells)
+fn whole_bytes(chunk: &RunChunk) -> usize {
+    chunk.kept_bytes().max(chunk.cell_bytes())
 }

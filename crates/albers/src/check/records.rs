@@ -11,7 +11,7 @@
 //! secret, so that nobody can make rows that show different things and share a key: that happens
 //! with a chance of one in 2^128 per pair. Two persons of a class share a number with a chance of
 //! one in 2^64, and then count as one: a class can only be thought smaller than it is.
-//! Cost: two hashes per distinct text of a chunk, or per number.
+//! Cost: two hashes per distinct text of a chunk, or per number of a run of rows that show the same.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -85,9 +85,9 @@ impl Numbers {
         Numbers { secrets: [RandomState::new(), RandomState::new()] }
     }
 
-    /// The keys of rows that show these columns.
-    pub(super) fn keys_of(&self, columns: &[ColumnChunk], n_rows: usize) -> Vec<u128> {
-        let mut keys = vec![0u128; n_rows];
+    /// The keys of rows, or of runs of rows, that show these columns.
+    pub(super) fn keys_of(&self, columns: &[ColumnChunk], n_cells: usize) -> Vec<u128> {
+        let mut keys = vec![0u128; n_cells];
         for (column_idx, chunk) in columns.iter().enumerate() {
             let mut rows = keys.iter_mut();
             self.each(column_idx, chunk, |number| {

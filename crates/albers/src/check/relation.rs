@@ -4,7 +4,6 @@
 //! of fractions that only touch at an end are taken for disjoint, where a manifest says that they
 //! are regions: there a cut is.
 
-use albers_classes::ClassId;
 use albers_measure::Classes;
 use albers_measure::relation::{Cover, Relation, relation_of};
 use albers_release::parse::names_of;
@@ -12,7 +11,7 @@ use albers_table::hierarchy::dates::days_of_label;
 use albers_table::value::{days_of_month, month_of_days, parse_date};
 use rustc_hash::FxHashMap;
 
-use super::texts::{ANY, ShownTexts, WITH_MISSING, end_of, ends_of};
+use super::texts::{ANY, ShownTexts, TextKey, WITH_MISSING, end_of, ends_of};
 use super::whole::InternedColumn;
 use crate::report::{PLACES, PublishedColumn, REGIONS};
 
@@ -42,11 +41,10 @@ pub(super) fn relation_of_texts(
 ) -> Option<Relation> {
     let mut covers: Vec<Vec<Cover>> = vec![Vec::with_capacity(quasi.len()); classes.n_classes()];
     for (name, told) in quasi {
-        let shown = ShownTexts::of(name, columns)?;
+        let shown = ShownTexts::of(name, columns, classes.row_runs())?;
         let by_key = covers_of(&shown, *told)?;
-        for (class, covers) in ClassId::first(covers.len()).zip(&mut covers) {
-            let row = classes.rows_of(class)[0].index();
-            covers.push(by_key[&shown.key(row)].clone());
+        for (class, covers) in classes.iter().zip(&mut covers) {
+            covers.push(by_key[&shown.key(class.first_run())].clone());
         }
     }
     relation_of(&covers)
@@ -56,8 +54,9 @@ pub(super) fn relation_of_texts(
 fn covers_of(
     shown: &ShownTexts<'_>,
     told: Option<&PublishedColumn>,
-) -> Option<FxHashMap<[u32; 3], Cover>> {
-    let texts = || shown.texts.values().map(|(text, _)| text.as_str());
+) -> Option<FxHashMap<TextKey, Cover>> {
+    let shown: Vec<(TextKey, String)> = shown.texts().map(|(key, text, _)| (key, text)).collect();
+    let texts = || shown.iter().map(|(_, text)| text.as_str());
     let notation = match told {
         Some(told) => notation_told(told)?,
         None => notation_guessed(texts)?,
@@ -113,7 +112,7 @@ fn covers_of(
             }
         })
     };
-    shown.texts.iter().map(|(&key, (text, _))| Some((key, cover(text)?))).collect()
+    shown.iter().map(|(key, text)| Some((*key, cover(text)?))).collect()
 }
 
 /// What a prefix covers, or a value where it is no label; `names` are the stems of all, in order.

@@ -4,10 +4,9 @@
 //! Guarantee: counts of values are exact up to a number of distinct ones, the same in any memory,
 //! and beyond it estimates, which is said.
 
-use std::convert::Infallible;
-
+use albers_measure::RowRuns;
 use albers_measure::audit::SensitiveReached;
-use albers_measure::exposure::{Exposure, ExposurePlan, HashedRows};
+use albers_measure::exposure::{CountedRows, Exposure, ExposurePlan, counts_of};
 use albers_measure::risk::Risk;
 use albers_privacy::{Criterion, Requirement};
 use albers_storage::memory_budget::Reservation;
@@ -17,7 +16,7 @@ use albers_table::mix::mix;
 use albers_table::row::RowId;
 use albers_table::schema::{ColumnType, Role};
 use albers_table::source::{ColumnRequest, Source, place_of};
-use albers_table::value_hash::{MISSING, value_hashes};
+use albers_table::value_hash::{NumberedValues, value_hashes};
 
 use super::columns::AuditedColumns;
 use super::concerned::RowHashes;
@@ -32,6 +31,7 @@ use crate::job::Job;
 use crate::plan::counted_identifiers;
 use crate::report::ConcernedRows;
 use crate::rows::most_repeated;
+use crate::runs::RunChunk;
 
 /// Distinct values of all counted columns that are counted exactly.
 const MAX_VALUES: usize = 1 << 18;
@@ -61,8 +61,18 @@ pub(super) fn counted_columns(
     Ok((requests, n_kept))
 }
 
-/// What a chunk tells: the hashes of its cells, row by row, and the names that it shows.
+/// What a chunk tells: how often its cells occur, the names that it shows, and the hashes of its
+/// rows where their numbers are wanted.
 pub(super) struct ChunkCells {
+    /// The kept columns, beside what the quasi-identifiers show.
+    kept: CountedRows,
+    identifiers: Vec<Vec<(u64, u32)>>,
+    names: Vec<ChunkNames>,
+    rows: Option<ChunkHashes>,
+}
+
+/// The hashes of the cells of a chunk, row by row.
+pub(super) struct ChunkHashes {
     pub(super) first_row: RowId,
     /// What the quasi-identifiers show, one number for each row.
     pub(super) shown: Vec<u64>,
@@ -71,40 +81,51 @@ pub(super) struct ChunkCells {
     pub(super) sensitive: Vec<Vec<u64>>,
     /// The kept columns, then the identifiers.
     pub(super) counted: Vec<Vec<u64>>,
-    names: Vec<ChunkNames>,
 }
 
 impl ChunkCells {
     /// Looks at the columns of a chunk, and at those that are only counted.
     pub(super) fn of(
         columns: &AuditedColumns,
-        first_row: RowId,
-        coded: &[ColumnChunk],
+        chunk: &RunChunk,
         counted: &[ColumnChunk],
         wants_rows: bool,
     ) -> ChunkCells {
-        // A chunk without rows has no columns.
-        let (quasi, rest) = coded.split_at(columns.n_quasi.min(coded.len()));
-        let n_rows = quasi.first().map_or(0, ColumnChunk::n_rows);
-        let mut shown = vec![0u64; n_rows];
+        let mut shown = vec![0u64; chunk.n_runs()];
         if wants_rows || columns.n_kept > 0 {
-            for cells in quasi.iter().map(value_hashes) {
+            for cells in chunk.shown.iter().map(value_hashes) {
                 shown.iter_mut().zip(cells).for_each(|(hash, cell)| *hash = mix(*hash ^ cell));
             }
         }
-        let rest: Vec<Vec<u64>> = match wants_rows {
-            true => rest.iter().map(value_hashes).collect(),
-            false => Vec::new(),
-        };
-        let n_subjects = usize::from(columns.has_subject).min(rest.len());
-        let mut rest = rest.into_iter();
+        // A chunk without rows has no columns.
+        let (kept, identifiers) = counted.split_at(columns.n_kept.min(counted.len()));
+        let kept: Vec<NumberedValues> = kept.iter().map(NumberedValues::of).collect();
+        let sizes: Vec<u32> = chunk.sizes().collect();
+        let count = |cells: &ColumnChunk| counts_of(&NumberedValues::of(cells));
         ChunkCells {
-            first_row,
-            shown,
-            subjects: rest.by_ref().take(n_subjects).next().unwrap_or_default(),
-            sensitive: rest.collect(),
+            kept: CountedRows::of(&RowRuns::of_sizes(sizes.iter().copied()), &shown, &kept),
+            identifiers: identifiers.iter().map(count).collect(),
+            names: chunk.shown.iter().map(|cells| ChunkNames::of(cells, &sizes)).collect(),
+            rows: wants_rows.then(|| ChunkHashes::of(columns, chunk, &shown, counted)),
+        }
+    }
+}
+
+impl ChunkHashes {
+    fn of(
+        columns: &AuditedColumns,
+        chunk: &RunChunk,
+        shown: &[u64],
+        counted: &[ColumnChunk],
+    ) -> ChunkHashes {
+        let mut others = chunk.others.iter().map(value_hashes);
+        let n_subjects = usize::from(columns.has_subject);
+        ChunkHashes {
+            first_row: chunk.first_row,
+            shown: chunk.spread(shown),
+            subjects: others.by_ref().take(n_subjects).next().unwrap_or_default(),
+            sensitive: others.collect(),
             counted: counted.iter().map(value_hashes).collect(),
-            names: quasi.iter().map(ChunkNames::of).collect(),
         }
     }
 }
@@ -143,29 +164,17 @@ impl CellCounts {
 
     /// Adds the rows of a chunk.
     pub(super) fn add(&mut self, chunk: ChunkCells) {
-        let n_kept = self.n_kept.min(chunk.counted.len());
-        let (kept, identifiers) = chunk.counted.split_at(n_kept);
-        if n_kept > 0 {
-            let told = |&hash: &u64| (hash != MISSING).then_some(hash);
-            let cells = |column: usize| -> std::result::Result<Vec<Option<u64>>, Infallible> {
-                Ok(kept[column].iter().map(told).collect())
-            };
-            let rows = HashedRows { shown: &chunk.shown, secrets: &[] };
-            let Ok(()) = self.kept.add(&rows, cells);
-        }
-        for (counts, cells) in self.identifiers.iter_mut().zip(identifiers) {
-            let told = cells.iter().filter(|&&hash| hash != MISSING);
-            told.for_each(|&hash| counts.add(mix(hash), 1));
+        self.kept.add_counted(&chunk.kept);
+        for (sample, counts) in self.identifiers.iter_mut().zip(&chunk.identifiers) {
+            counts.iter().for_each(|&(hash, n_rows)| sample.add(mix(hash), n_rows));
         }
         self.names.iter_mut().zip(&chunk.names).for_each(|(own, more)| own.add(more));
-        if self.row_bytes == 0 && self.rows.is_none() {
-            return;
-        }
-        let n_bytes = RowHashes::bytes_of(&chunk);
+        let Some(hashes) = chunk.rows else { return };
+        let n_bytes = RowHashes::bytes_of(&hashes);
         self.row_bytes += n_bytes as u64;
         let fits = self.rows.as_mut().is_some_and(|(_, memory)| memory.try_grow(n_bytes).is_ok());
         match &mut self.rows {
-            Some((rows, _)) if fits => rows.add(chunk),
+            Some((rows, _)) if fits => rows.add(hashes),
             // The pass goes on without them, to tell how much would do.
             _ => self.rows = None,
         }

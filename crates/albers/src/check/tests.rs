@@ -3,11 +3,14 @@
 use std::fmt::Write as _;
 use std::io::Cursor;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use albers_storage::watch::{Phase, Silent};
+use albers_table::mix::mix;
 use albers_table::schema::Role;
-use albers_table::source::{FileSource, ReadOptions, StreamSource};
+use albers_table::source::{BatchSource, FileSource, ReadOptions, StreamSource};
+use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use proptest::prelude::*;
 
 use super::*;
@@ -89,6 +92,56 @@ proptest! {
         prop_assert_eq!(whole, outside);
         prop_assert_eq!(nothing, 0);
         prop_assert!(spilled > 0);
+    }
+}
+
+/// Typed batches of so many rows of a table with the columns of [`table_of`].
+fn batches_of(rows: &[Row], n_each: usize) -> BatchSource {
+    let batch = |rows: &[Row]| {
+        let numbers = |number: fn(&Row) -> i64| -> ArrayRef {
+            Arc::new(Int64Array::from_iter_values(rows.iter().map(number)))
+        };
+        let texts = |text: fn(&Row) -> Option<String>| -> ArrayRef {
+            Arc::new(rows.iter().map(text).collect::<StringArray>())
+        };
+        let pay = Float64Array::from_iter_values(rows.iter().map(|own| f64::from(own.4) + 0.5));
+        let columns = [
+            ("age_min", numbers(|own| own.0.into()), false),
+            ("age_max", numbers(|own| i64::from(own.0) + 4), false),
+            ("zip", texts(|own| (own.1 > 0).then(|| format!("z{}", own.1))), true),
+            ("person", texts(|own| Some(format!("p{}", own.2))), false),
+            ("disease", texts(|own| (own.3 > 0).then(|| format!("d{}", own.3))), true),
+            ("pay", Arc::new(pay), false),
+        ];
+        RecordBatch::try_from_iter_with_nullable(columns).unwrap()
+    };
+    BatchSource::of(rows.chunks(n_each).map(batch).collect(), &ReadOptions::default()).unwrap()
+}
+
+proptest! {
+    #[test]
+    fn rows_that_stand_class_by_class_are_audited_as_those_that_do_not(
+        runs in prop::collection::vec((0u8..4, 0u8..3, 0u8..4, 0u8..4, 1usize..9), 1..60),
+        n_each in 1usize..40,
+        counts_subjects: bool,
+    ) {
+        let alike = runs.iter().flat_map(|own| vec![own; own.4]);
+        let rows: Vec<Row> =
+            (0u16..).zip(alike).map(|(row, own)| (own.0, own.1, row % 50, own.2, own.3)).collect();
+        let mut scattered: Vec<(usize, Row)> = rows.iter().copied().enumerate().collect();
+        scattered.sort_by_key(|(row, _)| mix(*row as u64));
+        let scattered: Vec<Row> = scattered.into_iter().map(|(_, own)| own).collect();
+        let mut job = job(counts_subjects);
+        if !counts_subjects {
+            job.set_role("person", Role::Keep).unwrap();
+        }
+        let report = |rows: &[Row], n_each: usize| {
+            shown(within(&job, &batches_of(rows, n_each), usize::MAX)).0
+        };
+        let expected = report(&scattered, 1);
+        prop_assert_eq!(&report(&rows, rows.len()), &expected);
+        prop_assert_eq!(&report(&rows, n_each), &expected);
+        prop_assert_eq!(&report(&scattered, n_each), &expected);
     }
 }
 

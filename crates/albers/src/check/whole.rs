@@ -21,6 +21,7 @@ use crate::report::Note;
 /// A column by its distinct texts.
 pub(super) struct InternedColumn {
     pub(super) name: String,
+    /// Of each run of rows, where the column shows a quasi-identifier; else of each row.
     pub(super) codes: Vec<u32>,
     n_values: u32,
     domain: Domain,
@@ -40,11 +41,11 @@ impl InternedColumn {
     }
 
     /// The text of a code; none for the missing one.
-    pub(super) fn text(&self, code: Code) -> String {
-        self.domain.category(code).unwrap_or_default().to_owned()
+    pub(super) fn text(&self, code: Code) -> &str {
+        self.domain.category(code).unwrap_or_default()
     }
 
-    /// The codes of all rows.
+    /// All its codes.
     pub(super) fn codes(&self) -> Codes<'_> {
         Codes { codes: &self.codes, n_values: self.n_values }
     }
@@ -59,7 +60,7 @@ pub(super) fn audit(
     watch: &dyn Watch,
     notes: &mut Vec<Note>,
 ) -> Result<(Requirement, Audit)> {
-    let WholeColumns { n_rows, columns: mut exact, memory: _memory } = whole;
+    let WholeColumns { runs, columns: mut exact, memory: _memory } = whole;
     let sensitive = exact.split_off(columns.first_sensitive());
     let mut exact: Vec<InternedColumn> =
         exact.into_par_iter().map(InternedColumn::of).collect::<Result<_>>()?;
@@ -71,7 +72,7 @@ pub(super) fn audit(
     let sensitive: Vec<CodedColumn> = sensitive.into_iter().map(encoded).collect::<Result<_>>()?;
     watch.phase(Phase::Audit, None);
     let quasi: Vec<Codes<'_>> = exact.iter().map(InternedColumn::codes).collect();
-    let classes = Classes::of(n_rows, &quasi);
+    let classes = Classes::of(runs, &quasi);
     looked.look(job, &classes, &exact);
     drop(exact);
     let domains: Vec<_> = sensitive.iter().map(|column| &column.domain).collect();
@@ -79,7 +80,7 @@ pub(super) fn audit(
     let codes: Vec<Vec<u32>> = sensitive.iter().map(|column| column.codes.concat()).collect();
     let all: Vec<usize> = (0..codes.len()).collect();
     let facts = Facts {
-        sensitive: interleave(&codes, &all, n_rows),
+        sensitive: interleave(&codes, &all, classes.n_rows()),
         n_sensitive: codes.len(),
         subjects: subjects.unwrap_or_default().into_iter().map(u64::from).collect(),
     };

@@ -99,7 +99,7 @@ pub(super) struct Asking<'a> {
     pub(super) columns: &'a [ReleasedColumn<'a>],
     /// Its rows by class.
     pub(super) classes: &'a Classes,
-    /// The level of each of its rows, where it has some.
+    /// The level of each run of its rows, where it has some.
     pub(super) levels: Option<&'a [i64]>,
     /// The codes of the original, attribute by attribute.
     pub(super) codes: &'a [Vec<u32>],

@@ -77,7 +77,7 @@ pub(super) fn measured(
     let domains: Vec<&Domain> =
         rows.columns.iter().map(|column| &column.attribute.domain).collect();
     let selects = TableSelects::of(&planned, &domains)?;
-    let smallest = || rows.classes.iter().map(|rows| rows.len() as u64).min().unwrap_or(1);
+    let smallest = || rows.classes.iter().map(|own| own.n_rows() as u64).min().unwrap_or(1);
     let k = job.k.unwrap_or_else(smallest);
     let is_known = rows.published.is_some() || rows.has_all_rows();
     notes.extend((!is_known).then_some(Note::LeftOutUnknown));
@@ -133,9 +133,9 @@ impl BothRows<'_> {
 
     /// Rows of the release whose cells overlap some of the predicates.
     fn n_returned(&self, any: &[&Predicate]) -> u64 {
-        let is_returned = |row: RowIdx| any.iter().any(|own| self.overlaps(own, row));
-        let returned = self.classes.iter().filter(|rows| is_returned(rows[0]));
-        returned.map(|rows| rows.len() as u64).sum()
+        let is_returned = |run: usize| any.iter().any(|own| self.overlaps(own, run));
+        let returned = self.classes.iter().filter(|class| is_returned(class.first_run()));
+        returned.map(|class| class.n_rows() as u64).sum()
     }
 
     /// Rows of the original that satisfy some of the predicates, without those known to be left out.
@@ -153,12 +153,11 @@ impl BothRows<'_> {
         found as u64
     }
 
-    /// Whether what a row of the release shows overlaps a predicate.
-    fn overlaps(&self, predicate: &Predicate, row: RowIdx) -> bool {
+    /// Whether what a run of rows of the release shows overlaps a predicate.
+    fn overlaps(&self, predicate: &Predicate, run: usize) -> bool {
         predicate.terms.iter().all(|term| {
             let column = &self.columns[term.axis];
-            let cell = &column.cells[column.places[row.index()] as usize];
-            cell.content.overlaps(&column.attribute.domain, &term.codes)
+            column.cell(run).content.overlaps(&column.attribute.domain, &term.codes)
         })
     }
 }

@@ -49,8 +49,8 @@ pub(super) fn measured(
     classes: &Classes,
 ) -> Result<Vec<MeasuredTarget>> {
     let mut class_of = vec![ClassId::new(0); classes.n_rows()];
-    for (class, rows) in ClassId::first(classes.n_classes()).zip(classes.iter()) {
-        rows.iter().for_each(|row| class_of[row.index()] = class);
+    for (class, own) in ClassId::first(classes.n_classes()).zip(classes.iter()) {
+        own.rows().for_each(|row| class_of[row.index()] = class);
     }
     let targets = job.workload.targets.iter().zip(columns);
     let of_target = |(target, column): (&crate::job::TargetSpec, &CodedColumn)| {

@@ -19,7 +19,7 @@ use albers_classes::FeatureValue;
 use albers_classes::class_block::{ClassBlock, Groups};
 use albers_classes::space::Shown;
 use albers_measure::released::{Pairing, ReleasedColumn, loss_of_released};
-use albers_measure::{Classes, ColumnSteps};
+use albers_measure::{ClassRows, Classes, ColumnSteps};
 use albers_privacy::{ClassSummary, Facts, Requirement};
 use albers_release::door::{Door, RowStore, TableRows};
 use albers_table::row::RowIdx;
@@ -134,10 +134,10 @@ impl PairedRelease {
         if let MethodPlan::Given { k: Some(k), .. } = plan.method {
             return k;
         }
-        let n_units = |class: &[RowIdx]| match &table.subjects {
-            None => class.len(),
+        let n_units = |class: ClassRows<'_>| match &table.subjects {
+            None => class.n_rows(),
             Some(subjects) => {
-                let rows = class.iter().map(|row| self.original_rows[row.index()]);
+                let rows = class.rows().map(|row| self.original_rows[row.index()]);
                 rows.map(|row| subjects[row.index()]).collect::<FxHashSet<u64>>().len()
             }
         };
@@ -152,13 +152,13 @@ impl PairedRelease {
         let mut summary = ClassSummary::new(requirement.shape());
         for class in self.classes.iter() {
             summary.clear();
-            for row in class {
+            for row in class.rows() {
                 facts.add(self.original_rows[row.index()].index(), &mut summary);
             }
             if !requirement.holds(&summary) {
                 return Err(Error::GivenViolates {
                     release: self.released.name.clone(),
-                    first_row: class[0].into(),
+                    first_row: class.first_row().into(),
                     n_rows: summary.n_rows(),
                     violations: requirement.violations(&summary),
                 });
@@ -222,14 +222,14 @@ fn groups_of(
     let mut blocks = Vec::new();
     let mut block = ClassBlock::default();
     for class in classes.iter() {
-        for released_row in class {
+        for released_row in class.rows() {
             let row = original_rows[released_row.index()];
             block.row_idxs.push(row);
             block.codes.extend(codes.iter().map(|column| column[row.index()]));
         }
         block.class_ends.push(block.row_idxs.len() as u32);
         if let Some(levels) = levels {
-            let level = FeatureValue::integer(levels[class[0].index()]);
+            let level = FeatureValue::integer(levels[class.first_run()]);
             block.details.get_or_insert_default().features.push(level);
         }
         if block.row_idxs.len() >= ROWS_PER_BLOCK {
@@ -245,12 +245,12 @@ fn groups_of(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use albers_measure::Codes;
+    use albers_measure::{Codes, RowRuns};
 
     #[test]
     fn groups_hold_the_rows_of_the_original_class_by_class() {
         let texts = [0, 1, 0];
-        let classes = Classes::of(3, &[Codes { codes: &texts, n_values: 2 }]);
+        let classes = Classes::of(RowRuns::single(3), &[Codes { codes: &texts, n_values: 2 }]);
         let rows = [3, 0, 1].map(RowIdx::new);
         let groups = groups_of(&classes, (&rows, None), &[vec![10, 11, 12, 13], vec![5, 6, 7, 8]]);
         assert_eq!((groups.n_rows(), groups.n_classes()), (3, 2));
@@ -263,7 +263,8 @@ mod tests {
     #[test]
     fn a_large_release_is_cut_into_blocks_of_whole_classes() {
         let texts: Vec<u32> = (0..200_000).map(|row| row % 5).collect();
-        let classes = Classes::of(texts.len(), &[Codes { codes: &texts, n_values: 5 }]);
+        let runs = RowRuns::single(texts.len());
+        let classes = Classes::of(runs, &[Codes { codes: &texts, n_values: 5 }]);
         let rows: Vec<RowIdx> = RowIdx::FIRST.take(200_000).collect();
         let groups = groups_of(&classes, (&rows, None), std::slice::from_ref(&texts));
         assert_eq!((groups.n_rows(), groups.n_classes()), (200_000, 5));

@@ -8,10 +8,11 @@
 //! Cost: one pass; what is kept is a row of cells for each run, which in a release of this program
 //! is a class, or a part of one where carried columns are asked for.
 
-use albers_measure::{Classes, Codes};
+use albers_measure::{Classes, Codes, RowRuns};
 use albers_storage::memory_budget::Reservation;
 use albers_storage::watch::{Phase, Watch};
 use albers_table::chunk::{Cells, ColumnChunk, TickUnit};
+use albers_table::row::RowId;
 use albers_table::source::{
     ColumnRequest, Source, SourceChunk, for_each_chunk, with_settled_types,
 };
@@ -19,6 +20,7 @@ use albers_table::source::{
 use crate::error::Result;
 use crate::memory::Memory;
 use crate::rows::check_size;
+use crate::runs::RunChunk;
 
 /// Rows that stand together and show the same in all columns that were read.
 pub(super) struct Runs {
@@ -32,14 +34,6 @@ pub(super) struct Runs {
     _memory: Reservation,
 }
 
-/// The runs of a chunk.
-struct ChunkRuns {
-    first_row: u64,
-    starts: Vec<u32>,
-    n_rows: usize,
-    columns: Vec<ColumnChunk>,
-}
-
 /// Reads columns of a release as runs.
 pub(super) fn read_runs(
     source: &dyn Source,
@@ -49,12 +43,13 @@ pub(super) fn read_runs(
 ) -> Result<Runs> {
     let (_, (mut chunks, memory)) = with_settled_types(source, requests, &mut |types| {
         let mut memory = memory.budget.reserve_nothing("the classes of a release");
-        let mut chunks: Vec<ChunkRuns> = Vec::new();
+        let mut chunks: Vec<RunChunk> = Vec::new();
         watch.phase(Phase::Read, source.n_rows());
         let mut scan = source.scan(requests, types)?;
-        for_each_chunk(scan.as_mut(), watch, &|chunk| Ok(ChunkRuns::of(&chunk)), &mut |runs| {
-            memory.try_grow(runs.n_bytes())?;
-            chunks.push(runs);
+        let map = |chunk: SourceChunk| Ok(RunChunk::of(chunk, requests.len()));
+        for_each_chunk(scan.as_mut(), watch, &map, &mut |chunk: RunChunk| {
+            memory.try_grow(n_bytes(&chunk))?;
+            chunks.push(chunk);
             Ok(())
         })?;
         Ok((chunks, memory))
@@ -68,62 +63,19 @@ pub(super) fn read_runs(
         _memory: memory,
     };
     for chunk in chunks {
-        let ends = chunk.starts.iter().skip(1).copied().chain([chunk.n_rows as u32]);
-        let sizes = chunk.starts.iter().zip(ends).map(|(&start, end)| u64::from(end - start));
-        runs.sizes.extend(sizes);
-        let first_rows = chunk.starts.iter().map(|&start| chunk.first_row + u64::from(start));
-        runs.first_rows.extend(first_rows);
-        let columns = runs.columns.iter_mut().zip(chunk.columns);
+        runs.sizes.extend(chunk.sizes().map(u64::from));
+        runs.first_rows.extend(chunk.first_rows().map(RowId::get));
+        let columns = runs.columns.iter_mut().zip(chunk.shown);
         columns.for_each(|(all, own)| all.push(own));
     }
     Ok(runs)
 }
 
-impl ChunkRuns {
-    fn of(chunk: &SourceChunk) -> ChunkRuns {
-        let mut differs = vec![false; chunk.n_rows];
-        if let Some(first) = differs.first_mut() {
-            *first = true;
-        }
-        chunk.coded.iter().for_each(|column| mark_changes(column, &mut differs));
-        let starts = (0..chunk.n_rows as u32).filter(|&row| differs[row as usize]);
-        let starts: Vec<u32> = starts.collect();
-        let columns = chunk.coded.iter().map(|column| column.select(&starts)).collect();
-        let first_row = chunk.first_row.get();
-        ChunkRuns { first_row, starts, n_rows: chunk.n_rows, columns }
-    }
-
-    fn n_bytes(&self) -> usize {
-        // Cells become the places of distinct ones, and classes are told by these.
-        const PER_CELL_BYTES: usize = 28;
-        let cells: usize = self.columns.iter().map(ColumnChunk::n_bytes).sum();
-        cells + self.starts.len() * (24 + PER_CELL_BYTES * self.columns.len())
-    }
-}
-
-/// Marks the rows whose cell differs from that of the row before.
-fn mark_changes(column: &ColumnChunk, differs: &mut [bool]) {
-    fn changes<T: PartialEq>(cells: &[T], differs: &mut [bool]) {
-        let pairs = cells.iter().zip(cells.iter().skip(1));
-        for (differs, (before, own)) in differs.iter_mut().skip(1).zip(pairs) {
-            *differs |= before != own;
-        }
-    }
-    match &column.cells {
-        Cells::Ticks { offsets, .. } => changes(offsets, differs),
-        Cells::WideTicks { ticks, .. } => changes(ticks, differs),
-        Cells::Floats(floats) => changes(floats, differs),
-        Cells::Names { places, .. } => changes(places, differs),
-    }
-    // What stands in a missing cell's place has no meaning, but is the same in all of them.
-    for (place, &row) in column.missing.iter().enumerate() {
-        let follows = place.checked_sub(1).is_some_and(|before| column.missing[before] + 1 == row);
-        differs[row as usize] |= !follows;
-        let goes_on = column.missing.get(place + 1) == Some(&(row + 1));
-        if let Some(next) = differs.get_mut(row as usize + 1).filter(|_| !goes_on) {
-            *next = true;
-        }
-    }
+/// What the runs of a chunk take.
+fn n_bytes(chunk: &RunChunk) -> usize {
+    // Cells become the places of distinct ones, and classes are told by these.
+    const PER_CELL_BYTES: usize = 28;
+    chunk.cell_bytes() + chunk.n_runs() * (24 + PER_CELL_BYTES * chunk.shown.len())
 }
 
 /// The classes of runs, told by the places of their cells, and within these the parts, told by
@@ -144,7 +96,7 @@ pub(super) struct Grouped {
 impl Grouped {
     /// Groups runs by some columns, and within these by others.
     pub(super) fn of(sizes: &[u64], quasi: &[Codes<'_>], carried: &[Codes<'_>]) -> Grouped {
-        let classes = Classes::of(sizes.len(), quasi);
+        let classes = Classes::of(RowRuns::single(sizes.len()), quasi);
         let mut grouped = Grouped {
             runs: Vec::with_capacity(classes.n_classes()),
             sizes: Vec::with_capacity(classes.n_classes()),
@@ -153,8 +105,8 @@ impl Grouped {
             part_sizes: Vec::new(),
         };
         let key = |run: usize| carried.iter().map(move |column| column.codes[run]);
-        for runs in classes.iter() {
-            let mut runs: Vec<usize> = runs.iter().map(|run| run.index()).collect();
+        for class in classes.iter() {
+            let mut runs: Vec<usize> = class.runs().collect();
             grouped.runs.push(runs[0]);
             grouped.sizes.push(runs.iter().map(|&run| sizes[run]).sum());
             if !carried.is_empty() {

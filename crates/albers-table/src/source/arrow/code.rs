@@ -8,8 +8,9 @@ use arrow_array::types::{
     Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
     TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, ArrayRef, StringArray};
+use arrow_array::{Array, ArrayRef, PrimitiveArray, StringArray};
 use arrow_schema::{DataType, TimeUnit};
+use rustc_hash::FxHashMap;
 
 use crate::chunk::{Cells, ColumnChunk, NameBuilder, TextColumnBuilder, TickUnit, narrow_ticks};
 use crate::notation::Notation;
@@ -215,20 +216,14 @@ fn code_as_text(
     kind: ColumnType,
     text: &TextCells<'_>,
 ) -> std::result::Result<ColumnChunk, CellFault> {
+    let are_names = matches!(kind, ColumnType::Text | ColumnType::Code);
+    if let Some(ticks) = are_names.then(|| ticks_of(array)).flatten() {
+        return names_of_ticks(&ticks, |ticks| text_of_ticks(array.data_type(), ticks), text);
+    }
     let texts = texts_of(array).ok_or((0, ParseProblem::NotA(kind)))?;
     let texts = texts.as_string::<i32>();
-    if matches!(kind, ColumnType::Text | ColumnType::Code) {
-        let mut names = NameBuilder::default();
-        let mut missing = Vec::new();
-        for row_idx in 0..texts.len() {
-            if texts.is_null(row_idx) || (text.is_missing)(texts.value(row_idx).as_bytes()) {
-                missing.push(row_idx as u32);
-                names.push_missing();
-            } else {
-                names.push(texts.value(row_idx).as_bytes()).map_err(|p| (row_idx, p))?;
-            }
-        }
-        return Ok(ColumnChunk { cells: names.finish(), missing });
+    if are_names {
+        return names_of_texts(texts, text);
     }
     let mut builder = TextColumnBuilder::new(kind);
     let mut buffer = Vec::new();
@@ -244,24 +239,106 @@ fn code_as_text(
     builder.finish()
 }
 
-/// The cells as text; days and times as they are written everywhere else, since the library knows
-/// no zones and no years far away.
+/// Texts as names. One that stands below itself, as those of a class do, is looked up once.
+fn names_of_texts(
+    texts: &StringArray,
+    text: &TextCells<'_>,
+) -> std::result::Result<ColumnChunk, CellFault> {
+    let mut names = NameBuilder::default();
+    let mut missing = Vec::new();
+    let mut before: Option<(&[u8], bool)> = None;
+    for row_idx in 0..texts.len() {
+        let cell = (!texts.is_null(row_idx)).then(|| texts.value(row_idx).as_bytes());
+        let is_again = cell.is_some() && before.map(|(own, _)| own) == cell;
+        let is_missing = match (cell, before) {
+            (_, Some((_, is_missing))) if is_again => is_missing,
+            (Some(cell), _) => (text.is_missing)(cell),
+            (None, _) => true,
+        };
+        match cell {
+            Some(_) if is_again && !is_missing => names.push_again(),
+            Some(cell) if !is_missing => names.push(cell).map_err(|p| (row_idx, p))?,
+            _ => {
+                missing.push(row_idx as u32);
+                names.push_missing();
+            }
+        }
+        before = cell.map(|cell| (cell, is_missing));
+    }
+    Ok(ColumnChunk { cells: names.finish(), missing })
+}
+
+/// Whole numbers as names: each of them is written once.
+fn names_of_ticks(
+    ticks: &PrimitiveArray<Int64Type>,
+    text_of: impl Fn(i64) -> String,
+    text: &TextCells<'_>,
+) -> std::result::Result<ColumnChunk, CellFault> {
+    let mut names = NameBuilder::default();
+    let mut missing = Vec::new();
+    // The place of each that was met; nothing where its text stands for a missing value.
+    let mut met: FxHashMap<i64, Option<u32>> = FxHashMap::default();
+    for (row_idx, tick) in ticks.iter().enumerate() {
+        let known = tick.map(|tick| (tick, met.get(&tick).copied()));
+        let place = match known {
+            None => None,
+            Some((_, Some(place))) => place,
+            Some((tick, None)) => {
+                let cell = text_of(tick).into_bytes();
+                let place = match (text.is_missing)(&cell) {
+                    true => None,
+                    false => Some(names.place_of(&cell).map_err(|p| (row_idx, p))?),
+                };
+                met.insert(tick, place);
+                place
+            }
+        };
+        match place {
+            Some(place) => names.push_place(place),
+            None => {
+                missing.push(row_idx as u32);
+                names.push_missing();
+            }
+        }
+    }
+    Ok(ColumnChunk { cells: names.finish(), missing })
+}
+
+/// The cells as whole numbers, where these alone tell how they are written.
+fn ticks_of(array: &ArrayRef) -> Option<PrimitiveArray<Int64Type>> {
+    let is_told = match array.data_type() {
+        DataType::UInt64 => false,
+        DataType::Date32 | DataType::Timestamp(..) => true,
+        other => other.is_integer(),
+    };
+    let ticks = is_told.then(|| arrow_cast::cast(array, &DataType::Int64).ok()).flatten()?;
+    Some(ticks.as_primitive::<Int64Type>().clone())
+}
+
+/// How a whole number is written that is a cell of this type: days and times as everywhere else,
+/// since the library knows no zones and no years far away.
+fn text_of_ticks(data_type: &DataType, ticks: i64) -> String {
+    match data_type {
+        DataType::Date32 => cell::date_text(ticks),
+        DataType::Timestamp(unit, zone) => {
+            cell::timestamp_text(ticks, ticks_per_second(*unit), zone.is_some())
+        }
+        _ => ticks.to_string(),
+    }
+}
+
+/// The cells as text.
 fn texts_of(array: &ArrayRef) -> Option<ArrayRef> {
-    let (per_second, is_zoned) = match array.data_type() {
+    match array.data_type() {
         DataType::Dictionary(_, values) if values.is_temporal() => {
             return texts_of(&arrow_cast::cast(array, values).ok()?);
         }
-        DataType::Date32 => (None, false),
-        DataType::Timestamp(unit, zone) => (Some(ticks_per_second(*unit)), zone.is_some()),
+        DataType::Date32 | DataType::Timestamp(..) => {}
         _ => return arrow_cast::cast(array, &DataType::Utf8).ok(),
     };
-    let ticks = arrow_cast::cast(array, &DataType::Int64).ok()?;
-    let text_of = |ticks: i64| match per_second {
-        None => cell::date_text(ticks),
-        Some(per_second) => cell::timestamp_text(ticks, per_second, is_zoned),
-    };
-    let ticks = ticks.as_primitive::<Int64Type>().iter();
-    let texts: StringArray = ticks.map(|ticks| ticks.map(text_of)).collect();
+    let text_of = |ticks: i64| text_of_ticks(array.data_type(), ticks);
+    let ticks = ticks_of(array)?;
+    let texts: StringArray = ticks.iter().map(|ticks| ticks.map(text_of)).collect();
     Some(Arc::new(texts))
 }
 
@@ -276,7 +353,10 @@ fn ticks_per_second(unit: TimeUnit) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use arrow_array::{Date32Array, Date64Array, TimestampNanosecondArray, TimestampSecondArray};
+    use arrow_array::{
+        Date32Array, Date64Array, Int8Array, Int64Array, TimestampNanosecondArray,
+        TimestampSecondArray,
+    };
 
     use super::*;
 
@@ -313,6 +393,37 @@ mod tests {
         let far = Date64Array::from(vec![86_400_000, i64::MAX / 86_400_000 * 86_400_000]);
         let fault = coded(far, ColumnType::Date).err();
         assert_eq!(fault, Some((1, ParseProblem::BeyondI64(ColumnType::Date))));
+    }
+
+    /// The name of each row, nothing where it is missing.
+    fn shown(chunk: &ColumnChunk) -> Vec<Option<String>> {
+        let Cells::Names { names, places } = &chunk.cells else { panic!("names") };
+        assert!((1..names.len()).all(|place| !names[..place].contains(&names[place])));
+        let name = |row: u32| match chunk.missing.contains(&row) {
+            true => None,
+            false => Some(names[places[row as usize] as usize].clone()),
+        };
+        (0..chunk.n_rows() as u32).map(name).collect()
+    }
+
+    #[test]
+    fn names_are_those_of_each_cell_alone_whatever_stands_above_it() {
+        let cells =
+            [7, 7, 9, -3, 9, 9, 0, 7, 0, 0, -3].map(|own| Some(own).filter(|&own| own != 0));
+        let cell = |own: Option<i64>| own.map(|own| own.to_string());
+        let text = TextCells { is_missing: &|cell| cell == b"9", notation: &Notation::Plain };
+        let expected: Vec<Option<String>> =
+            cells.into_iter().map(|own| cell(own).filter(|own| own != "9")).collect();
+        let texts: StringArray = cells.into_iter().map(cell).collect();
+        let arrays: [ArrayRef; 3] = [
+            Arc::new(texts),
+            Arc::new(Int64Array::from(cells.to_vec())),
+            Arc::new(cells.iter().map(|own| own.map(|own| own as i8)).collect::<Int8Array>()),
+        ];
+        for array in arrays {
+            let chunk = code_array(&array, ColumnType::Code, &text).map_err(|_| "fine").unwrap();
+            assert_eq!(shown(&chunk), expected);
+        }
     }
 
     #[test]

@@ -11,14 +11,13 @@
 //!   positions  0  1   2  3  4        (their ends are codes)
 //! ```
 
-use albers_measure::Classes;
 use albers_measure::released::ReleasedColumn;
+use albers_measure::{ClassRows, Classes};
 use albers_query::cells::Known;
 use albers_query::{Asked, AxisCells, Boxes, Cover, Missing, Query, Scale};
 use albers_release::CellContent;
 use albers_table::code::{Code, CodeRange};
 use albers_table::domain::Domain;
-use albers_table::row::RowIdx;
 use rayon::prelude::*;
 
 use super::draw::{Between, DrawnQuery};
@@ -54,8 +53,8 @@ impl Answering {
         };
         let (axes, mut cells): (Vec<Positions>, Vec<AxisCells>) =
             columns.par_iter().enumerate().map(|(place, own)| axis((place, own))).unzip();
-        let sizes: Vec<u64> = classes.iter().map(|rows| rows.len() as u64).collect();
-        let level = |rows: &[RowIdx]| levels.map_or(0, |levels| levels[rows[0].index()]);
+        let sizes: Vec<u64> = classes.iter().map(|own| own.n_rows() as u64).collect();
+        let level = |own: ClassRows<'_>| levels.map_or(0, |levels| levels[own.first_run()]);
         let levels_of: Vec<i64> = classes.iter().map(level).collect();
         let order = order_of(&cells, &levels_of);
         // Cells of other texts may cover the same.
@@ -166,7 +165,7 @@ impl Positions {
             }
             cell_of_place[place] = cells.len() as u32 - 1;
         }
-        let cell = |rows: &[RowIdx]| cell_of_place[column.places[rows[0].index()] as usize];
+        let cell = |own: ClassRows<'_>| cell_of_place[column.places[own.first_run()] as usize];
         let scale = match &self.edges {
             Some(edges) => Scale::Measured(edges.iter().map(|&code| f64::from(code)).collect()),
             None => Scale::Counted,

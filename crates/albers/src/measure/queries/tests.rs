@@ -178,9 +178,10 @@ fn check(sides: &Sides<'_>, workload: &QueryWorkload, way: Option<Way>) {
         let truth = published.iter().filter(|row| satisfies(row.index())).count() as u64;
         assert_eq!((answer.truth, answer.n_predicates), (truth, query.terms.len()));
         let (mut overlap, mut estimate) = (0, 0.0);
-        for row in 0..sides.released.n_rows {
-            let cell =
-                |axis: usize| &columns[axis].cells[columns[axis].places[row] as usize].content;
+        let row_runs = columns[0].runs;
+        assert_eq!(row_runs.n_rows(), sides.released.n_rows());
+        for run in row_runs.iter().enumerate().flat_map(|(run, rows)| rows.map(move |_| run)) {
+            let cell = |axis: usize| &columns[axis].cell(run).content;
             let meets = |&(axis, between): &(usize, Between)| {
                 cell(axis).overlaps(domains[axis], &runs(between))
             };
