@@ -28,7 +28,7 @@ fn json(run: &Run) -> Value {
 fn a_severe_finding_that_is_not_accepted_ends_with_1_and_how_to_accept_it() {
     let folder = Folder::with(people());
     folder.write("job.toml", "accept = ['unique-keep']\n");
-    for memory in ["", "--memory 300KB --spill-dir ."] {
+    for memory in ["", "--memory 100KB --spill-dir ."] {
         let check = format!("check in.csv --quasi age --keep note -k 4 {memory}");
         let refused = run(&folder, &check);
         assert_eq!(refused.code, Some(1), "{}", refused.err);
@@ -74,7 +74,7 @@ fn what_a_manifest_accepts_is_accepted_and_its_kept_columns_are_counted() {
 
 /// The findings of a check with their counts and whether they are severe, in memory and beyond it.
 fn checked(folder: &Folder, arguments: &str) -> Vec<(String, u64, bool)> {
-    let checks = ["", "--memory 300KB --spill-dir ."].map(|memory| {
+    let checks = ["", "--memory 100KB --spill-dir ."].map(|memory| {
         let report = json(&run(folder, &format!("check {arguments} --json {memory}")));
         let is_large = report["rows"].as_u64().unwrap() > 10_000;
         let is_spilled = report["spilled_bytes"].as_u64().unwrap_or(0) > 0;
@@ -140,7 +140,7 @@ fn the_numbers_of_the_rows_are_written_for_their_owner_alone() {
     let folder = Folder::with(table);
     let check = "check in.csv --quasi age --keep note,pay --sensitive disease";
     let mut written = Vec::new();
-    for (name, memory) in [("rows.csv", ""), ("more.csv", "--memory 300KB --spill-dir .")] {
+    for (name, memory) in [("rows.csv", ""), ("more.csv", "--memory 100KB --spill-dir .")] {
         let run = run(&folder, &format!("{check} --rows {name} {memory}"));
         assert_eq!(run.code, Some(1), "{}", run.err);
         let mode = std::fs::metadata(folder.path(name)).unwrap().permissions().mode();

@@ -209,7 +209,7 @@ fn a_spilled_release_has_the_places_of_one_in_memory() {
     let job = format!("{job} --values features -o out.csv");
     folder.anonymize(&job);
     let whole = folder.read("out.csv");
-    let report = folder.anonymize(&format!("{job} --memory 2MB --threads 1"));
+    let report = folder.anonymize(&format!("{job} --memory 700KB --threads 1"));
     assert!(report["spilled_bytes"].as_u64().unwrap() > 0);
     assert!(folder.read("out.csv") == whole);
 }
