@@ -203,13 +203,13 @@ fn places_follow_from_labels_that_a_whole_column_shares() {
 
 #[test]
 fn a_spilled_release_has_the_places_of_one_in_memory() {
-    let folder = Folder::with(people(6000));
+    let folder = Folder::with(people(12_000));
     folder.write("jobs.csv", JOBS);
     let job = format!("in.csv --keep id -k 4 {ALL} {TREES} --method rtree");
     let job = format!("{job} --values features -o out.csv");
     folder.anonymize(&job);
     let whole = folder.read("out.csv");
-    let report = folder.anonymize(&format!("{job} --memory 700KB --threads 1"));
+    let report = folder.anonymize(&format!("{job} --memory 2MB --threads 1"));
     assert!(report["spilled_bytes"].as_u64().unwrap() > 0);
     assert!(folder.read("out.csv") == whole);
 }
