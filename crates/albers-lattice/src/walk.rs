@@ -229,11 +229,10 @@ impl Look<'_, '_> {
         let bits = self.bits.as_ref()?;
         let k = self.question.least_rows(self.sourcing.source.layout())?;
         let mut below = self.family.lattice.below(node);
-        let tried = below.find_map(|node| {
+        below.find_map(|node| {
             let witness = self.below.witnesses.get(&node)?;
             bits.is_below(witness, levels, k).then(|| Arc::clone(witness))
-        });
-        tried
+        })
     }
 
     /// What is kept of the set of a node that violates. One that would crowd others out is not worth

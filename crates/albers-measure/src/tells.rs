@@ -12,7 +12,7 @@
 //! is said to be an estimate. It is a function of the rows and their classes, in any memory. Of a
 //! release that was read back, a value is looked up in the original, see [`released`].
 //! Cost: a hash per row and carried column, and a look at each attribute while a value tells any, see
-//! [`mod@part`].
+//! `part`.
 
 mod part;
 pub mod released;
