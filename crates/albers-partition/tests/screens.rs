@@ -73,7 +73,8 @@ fn requirement(table: &Table, k: u64, t: f64, min_distinct: u32) -> (Requirement
         (0, Criterion::DistinctLDiversity { l: min_distinct }),
         (0, Criterion::TCloseness { t }),
     ];
-    let mut requirement = Requirement::new(k, false, vec![column], rules).unwrap();
+    let mut requirement =
+        Requirement::new(k, false, vec![column], rules).expect("a requirement of one rule");
     let facts = Facts { subjects: Vec::new(), sensitive: table.secrets.clone(), n_sensitive: 1 };
     let mut all = ClassSummary::new(requirement.shape());
     (0..table.secrets.len()).for_each(|row| facts.add(row, &mut all));
