@@ -33,8 +33,7 @@ pub use codebook::{codebook_beside, codebook_of, codebook_paths};
 pub use rehearsal::{in_the_way, written};
 use said::{of_text_only, with_effect};
 pub(crate) use temporary::{check_spill_folder, spill_folder};
-pub(crate) use texts::decoded;
-pub use texts::{conditions_of, text_of};
+pub use texts::text_of;
 
 /// What stands for standard input and output.
 const STANDARD: &str = "-";

@@ -32,7 +32,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::condition::Condition;
 use crate::error::{Error, Result};
-use crate::files;
 use crate::finding::Acceptance;
 
 pub use choices::{Categories, Effort, External, Method, SearchVariant, Split, TargetKind};
@@ -332,7 +331,7 @@ fn read_short(path: &Path) -> Result<String> {
             "name a job file, as 'albers init' writes one",
         ));
     }
-    let text = files::decoded(bytes, path)?;
+    let text = decoded(bytes, path)?;
     match said_bytes(&text) > MOST_SAID_BYTES {
         true => Err(Error::usage(
             format!(
@@ -535,4 +534,11 @@ impl Job {
         }
         Ok(job)
     }
+}
+
+/// Bytes of a file as text.
+pub(crate) fn decoded(bytes: Vec<u8>, path: &Path) -> Result<String> {
+    String::from_utf8(bytes).map_err(|_| {
+        Error::usage(format!("{} is not UTF-8", path.display()), "save it as UTF-8, or name a text")
+    })
 }

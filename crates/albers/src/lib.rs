@@ -121,7 +121,7 @@ pub use memory::pool;
 pub use plan::Plan;
 pub use query::{
     Dialect, GroupAnswer, QueryAnswer, QueryReport, Question, ReleaseBeside, SqlSource, Total,
-    Totals, query, query_sql,
+    Totals, conditions_of, query, query_sql,
 };
 pub use recode::{
     LearningReport, Outside, PreparedTable, RecodeJob, prepare_learning, prepare_learning_files,

@@ -52,9 +52,8 @@ use columns::{ColumnKind, ReleaseColumn, ReleaseColumns};
 use room::Room;
 use table::{BoxQuery, QueriedTable, Wanted};
 
-pub(crate) use room::check_room;
-
 pub use report::{GroupAnswer, QueryAnswer, QueryReport, SingleReport, Total, Totals};
+pub use room::conditions_of;
 pub use sql::{Dialect, SqlSource};
 
 /// What stands beside a release.

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use albers::source::Layout;
 use albers::{
     ColumnType, Dialect, Format, Job, QueryAnswer, QueryReport, Question, ReleaseBeside, Role,
-    SqlSource, Totals, files,
+    SqlSource, Totals, conditions_of, files,
 };
 use anyhow::Result;
 use clap::Args;
@@ -125,7 +125,7 @@ pub fn run(mut arguments: Arguments) -> Result<ExitCode> {
 
 fn question(job: &Job, arguments: &Arguments) -> Result<Question> {
     let conditions = match &arguments.conditions {
-        Some(path) => files::conditions_of(job, path)?,
+        Some(path) => conditions_of(job, path)?,
         None => arguments.condition.iter().cloned().collect(),
     };
     Ok(Question {

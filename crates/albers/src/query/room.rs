@@ -4,6 +4,7 @@
 //! its length is known; figures are of the real program, rounded up.
 
 use std::mem::size_of;
+use std::path::Path;
 
 use albers_query::{Asked, Query};
 use albers_storage::StorageError;
@@ -11,7 +12,8 @@ use albers_storage::memory_budget::{MemoryBudget, Reservation};
 
 use super::table::BoxQuery;
 use crate::condition::Condition;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::files::text_of;
 use crate::job::Job;
 
 /// What a refusal calls it.
@@ -90,9 +92,26 @@ impl Room {
     }
 }
 
+/// The conditions of a file, one on each line; lines that begin with `#` are skipped.
+pub fn conditions_of(job: &Job, path: &Path) -> Result<Vec<String>> {
+    let text = text_of(job, path, "the conditions")?;
+    let text = text.trim_start_matches('\u{feff}');
+    let lines = text.lines().map(str::trim);
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+    check_room(job, lines.clone().count(), text.len())?;
+    let conditions: Vec<String> = lines.map(str::to_owned).collect();
+    match conditions.is_empty() {
+        true => Err(Error::usage(
+            format!("{} holds no condition", path.display()),
+            "write one on each line",
+        )),
+        false => Ok(conditions),
+    }
+}
+
 /// Refuses more conditions than fit in the memory that a job gives, before each has a text of its
 /// own.
-pub(crate) fn check_room(job: &Job, n_conditions: usize, text_bytes: usize) -> Result<()> {
+fn check_room(job: &Job, n_conditions: usize, text_bytes: usize) -> Result<()> {
     let Some(limit) = job.memory else { return Ok(()) };
     let (needed_bytes, limit_bytes) = (simple_bytes(n_conditions, text_bytes, 0) as u64, limit.0);
     match needed_bytes > limit_bytes {
